@@ -22,12 +22,12 @@ impl WriteTransaction {
         let unfinished = EndedByPanic(self);
         let committed = unfinished.0.commit_in_place();
         mem::forget(unfinished);
-        let note = self.commit_note.take();
+        let note = self.timing.commit_note.take();
         if let (Ok(transaction), Some(note)) = (&committed, note) {
             note.note(
                 &self.engine.flusher.events,
                 *transaction,
-                self.pages.durability,
+                self.pages.limits.durability,
             );
         }
         // Wakers may want the turn.
@@ -53,7 +53,7 @@ impl WriteTransaction {
             .map_err(|error| error.at(&self.engine.file.path))?
             .transaction();
         self.undo();
-        if !self.pages.durability.is_seen_at_once() {
+        if !self.pages.limits.durability.is_seen_at_once() {
             self.engine
                 .named(self.engine.flusher.wait_quietly(transaction))?;
         }
@@ -64,10 +64,10 @@ impl WriteTransaction {
     /// the file.
     fn end_unusable(&mut self) {
         self.undo();
-        self.is_broken = true;
+        self.status.is_broken = true;
         self.savepoints.clear();
         // Without these nothing is found but by what refuses to look.
-        self.tables.clear();
+        self.tables.open.clear();
         self.catalog = catalog::empty();
     }
 
@@ -88,15 +88,15 @@ impl WriteTransaction {
     /// Commits, and begins to read just that state; where nothing has changed, the one that it began with.
     pub(crate) fn commit_and_read(mut self) -> Result<Reader> {
         self.refuse_broken()?;
-        let durability = self.pages.durability;
+        let durability = self.pages.limits.durability;
         let engine = Arc::clone(&self.engine);
         let mut slot = ReservedSlot::take(&engine)?;
-        self.stays = true;
+        self.status.stays = true;
         let written = self.write_to_stay();
         if let Ok(state) = &written {
             slot.pin(Arc::clone(state));
         }
-        let note = self.commit_note.take();
+        let note = self.timing.commit_note.take();
         drop(self);
         if written.is_err() {
             engine.flusher.wake_told();

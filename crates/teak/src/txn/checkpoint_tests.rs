@@ -173,7 +173,7 @@ fn a_checkpoint_that_fails_undoes_what_came_behind_the_last_one() {
         assert!(is_broken(txn.root_of(engine.handle(b"a"), b"a").map(drop)));
         assert!(is_broken(txn.for_each_table(|_, _| Ok(()))));
         match txn.roll_back() {
-            Ok(()) => assert!(!txn.is_broken && txn.commit().is_ok()),
+            Ok(()) => assert!(!txn.status.is_broken && txn.commit().is_ok()),
             Err(error) => {
                 assert!(matches!(error, Error::Poisoned), "{error}");
                 assert!(is_broken(txn.root_of(engine.handle(b"a"), b"a").map(drop)));

@@ -5,7 +5,7 @@ use super::{
     shared::Shared, writer::Writer, writer_turn::WriterTurn,
 };
 use crate::{Error, Result, commit::record::Record};
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 /// So long closing waits for the end of a write transaction.
 const WRITER_PATIENCE: Duration = match cfg!(test) {
@@ -136,6 +136,28 @@ impl Engine {
             });
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// Takes the name of the lock file away if no link to the database file is left: who has the database open goes on with
+    /// both files, nobody else can come to it, and another database may get their names.
+    pub(super) fn give_lock_name_up(&self) {
+        let is_gone = || {
+            // It looks how many links there are.
+            let _ = self.file.storage.refuse_cut();
+            self.file
+                .storage
+                .lost_name()
+                .is_some_and(|lost| lost.is_gone)
+        };
+        if self.refuse_forked().is_ok()
+            && let Some(shared) = self.shared()
+            && is_gone()
+            && let Ok(_gate) = shared.lock_file.pass_gate()
+        {
+            shared.lock_file.remove();
+        }
     }
 }
 

@@ -40,7 +40,7 @@ use crate::{
     store::{Fill, LostName, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 /// Bytes of pages of a commit that may be deferred, and of all that are.
 const DEFERRED_BYTES_MAX: usize = 256 << 10;
@@ -55,7 +55,7 @@ impl WriteTransaction {
 
     /// The same, and says how long each step took.
     pub(crate) fn commit_measured(mut self) -> Result<(TransactionId, CommitLatency)> {
-        self.stopwatch = Some(Stopwatch::started());
+        self.timing.stopwatch = Some(Stopwatch::started());
         let (transaction, stopwatch) = self.finish()?;
         Ok((
             transaction,
@@ -64,10 +64,10 @@ impl WriteTransaction {
     }
 
     fn finish(mut self) -> Result<(TransactionId, Option<Stopwatch>)> {
-        let durability = self.pages.durability;
+        let durability = self.pages.limits.durability;
         let engine = Arc::clone(&self.engine);
         let written = self.write();
-        let (mut stopwatch, note) = (self.stopwatch.take(), self.commit_note.take());
+        let (mut stopwatch, note) = (self.timing.stopwatch.take(), self.timing.commit_note.take());
         // The next writer goes on while this one waits.
         drop(self);
         if written.is_err() {
@@ -86,7 +86,7 @@ impl WriteTransaction {
 
     /// Commits, and returns at once what tells when it is durable.
     pub(crate) fn commit_async(mut self) -> Result<Ticket> {
-        self.pages.durability = Durability::Async;
+        self.pages.limits.durability = Durability::Async;
         let engine = Arc::clone(&self.engine);
         let transaction = self.commit()?;
         Ok(engine.ticket(transaction))
@@ -94,7 +94,7 @@ impl WriteTransaction {
 
     /// A step of the commit is over.
     fn note_step(&mut self, step: Step) {
-        if let Some(stopwatch) = &mut self.stopwatch {
+        if let Some(stopwatch) = &mut self.timing.stopwatch {
             stopwatch.note(step);
         }
     }
@@ -103,43 +103,44 @@ impl WriteTransaction {
     /// with, if it has changed nothing.
     pub(super) fn write(&mut self) -> Result<Arc<Snapshot>> {
         let flusher = Arc::clone(&self.engine.flusher);
-        self.commit_note = CommitNote::begun(&flusher.events);
+        self.timing.commit_note = CommitNote::begun(&flusher.events);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
-        flusher.start_for(self.pages.durability)?;
+        flusher.start_for(self.pages.limits.durability)?;
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
         let mut is_none_dropped = self.has_none_dropped();
         let is_changed =
-            !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed);
+            !self.pages.is_unchanged() || self.tables.open.values().any(|table| table.is_changed);
         if is_changed {
             self.keep_parked()?;
             is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
         }
-        if is_changed || self.is_compacting {
+        if is_changed || self.status.is_compacting {
             self.change_journal()?;
         }
         self.note_step(Step::Tail);
         self.write_roots()?;
-        let has_news = self.is_compacting
-            || !self.named.is_empty()
+        let has_news = self.status.is_compacting
+            || !self.named.changes.is_empty()
             || self
+                .named
                 .revived
                 .as_ref()
                 .is_some_and(|revived| !revived.is_empty())
-            || self.pages.geometry != self.base.record.geometry
+            || self.pages.limits.geometry != self.base.record.geometry
             || self.marks != self.base.record.marks;
         if self.pages.is_unchanged() && !has_news {
-            flusher.write_nothing(self.pages.durability);
-            self.commit_note = None;
+            flusher.write_nothing(self.pages.limits.durability);
+            self.timing.commit_note = None;
             return Ok(Arc::clone(&self.base));
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         self.write_named()?;
         assert!(
-            self.pages.parked.is_empty(),
+            self.pages.parked.trees.is_empty(),
             "what was parked is in the catalog"
         );
         self.note_step(Step::Roots);
@@ -158,10 +159,10 @@ impl WriteTransaction {
         }
         self.note_step(Step::Space);
         let committed = match committed {
-            Err(error) if self.revived.is_none() => return Err(error),
+            Err(error) if self.named.revived.is_none() => return Err(error),
             committed => committed,
         };
-        self.is_ended = true;
+        self.status.is_ended = true;
         let written = committed.and_then(|committed| self.write_all(&taken, &deaths, committed));
         self.pages.writer.arena.clear();
         match &written {
@@ -178,7 +179,7 @@ impl WriteTransaction {
             self.change_catalog(|pages, catalog| {
                 super::catalog::put(pages, catalog, &name, &root)
             })?;
-            if let Some(table) = self.tables.get_mut(&handle) {
+            if let Some(table) = self.tables.open.get_mut(&handle) {
                 table.root = Some(root);
                 table.is_changed = false;
             }
@@ -188,7 +189,11 @@ impl WriteTransaction {
 
     /// The tables whose roots are to be written, by handle and name.
     fn changed_roots(&self) -> Vec<(usize, Vec<u8>, TreeRoot)> {
-        let changed = self.tables.iter().filter(|(_, table)| table.is_changed);
+        let changed = self
+            .tables
+            .open
+            .iter()
+            .filter(|(_, table)| table.is_changed);
         changed
             .filter_map(|(handle, table)| Some((*handle, table.name.clone(), table.root?)))
             .collect()
@@ -208,14 +213,15 @@ impl WriteTransaction {
         let page_count = writer.space.page_count();
         let lower_limit = self
             .pages
+            .limits
             .geometry
             .lower_limit_bytes
             .div_ceil(page_size as u64);
-        let shrunk = match self.is_compacting {
+        let shrunk = match self.status.is_compacting {
             true => Some((page_count - writer.space.trailing_free()).max(lower_limit))
                 .filter(|kept| *kept < page_count),
-            false if self.pages.has_grown => None,
-            false => writer.shrunk(&self.pages.geometry),
+            false if self.pages.supply.has_grown => None,
+            false => writer.shrunk(&self.pages.limits.geometry),
         };
         if let Some(page_count) = shrunk {
             writer.space.shrink(page_count);
@@ -230,7 +236,7 @@ impl WriteTransaction {
             transaction,
             taken,
             deaths,
-            revived: self.revived.as_deref().unwrap_or_default(),
+            revived: self.named.revived.as_deref().unwrap_or_default(),
             log_room,
             page_limit,
         })
@@ -262,7 +268,7 @@ impl WriteTransaction {
             * self.engine.file.page_size as u64;
         let record = self.record(
             committed,
-            &union(&taken, self.revived.as_deref().unwrap_or_default()),
+            &union(&taken, self.named.revived.as_deref().unwrap_or_default()),
             page_count,
         );
         let snapshot = Arc::new(self.new_snapshot(record.clone(), mapping, &taken)?);
@@ -290,7 +296,7 @@ impl WriteTransaction {
             None => {
                 flusher.write(Commit {
                     snapshot: Arc::clone(&snapshot),
-                    durability: self.pages.durability,
+                    durability: self.pages.limits.durability,
                     bytes,
                     mapped: self.pages.mapped().cloned(),
                     news,
@@ -302,11 +308,11 @@ impl WriteTransaction {
         let taken = bytes / self.engine.file.page_size as u64;
         let work = std::mem::take(&mut self.pages.work);
         flusher.counters.note_commit(taken, dead, is_deferred, work);
-        if let Some(note) = &mut self.commit_note {
+        if let Some(note) = &mut self.timing.commit_note {
             note.note_bytes(bytes);
         }
         self.pages.writer.note_record(record, deaths);
-        if let Some(pins) = self.named_pins.take() {
+        if let Some(pins) = self.named.pins.take() {
             self.pages.writer.named = pins;
         }
         self.note_step(Step::Record);
@@ -336,9 +342,9 @@ impl WriteTransaction {
         deaths: &[(Run, TransactionId)],
     ) -> Option<Arc<[UnwrittenPage]>> {
         // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
-        let is_fit = self.pages.durability == Durability::Durable
-            && (self.named_pins.is_none() || is_planted(Planted::DeferNamed))
-            && !self.stays
+        let is_fit = self.pages.limits.durability == Durability::Durable
+            && (self.named.pins.is_none() || is_planted(Planted::DeferNamed))
+            && !self.status.stays
             && committed.fold_pages.is_empty()
             && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0
@@ -350,7 +356,7 @@ impl WriteTransaction {
         }
         let in_file = self.engine.flusher.written_under_flush()?;
         // Who is told that the disk is full is to be alone with it.
-        if !self.pages.is_secured {
+        if !self.pages.supply.is_secured {
             return None;
         }
         let transaction = self.id();
@@ -413,10 +419,10 @@ impl WriteTransaction {
             acknowledged: durable,
             journal: self.journal,
             time_ms: now_ms(),
-            asked_durable: self.pages.durability != Durability::Lazy,
+            asked_durable: self.pages.limits.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
             page_count,
-            geometry: self.pages.geometry,
+            geometry: self.pages.limits.geometry,
             catalog_root: self.catalog.encode(),
             marks: self.marks,
             space_roots: committed.roots,
@@ -424,8 +430,8 @@ impl WriteTransaction {
             space_log: committed.log,
             ..writer.newest.without_lists()
         };
-        named_list::note(&mut record, &self.snapshots);
-        let mut roots = self.tables.values().filter_map(|table| table.root);
+        named_list::note(&mut record, &self.named.list);
+        let mut roots = self.tables.open.values().filter_map(|table| table.root);
         if roots.any(|root| root.is_special()) {
             record.features.incompatible |= TABLE_KINDS;
         }
@@ -445,11 +451,11 @@ impl WriteTransaction {
         let checked = self.base.checked.covering(record.page_count);
         // What was sealed just now is what stands there.
         taken.iter().for_each(|run| checked.note(*run));
-        let mut roots = match self.has_other_roots {
+        let mut roots = match self.tables.has_other_roots {
             true => KnownRoots::default(),
             false => self.base.known_roots().clone(),
         };
-        for (handle, table) in &self.tables {
+        for (handle, table) in &self.tables.open {
             roots.change(*handle, table.root);
         }
         let comparisons = self.base.comparisons.clone();

@@ -357,8 +357,8 @@ impl Compaction<'_> {
             self.is_limited |= pages_left == 0;
             self.stage = Stage::Done;
         }
-        txn.pages.durability = Durability::Durable;
-        txn.is_compacting = true;
+        txn.pages.limits.durability = Durability::Durable;
+        txn.status.is_compacting = true;
         txn.pages.leave_zone();
         let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done)?;
         let plan = self.plan(&mut txn, goal, is_unsettled)?;
@@ -564,7 +564,8 @@ impl WriteTransaction {
     fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
-        let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.file.page_size as u64;
+        let lower_limit =
+            self.pages.limits.geometry.lower_limit_bytes / self.engine.file.page_size as u64;
         let least = if is_first { TRAILING_MIN } else { 0 };
         let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
         let is_dead = space.used_count() > self.living_pages()?;

@@ -4,7 +4,6 @@
 //! the lock file is another one, or none, and looks at the name of the database anew.
 
 use super::{
-    engine::Engine,
     lock_file_errors::{lock_file_error, not_opened},
     names::lock_path,
     opening::open_here,
@@ -185,28 +184,6 @@ impl Names {
             .or_else(accept_unflushable)
             .map_err(Error::io(DELETING))?;
         Ok(true)
-    }
-}
-
-impl Engine {
-    /// Takes the name of the lock file away if no link to the database file is left: who has the database open goes on with
-    /// both files, nobody else can come to it, and another database may get their names.
-    pub(super) fn give_lock_name_up(&self) {
-        let is_gone = || {
-            // It looks how many links there are.
-            let _ = self.file.storage.refuse_cut();
-            self.file
-                .storage
-                .lost_name()
-                .is_some_and(|lost| lost.is_gone)
-        };
-        if self.refuse_forked().is_ok()
-            && let Some(shared) = self.shared()
-            && is_gone()
-            && let Ok(_gate) = shared.lock_file.pass_gate()
-        {
-            shared.lock_file.remove();
-        }
     }
 }
 

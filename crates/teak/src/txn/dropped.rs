@@ -103,9 +103,9 @@ pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
 impl WriteTransaction {
     /// Has the catalog say what is left of trees that were too large to be released at once. No savepoint has begun since they were changed.
     pub(super) fn keep_parked(&mut self) -> Result<()> {
-        while let Some(root) = self.pages.parked.pop() {
-            let number = self.pages.parked_names;
-            self.pages.parked_names = number.checked_add(1).ok_or_else(|| {
+        while let Some(root) = self.pages.parked.trees.pop() {
+            let number = self.pages.parked.names;
+            self.pages.parked.names = number.checked_add(1).ok_or_else(|| {
                 let text =
                     "one transaction cannot drop so many tables; commit, and drop the others then";
                 Error::InvalidArgument(text.into())
@@ -152,7 +152,7 @@ impl WriteTransaction {
     pub(super) fn has_none_dropped(&self) -> bool {
         let dropped = &self.pages.writer.dropped;
         let had_none = dropped.none_in == Some(self.base.transaction());
-        had_none && !self.pages.has_parked && self.revived.is_none()
+        had_none && !self.pages.parked.has_parked && self.named.revived.is_none()
     }
 
     /// The commit is done.
@@ -165,13 +165,13 @@ impl WriteTransaction {
         if self.has_none_dropped() {
             return Ok(true);
         }
-        if self.is_broken || self.is_compacting || self.revived.is_some() {
+        if self.status.is_broken || self.status.is_compacting || self.named.revived.is_some() {
             return Ok(false);
         }
         let (limits, taken) = (self.engine.policies.drop_limits, self.pages.taken_count());
         let share = taken.saturating_mul(limits.later_share);
         let mut budget = share.clamp(limits.later_min, limits.later_max.max(taken));
-        if self.pages.has_grown {
+        if self.pages.supply.has_grown {
             budget = budget.saturating_mul(limits.wanted);
         }
         let space = &self.pages.writer.space;
@@ -182,7 +182,7 @@ impl WriteTransaction {
             return Ok(false);
         }
         let released = self.release_dropped(budget)?;
-        Ok(released == Released::Nothing && !self.pages.has_parked)
+        Ok(released == Released::Nothing && !self.pages.parked.has_parked)
     }
 
     /// Whether nothing failed lately.
@@ -260,7 +260,7 @@ impl WriteTransaction {
         if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
             return Ok(());
         }
-        let durability = self.pages.durability;
+        let durability = self.pages.limits.durability;
         // What dies now can be used again when this is durable.
         self.set_durability(Durability::Durable);
         loop {
@@ -301,7 +301,7 @@ impl WriteTransaction {
             self.failed_to_release(error)?;
         }
         // What was committed stays so if it could not begin behind that.
-        if self.is_broken {
+        if self.status.is_broken {
             self.roll_back()?;
         }
         Ok(is_paid)

@@ -5,7 +5,6 @@ use super::{
     durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
-    lock,
     metrics::Metrics,
     openings::Openings,
     place::Entered,
@@ -16,7 +15,6 @@ use super::{
     recovery::Recovery,
     settled::Settled,
     shared::Shared,
-    slow_reader::SlowReaderHook,
     snapshot::Snapshot,
     table_handles::TableHandles,
     ticket::Ticket,
@@ -31,13 +29,9 @@ use crate::{
     store::{Access, Generation, Storage},
 };
 use std::{
-    collections::{HashMap, HashSet},
     fs::Metadata,
     path::PathBuf,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 

@@ -3,6 +3,7 @@
 
 mod arena;
 pub(crate) mod backup;
+mod begin;
 pub(crate) mod catalog;
 pub(crate) mod check;
 mod checked;
@@ -40,6 +41,7 @@ mod look;
 mod marks;
 mod metrics;
 mod named;
+mod named_edits;
 mod named_list;
 mod names;
 mod open;
@@ -79,6 +81,8 @@ mod tail_state;
 mod teller;
 mod ticket;
 pub(crate) mod tour;
+mod transaction_status;
+mod transaction_timing;
 mod unique_id;
 mod unlocked;
 mod verified;
@@ -89,6 +93,7 @@ mod writer_turn;
 mod written;
 
 pub(crate) use crate::store::{refuse_file_len, rename_new};
+pub(crate) use begin::HeldPlace;
 pub use checked::Verification;
 pub use compact::{CompactObstacle, CompactOptions, CompactProgress};
 pub use deleting::{Deletion, delete};
@@ -114,7 +119,7 @@ pub(crate) use savepoint::SavepointId;
 pub(crate) use slow_reader::SlowReaderHook;
 pub use slow_reader::{ReaderInfo, SlowReader, SlowReaderChoice};
 pub use ticket::Ticket;
-pub(crate) use write::{HeldPlace, WriteTransaction};
+pub(crate) use write::WriteTransaction;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,15 +1,4 @@
-//! Named snapshots: states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
-//! no rollback takes it back, and each commit record has its root.
-//!
-//! | key | value |
-//! |---|---|
-//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
-//! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
-//!
-//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
-//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
-//!
-//! Invariant: the state of every entry is a pin of each writer.
+//! Creating, dropping and reading named snapshots: see [`named_list`](super::named_list) for what is kept of them.
 
 use super::{
     catalog::printable,
@@ -169,14 +158,14 @@ impl Engine {
 impl WriteTransaction {
     /// The state of that name as this transaction sees it; `None` for one that it makes itself.
     fn find_named(&self, name: &[u8]) -> Result<Option<Named>> {
-        for change in self.named.iter().rev() {
+        for change in self.named.changes.iter().rev() {
             match change {
                 NamedChange::Create(created, _) if created == name => return Ok(None),
                 NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
                 _ => {}
             }
         }
-        let found = reading_twice(&self.pages, || find(&self.pages, &self.snapshots, name))?;
+        let found = reading_twice(&self.pages, || find(&self.pages, &self.named.list, name))?;
         found.map(Some).ok_or_else(|| not_found(name))
     }
 
@@ -186,6 +175,7 @@ impl WriteTransaction {
         match self.find_named(name) {
             Err(Error::SnapshotNotFound(_)) => {
                 self.named
+                    .changes
                     .push(NamedChange::Create(name.to_vec(), Which::Made));
                 Ok(())
             }
@@ -198,8 +188,11 @@ impl WriteTransaction {
     pub(crate) fn drop_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
         match self.find_named(name)? {
-            Some(named) => self.named.push(NamedChange::Drop(name.to_vec(), named)),
-            None => self.named.retain(
+            Some(named) => self
+                .named
+                .changes
+                .push(NamedChange::Drop(name.to_vec(), named)),
+            None => self.named.changes.retain(
                 |change| !matches!(change, NamedChange::Create(created, _) if created == name),
             ),
         }
@@ -217,7 +210,7 @@ impl WriteTransaction {
     /// Names that were given so far are for the state that the transaction began with. That is a pin of this writer, as the newest
     /// state, and what is deferred of it is written before a commit that changes the list.
     pub(super) fn name_base(&mut self) {
-        for change in &mut self.named {
+        for change in &mut self.named.changes {
             if let NamedChange::Create(_, which) = change {
                 *which = Which::Base;
             }
@@ -226,8 +219,8 @@ impl WriteTransaction {
 
     /// Writes and seals the list. The catalog is sealed.
     pub(super) fn write_named(&mut self) -> Result<()> {
-        if self.named.is_empty() {
-            return seal::seal(&mut self.pages, &mut self.snapshots);
+        if self.named.changes.is_empty() {
+            return seal::seal(&mut self.pages, &mut self.named.list);
         }
         let oldest = self.engine.flusher.own_pins().into_iter().min();
         let before = &self.pages.writer.named;
@@ -246,8 +239,8 @@ impl WriteTransaction {
             catalog: self.base.record.catalog_root,
             marks: self.base.record.marks,
         };
-        let changes = std::mem::take(&mut self.named);
-        let list = &mut self.snapshots;
+        let changes = std::mem::take(&mut self.named.changes);
+        let list = &mut self.named.list;
         let (mut live, mut dropped) = (Vec::new(), Vec::new());
         let kept = changing(&mut self.pages, |pages| {
             let mut tree = Tree::new(pages, list);
@@ -277,8 +270,8 @@ impl WriteTransaction {
             }
             Ok((pages.writer.named).changed(live.into_iter(), dropped, &over))
         })?;
-        self.named_pins = Some(kept);
-        seal::seal(&mut self.pages, &mut self.snapshots)
+        self.named.pins = Some(kept);
+        seal::seal(&mut self.pages, &mut self.named.list)
     }
 }
 

@@ -1,4 +1,17 @@
-//! The list of named snapshots: what stands in it, and the states that stay for it.
+//! The list of named snapshots.
+//!
+//! Named snapshots are states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
+//! no rollback takes it back, and each commit record has its root.
+//!
+//! | key | value |
+//! |---|---|
+//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
+//! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
+//!
+//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
+//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
+//!
+//! Invariant: the state of every entry is a pin of each writer.
 
 use super::{
     catalog::printable, checked::Trust, demanded::Demanded, record_ref::slot_page,
@@ -280,7 +293,7 @@ impl Snapshot {
 
     /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
     /// not find such a name in a later state knows that it was dropped.
-    fn refuse_unfindable(&self, name: &[u8], named: &Named) -> Result<()> {
+    pub(super) fn refuse_unfindable(&self, name: &[u8], named: &Named) -> Result<()> {
         match self.named(name) {
             Ok(found) if found == *named => Ok(()),
             Ok(_) | Err(Error::SnapshotNotFound(_)) => {

@@ -1,6 +1,6 @@
 //! Tables in orders that the application brings.
 
-use super::{catalog::printable, engine::Engine, lock};
+use super::{catalog::printable, engine::Engine};
 use crate::{
     Error, Result,
     page::key::KeyOrder,

@@ -1,12 +1,16 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
+mod copy_sources;
 mod kept_pages;
+mod parked_trees;
+mod recent_pages;
 mod reclaim;
 mod runs;
 mod savepoints;
+mod supply;
+mod transaction_file;
 pub(super) mod zone;
 
-use super::pages::kept_pages::KeptPages;
 use super::{
     arena::Arena,
     checked::Checked,
@@ -23,80 +27,43 @@ use crate::{
     page::{header::Header, value::ValueRun},
     planted::{Planted, is_planted},
     space::Policy,
-    store::{Mapping, Storage, WritableMapping, prefetch_lines},
+    store::{Mapping, Storage, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
         reading::{Faults, Pace, unreadable},
     },
 };
+use copy_sources::CopySources;
+use kept_pages::SavepointPages;
+use parked_trees::ParkedTrees;
+use recent_pages::RecentPages;
 use std::{io::IoSlice, sync::Arc};
+use supply::{FIRST_RUN_LEN, PageSupply};
+use transaction_file::TransactionFile;
 
-/// Pages taken at first; each further run is twice as long.
-const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
-/// So many copies are remembered: what is copied behind them is no small commit.
-const SOURCES_MAX: usize = 128;
-/// Pages that fit in a processor's cache beside everything else.
-const RECENT_PAGES: usize = 32;
 /// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
 const STORED_VALUE_MAX: u64 = 64 << 10;
 
 /// Pages to read, and pages to build, for one transaction.
 #[derive(Debug)]
 pub(crate) struct WritePages {
-    pub(super) storage: Arc<dyn Storage>,
-    mapping: Arc<Mapping>,
+    /// The file, as this transaction maps and extends it.
+    pub(super) file: TransactionFile,
     /// Which pages of the state that this builds on were compared with their tags.
     checked: Checked,
-    page_size: usize,
-    page_shift: u32,
     transaction: TransactionId,
-    pub(super) durability: Durability,
-    memory_bytes: usize,
-    /// With so many bytes of pages in memory leaves are written early. Never less than what is allowed.
-    room_at: usize,
-    pub(super) geometry: Geometry,
-    /// Whom to ask before the file becomes longer, as long as the answer was not to do so.
-    pub(super) slow_readers: Option<SlowReaders>,
+    pub(super) limits: Limits,
     pub(super) writer: WriterTurn,
-    /// What is left of the run that was taken last.
-    open_run: Run,
-    /// What is left of a run in the zone, and how many pages were taken there.
-    hot_run: Run,
-    hot_count: u32,
-    /// Whether pages that die soon are put where others are, too.
-    has_no_zone: bool,
-    next_run_len: u32,
-    /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
-    low_boundary: Option<u64>,
-    /// Whether this transaction has made the file longer.
-    pub(super) has_grown: bool,
-    taken_count: u64,
-    /// Whether the file has blocks for all that was taken, so that no write can find the disk full.
-    pub(super) is_secured: bool,
-    /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
-    writable: Vec<(Arc<WritableMapping>, u64)>,
-    /// Mappings that the file has outgrown, whose faults may be asked for.
-    outgrown: Vec<Arc<Mapping>>,
-    /// The pages that were allocated last, the oldest at `oldest_recent`.
-    recent: [PageNumber; RECENT_PAGES],
-    oldest_recent: usize,
+    /// Where the next pages come from.
+    pub(super) supply: PageSupply,
+    recent: RecentPages,
     /// Committed pages that this transaction does not use any more, with their births.
     pub(super) deaths: Vec<(Run, TransactionId)>,
-    /// The first pages that were copied, each with the one that it was copied from, and how many are wanted.
-    sources: Vec<(PageNumber, PageNumber)>,
-    sources_max: usize,
-    /// How many of them a savepoint has to be able to go back to.
-    death_floor: usize,
-    /// For each savepoint.
-    kept: Vec<KeptPages>,
-    /// What is left of trees that were too large to be released at once, until the commit puts it into the catalog: within a savepoint they could
-    /// not be sealed.
-    pub(super) parked: Vec<TreeRoot>,
-    pub(super) has_parked: bool,
-    /// How many of them have got a name.
-    pub(super) parked_names: u32,
-    parks_above: u64,
+    pub(super) sources: CopySources,
+    savepoints: SavepointPages,
+    /// What is left of trees that were too large to be released at once.
+    pub(super) parked: ParkedTrees,
     /// Counted for `Database::metrics`.
     pub(super) work: Work,
 }
@@ -109,65 +76,31 @@ impl WritePages {
         writer: WriterTurn,
         limits: Limits,
     ) -> Self {
-        let page_size = PageSource::page_size(base);
         Self {
-            storage,
-            mapping,
+            file: TransactionFile::new(storage, mapping, PageSource::page_size(base)),
             checked: base.checked.clone(),
-            page_size,
-            page_shift: page_size.trailing_zeros(),
             transaction: base.transaction().next(),
-            durability: limits.durability,
-            memory_bytes: limits.memory_bytes,
-            room_at: limits.memory_bytes,
-            geometry: limits.geometry,
-            slow_readers: limits.slow_readers,
+            limits,
             writer,
-            open_run: Run::new(0, 0),
-            hot_run: Run::new(0, 0),
-            hot_count: 0,
-            has_no_zone: false,
-            next_run_len: FIRST_RUN_LEN,
-            low_boundary: None,
-            has_grown: false,
-            taken_count: 0,
-            is_secured: true,
-            writable: Vec::new(),
-            outgrown: Vec::new(),
-            recent: [PageNumber(0); RECENT_PAGES],
-            oldest_recent: 0,
-            sources: Vec::new(),
-            sources_max: match base.record.journal {
-                Some(_) => SOURCES_MAX,
-                None => 0,
-            },
+            supply: PageSupply::default(),
+            recent: RecentPages::default(),
             deaths: Vec::new(),
-            death_floor: 0,
-            kept: Vec::new(),
-            parked: Vec::new(),
-            has_parked: false,
-            parked_names: 0,
-            parks_above: limits.parks_above,
+            sources: CopySources::new(base.record.journal.is_some()),
+            savepoints: SavepointPages::default(),
+            parked: ParkedTrees::default(),
             work: Work::default(),
         }
     }
 
     /// Notes that a page is a copy of another.
     fn note_source(&mut self, new: PageNumber, old: PageNumber) {
-        if self.sources.len() < self.sources_max {
+        if self.sources.are_wanted() {
             let first = match self.arena().is_written(old) {
-                true => self.source_of(old),
+                true => self.sources.of(old),
                 false => Some(old),
             };
-            self.sources.extend(first.map(|first| (new, first)));
+            self.sources.pairs.extend(first.map(|first| (new, first)));
         }
-    }
-
-    /// The page of the state before that a page was copied from, if it is known.
-    pub(super) fn source_of(&self, number: PageNumber) -> Option<PageNumber> {
-        let sources = self.sources.iter().rev();
-        let mut found = sources.filter(|(new, _)| *new == number);
-        found.next().map(|(_, old)| *old)
     }
 
     fn arena(&self) -> &Arena {
@@ -176,10 +109,10 @@ impl WritePages {
 
     /// Whether bytes stand in a page that this transaction wrote.
     pub(crate) fn is_in_changed_page(&self, bytes: &[u8]) -> bool {
-        let mappings = [&self.mapping].into_iter().chain(&self.outgrown);
+        let mappings = [&self.file.mapping].into_iter().chain(&self.file.outgrown);
         let mut offsets = mappings.filter_map(|mapping| mapping.offset_of(bytes));
         let written = offsets.any(|offset| {
-            let number = u32::try_from(offset >> self.page_shift);
+            let number = u32::try_from(offset >> self.file.page_shift);
             number.is_ok_and(|number| self.arena().is_written(PageNumber(number)))
         });
         written || self.arena().holds(bytes)
@@ -198,7 +131,7 @@ impl WritePages {
 
     /// Whether nothing was written and nothing died.
     pub(super) fn is_unchanged(&self) -> bool {
-        self.taken_count == 0 && self.deaths.is_empty()
+        self.supply.taken_count == 0 && self.deaths.is_empty()
     }
 
     /// The state that this builds on.
@@ -208,7 +141,7 @@ impl WritePages {
 
     /// How many pages this transaction has taken and keeps.
     pub(super) fn taken_count(&self) -> u64 {
-        self.taken_count
+        self.supply.taken_count
     }
 
     /// How many committed pages it does not use any more.
@@ -220,8 +153,8 @@ impl WritePages {
     /// them.
     pub(super) fn place_low(&mut self, boundary: Option<u64>) {
         self.give_back_rest();
-        self.low_boundary = boundary;
-        self.next_run_len = FIRST_RUN_LEN;
+        self.supply.low_boundary = boundary;
+        self.supply.next_run_len = FIRST_RUN_LEN;
     }
 
     /// Bytes of pages that were built and are still in memory.
@@ -230,26 +163,24 @@ impl WritePages {
     }
 
     pub(super) fn size_limit_pages(&self) -> u64 {
-        self.geometry.upper_limit_bytes >> self.page_shift
+        self.limits.geometry.upper_limit_bytes >> self.file.page_shift
     }
 
     fn offset_of(&self, number: PageNumber) -> u64 {
-        u64::from(number.0) << self.page_shift
+        u64::from(number.0) << self.file.page_shift
     }
 
     /// Notes that a page is to be built.
     fn note_taken(&mut self, number: PageNumber) {
         self.writer.arena.make_resident(number);
-        self.taken_count += 1;
+        self.supply.taken_count += 1;
         self.tag_oldest_recent(number);
     }
 
     /// Finds the tag of a leaf while it is still in the cache, once so many pages were allocated
     /// after it that it is hardly changed any more. Inner pages wait for the tags of their children.
     fn tag_oldest_recent(&mut self, newest: PageNumber) {
-        let place = &mut self.recent[self.oldest_recent];
-        let oldest = std::mem::replace(place, newest);
-        self.oldest_recent = (self.oldest_recent + 1) % RECENT_PAGES;
+        let oldest = self.recent.replace_oldest(newest);
         if let Some(page) = self.writer.arena.page(oldest)
             && Header::read(page).is_leaf()
         {
@@ -261,12 +192,14 @@ impl WritePages {
     /// Sees to it that the mapping covers the file as it is now.
     pub(super) fn refresh_mapping(&mut self) -> Result<()> {
         let mapping = self
+            .file
             .storage
             .mapping()
             .map_err(Error::io("mapping the file"))?;
-        if !Arc::ptr_eq(&mapping, &self.mapping) {
-            self.outgrown
-                .push(std::mem::replace(&mut self.mapping, mapping));
+        if !Arc::ptr_eq(&mapping, &self.file.mapping) {
+            self.file
+                .outgrown
+                .push(std::mem::replace(&mut self.file.mapping, mapping));
         }
         Ok(())
     }
@@ -277,9 +210,10 @@ impl WritePages {
         self.make_room()?;
         let offset = self.offset_of(number);
         let page = self
+            .file
             .mapping
-            .bytes(offset, self.page_size)
-            .ok_or_else(|| outside(&self.mapping, number))?;
+            .bytes(offset, self.file.page_size)
+            .ok_or_else(|| outside(&self.file.mapping, number))?;
         if self
             .arena()
             .tag(number)
@@ -296,8 +230,8 @@ impl WritePages {
         let is_mapped = self.arena().is_mapped(number);
         let bytes = self.writer.arena.make_resident(number);
         if !is_mapped {
-            let page = self.mapping.bytes(offset, self.page_size);
-            bytes.copy_from_slice(page.ok_or_else(|| outside(&self.mapping, number))?);
+            let page = self.file.mapping.bytes(offset, self.file.page_size);
+            bytes.copy_from_slice(page.ok_or_else(|| outside(&self.file.mapping, number))?);
         }
         Ok(())
     }
@@ -307,25 +241,26 @@ impl WritePages {
         self.writer.flusher().refuse_evicted()?;
         let (offset, len) = (
             self.offset_of(run.start),
-            u64::from(run.len) << self.page_shift,
+            u64::from(run.len) << self.file.page_shift,
         );
         if len <= STORED_VALUE_MAX
             && let Some(mut bytes) = self.writable_run(run)?
         {
             bytes[..value.len()].copy_from_slice(value);
             bytes[value.len()..].fill(0);
-            self.storage.mark_written(offset, len);
+            self.file.storage.mark_written(offset, len);
             return Ok(());
         }
         let rest = vec![0; len as usize - value.len()];
-        self.storage
+        self.file
+            .storage
             .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
             .map_err(Error::io("writing a large value"))
     }
 
     /// Bytes of pages that count towards what is allowed: a lazy transaction may build as many in the file as it likes.
     fn counted_bytes(&self) -> usize {
-        match self.durability {
+        match self.limits.durability {
             Durability::Lazy => self.arena().resident_bytes(),
             _ => self.dirty_bytes(),
         }
@@ -334,7 +269,7 @@ impl WritePages {
     /// Writes leaves to their final place when there are more pages in memory than allowed, if they are not built there.
     /// Nobody can see them there yet. Inner pages stay, since their tags are not known yet.
     fn make_room(&mut self) -> Result<()> {
-        if self.counted_bytes() < self.room_at {
+        if self.counted_bytes() < self.limits.room_at {
             return Ok(());
         }
         self.writer.flusher().refuse_evicted()?;
@@ -346,9 +281,10 @@ impl WritePages {
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.storage, self.page_size, &parts).map_err(Error::io(WRITING_PAGES))?;
+        write_pages(&*self.file.storage, self.file.page_size, &parts)
+            .map_err(Error::io(WRITING_PAGES))?;
         self.writer.flusher().counters.note_early(leaves.len());
-        if self.durability != Durability::Lazy {
+        if self.limits.durability != Durability::Lazy {
             self.writer.arena.for_each_mapped(|number, page| {
                 if Header::read(page).is_leaf() {
                     leaves.push((number, Tag::of(page)));
@@ -360,7 +296,7 @@ impl WritePages {
         }
         // Where little but inner pages was there they are not all looked at again for each page that comes.
         let left = self.counted_bytes();
-        self.room_at = self.memory_bytes.max(left + left / 4);
+        self.limits.room_at = self.limits.memory_bytes.max(left + left / 4);
         Ok(())
     }
 
@@ -388,7 +324,7 @@ impl WritePages {
         }
         self.writer.arena.clear();
         self.deaths.clear();
-        self.parked.clear();
+        self.parked.trees.clear();
     }
 
     /// Notes that committed pages are not used any more.
@@ -397,7 +333,7 @@ impl WritePages {
             let detail = "it says that it was born in a transaction to come";
             return Err(Error::corrupted(run.start, "write", detail));
         }
-        let is_floor = self.death_floor == self.deaths.len();
+        let is_floor = self.savepoints.death_floor == self.deaths.len();
         match self.deaths.last_mut() {
             Some((last, same))
                 if !is_floor && *same == birth && last.end() == u64::from(run.start.0) =>
@@ -415,7 +351,10 @@ impl WritePages {
 pub(super) struct Limits {
     pub(super) durability: Durability,
     pub(super) memory_bytes: usize,
+    /// With so many bytes of pages in memory leaves are written early. Never less than what is allowed.
+    pub(super) room_at: usize,
     pub(super) geometry: Geometry,
+    /// Whom to ask before the file becomes longer, as long as the answer was not to do so.
     pub(super) slow_readers: Option<SlowReaders>,
     /// Trees that take more work to release are parked.
     pub(super) parks_above: u64,
@@ -424,7 +363,7 @@ pub(super) struct Limits {
 impl PageSource for WritePages {
     #[inline]
     fn page_size(&self) -> usize {
-        self.page_size
+        self.file.page_size
     }
 
     fn page_limit(&self) -> u64 {
@@ -439,16 +378,20 @@ impl PageSource for WritePages {
         if let Some(page) = self.unwritten(number) {
             return Ok(&page.bytes);
         }
-        match self.mapping.bytes(self.offset_of(number), self.page_size) {
+        match self
+            .file
+            .mapping
+            .bytes(self.offset_of(number), self.file.page_size)
+        {
             Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
-            _ => Err(outside(&self.mapping, number)),
+            _ => Err(outside(&self.file.mapping, number)),
         }
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
         value_in(
-            &self.mapping,
-            self.page_size,
+            &self.file.mapping,
+            self.file.page_size,
             self.writer.space.page_count(),
             run,
         )
@@ -458,35 +401,35 @@ impl PageSource for WritePages {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         match self.arena().page(number) {
             Some(page) => prefetch_lines(page.get(offset..).unwrap_or_default(), lines),
-            None => (self.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
+            None => (self.file.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
         }
     }
 
     #[inline]
     fn pace(&self) -> &Pace {
-        self.mapping.pace()
+        self.file.mapping.pace()
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
         // What this transaction has built is in memory.
         let places = in_runs(pages).into_iter().filter_map(|run| {
-            let len = u64::from(run.len) << self.page_shift;
+            let len = u64::from(run.len) << self.file.page_shift;
             (!self.arena().is_fresh(run.start)).then(|| (self.offset_of(run.start), len))
         });
-        self.mapping.announce_all(places);
+        self.file.mapping.announce_all(places);
     }
 
     #[inline]
     fn faults(&self) -> &'static Faults {
-        self.mapping.faults()
+        self.file.mapping.faults()
     }
 
     /// Fails if the system had no place for what was built in the file, or could not give it back.
     #[inline]
     fn refuse_lost(&self) -> Result<()> {
-        let mut writable = self.writable.iter();
+        let mut writable = self.file.writable.iter();
         match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
-            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.page_size)),
+            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.file.page_size)),
             None => Ok(()),
         }
     }
@@ -509,7 +452,7 @@ impl PageSource for WritePages {
     ) -> Result<()> {
         let page = self.page(number)?;
         self.checked.compare_page(
-            &self.mapping,
+            &self.file.mapping,
             page,
             (number, tag),
             written.min(self.base()),
@@ -520,8 +463,13 @@ impl PageSource for WritePages {
     #[cold]
     fn check_value(&self, run: &ValueRun) -> Result<()> {
         let value = self.value(run)?;
-        self.checked
-            .compare_value(&self.mapping, self.page_size, value, run, self.base())
+        self.checked.compare_value(
+            &self.file.mapping,
+            self.file.page_size,
+            value,
+            run,
+            self.base(),
+        )
     }
 }
 
@@ -542,13 +490,13 @@ impl PageSink for WritePages {
 
     fn allocate(&mut self) -> Result<PageNumber> {
         self.make_room()?;
-        if self.open_run.len == 0 {
-            self.open_run = self.take_run(self.next_run_len, false)?;
+        if self.supply.open_run.len == 0 {
+            self.supply.open_run = self.take_run(self.supply.next_run_len, false)?;
             self.map_open_run()?;
-            self.next_run_len = (self.next_run_len * 2).min(RUN_LEN_MAX);
+            self.supply.next_run_len = (self.supply.next_run_len * 2).min(RUN_LEN_MAX);
         }
-        let number = self.open_run.start;
-        self.open_run = Run::new(number.0.wrapping_add(1), self.open_run.len - 1);
+        let number = self.supply.open_run.start;
+        self.supply.open_run = Run::new(number.0.wrapping_add(1), self.supply.open_run.len - 1);
         self.note_taken(number);
         Ok(number)
     }
@@ -564,7 +512,7 @@ impl PageSink for WritePages {
         self.writer
             .arena
             .page_mut(number)
-            .ok_or_else(|| outside(&self.mapping, number))
+            .ok_or_else(|| outside(&self.file.mapping, number))
     }
 
     fn own(&mut self, number: PageNumber) -> Result<PageNumber> {
@@ -591,14 +539,15 @@ impl PageSink for WritePages {
         } else {
             let offset = self.offset_of(number);
             let old = self
+                .file
                 .mapping
-                .bytes(offset, self.page_size)
-                .ok_or_else(|| outside(&self.mapping, number))?;
+                .bytes(offset, self.file.page_size)
+                .ok_or_else(|| outside(&self.file.mapping, number))?;
             let page = self
                 .writer
                 .arena
                 .page_mut(new)
-                .ok_or_else(|| outside(&self.mapping, new))?;
+                .ok_or_else(|| outside(&self.file.mapping, new))?;
             page.copy_from_slice(old);
         }
         let birth = self.transaction;
@@ -651,7 +600,7 @@ impl PageSink for WritePages {
         };
         let too_long =
             |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
-        let pages = run.pages(self.page_size).map_err(too_long)?;
+        let pages = run.pages(self.file.page_size).map_err(too_long)?;
         let taken = self.take_run(pages.len, true)?;
         run.start = taken.start;
         if let Err(error) = self.write_value(taken, value) {
@@ -660,7 +609,7 @@ impl PageSink for WritePages {
         }
         self.writer.arena.add_written(taken);
         self.work.large_values += 1;
-        self.taken_count += u64::from(taken.len);
+        self.supply.taken_count += u64::from(taken.len);
         Ok(run)
     }
 
@@ -671,7 +620,7 @@ impl PageSink for WritePages {
         let is_before = |run: Run| run.len > 0 && u64::from(run.start.0) < boundary;
         // A page is taken from the open run, which was the lowest.
         let policy = match pages {
-            1 if is_before(self.open_run) => return true,
+            1 if is_before(self.supply.open_run) => return true,
             1 => Policy::Crumbs,
             _ => Policy::Contiguous,
         };
@@ -684,11 +633,11 @@ impl PageSink for WritePages {
 
     fn release_value(&mut self, run: &ValueRun) -> Result<()> {
         let pages = run
-            .pages(self.page_size)
+            .pages(self.file.page_size)
             .map_err(|damage| damage.at(run.start, "write"))?;
         if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count()
         {
-            return Err(outside(&self.mapping, run.start));
+            return Err(outside(&self.file.mapping, run.start));
         }
         if self.arena().is_written(pages.start) {
             pages.pages().for_each(|number| self.discard(number));
@@ -698,12 +647,12 @@ impl PageSink for WritePages {
     }
 
     fn parks_above(&self) -> u64 {
-        self.parks_above
+        self.limits.parks_above
     }
 
     fn park(&mut self, rest: TreeRoot) {
-        self.parked.push(rest);
-        self.has_parked = true;
+        self.parked.trees.push(rest);
+        self.parked.has_parked = true;
     }
 
     fn note_split(&mut self) {

@@ -25,7 +25,7 @@ use std::{
     cell::RefCell,
     ops::Deref,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{
             AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed, SeqCst},
@@ -462,8 +462,8 @@ fn add_seat(seats: &mut Vec<OwnSeat>, hold: Arc<Hold>) -> Option<Arc<Hold>> {
         Arc::clone(&hold.engine.readers.is_closing),
     );
     let seat = Arc::new(Seat::default());
-    let own_seat: Arc<dyn HoldsSlot> = Arc::clone(&seat) as _;
-    hold.engine.readers.add_seat(Arc::downgrade(&own_seat));
+    let listed: Weak<Seat<Hold>> = Arc::downgrade(&seat);
+    hold.engine.readers.add_seat(listed);
     let own = OwnSeat {
         engine,
         seat,

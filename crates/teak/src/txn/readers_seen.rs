@@ -19,8 +19,8 @@ use std::{
 #[derive(Clone, Debug)]
 pub(super) struct SlowReaders {
     /// Absent where the file grows unasked.
-    hook: Option<SlowReaderHook>,
-    engine: Weak<Engine>,
+    pub(super) hook: Option<SlowReaderHook>,
+    pub(super) engine: Weak<Engine>,
 }
 
 impl SlowReaders {
@@ -34,13 +34,10 @@ impl SlowReaders {
         })
     }
 
-    fn asks(&self) -> bool {
+    pub(super) fn asks(&self) -> bool {
         self.hook.is_some()
     }
 }
-
-/// How long a transaction waits before it looks again.
-const PAUSE: Duration = Duration::from_millis(5);
 
 impl Engine {
     /// All readers of all processes, the oldest state first.
@@ -66,7 +63,7 @@ impl Engine {
         own.ok_or(Error::SnapshotLost)
     }
 
-    fn describe(
+    pub(super) fn describe(
         &self,
         mut pinned: Vec<Pinned>,
         newest: TransactionId,

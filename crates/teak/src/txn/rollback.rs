@@ -23,8 +23,8 @@ impl WriteTransaction {
         self.refuse_broken()?;
         if !self.pages.is_unchanged()
             || !self.savepoints.is_empty()
-            || self.revived.is_some()
-            || self.tables.values().any(|table| table.is_changed)
+            || self.named.revived.is_some()
+            || self.tables.open.values().any(|table| table.is_changed)
         {
             let text = "only a transaction that has changed no table, and has no savepoint, can roll the database back to a snapshot; begin a new one";
             return Err(Error::InvalidArgument(text.into()));
@@ -32,7 +32,7 @@ impl WriteTransaction {
         let named = self.committed_named(name)?;
         let catalog = TreeRoot::decode_of_names(&named.catalog).map_err(|fault| {
             fault.at(
-                self.snapshots.page,
+                self.named.list.page,
                 "rolling back",
                 "the catalog of the snapshot",
             )
@@ -50,13 +50,13 @@ impl WriteTransaction {
         if is_planted(Planted::ReviveNothing) {
             revived.clear();
         }
-        self.revived = Some(revived);
+        self.named.revived = Some(revived);
         self.name_base();
         let born = born.into_iter().map(|page| (page.tagged.run, page.birth));
         self.pages.deaths = born.collect();
         self.catalog = catalog;
-        self.tables.clear();
-        self.has_other_roots = true;
+        self.tables.open.clear();
+        self.tables.has_other_roots = true;
         Ok(())
     }
 }

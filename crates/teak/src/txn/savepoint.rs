@@ -40,12 +40,12 @@ impl WriteTransaction {
             is_nested,
             fresh: self.pages.begin_savepoint(),
             death_count: self.pages.deaths.len(),
-            parked_count: self.pages.parked.len(),
+            parked_count: self.pages.parked.trees.len(),
             catalog: self.catalog,
-            tables: self.tables.clone(),
-            geometry: self.pages.geometry,
-            snapshots: self.snapshots,
-            named: self.named.clone(),
+            tables: self.tables.open.clone(),
+            geometry: self.pages.limits.geometry,
+            snapshots: self.named.list,
+            named: self.named.changes.clone(),
             marks: self.marks,
         };
         self.savepoints.push(state);
@@ -83,16 +83,16 @@ impl WriteTransaction {
         while self.savepoints.len() > position {
             let state = self.savepoints.pop().expect("there are more savepoints");
             self.pages.undo_savepoint(state.fresh, state.death_count);
-            self.pages.parked.truncate(state.parked_count);
+            self.pages.parked.trees.truncate(state.parked_count);
             self.catalog = state.catalog;
-            self.tables = state.tables;
+            self.tables.open = state.tables;
             self.set_geometry(state.geometry);
-            self.snapshots = state.snapshots;
-            self.named = state.named;
+            self.named.list = state.snapshots;
+            self.named.changes = state.named;
             self.marks = state.marks;
         }
         // What broke halfway through a change is undone with it.
-        self.is_broken = false;
+        self.status.is_broken = false;
         self.push_savepoint(savepoint.0, is_nested);
         Ok(())
     }

@@ -29,7 +29,7 @@ use crate::{
     store::{Storage, random_id},
 };
 use std::{
-    io::{self, ErrorKind, IoSlice},
+    io::{ErrorKind, IoSlice},
     path::Path,
     sync::Arc,
 };

@@ -14,7 +14,7 @@ use crate::{
 use std::{
     fs::OpenOptions,
     io::{self, IoSlice},
-    sync::{Arc, atomic::Ordering::Release},
+    sync::Arc,
     thread,
     time::Instant,
 };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl Snapshot {
     /// Free and pending pages when this was committed.
     pub(crate) fn counts(&self) -> Result<[u64; 2]> {
-        if let Some(counts) = self.counts {
+        if let Some(counts) = self.known_counts() {
             return Ok(counts);
         }
         let space = self.space_to_look_at()?;

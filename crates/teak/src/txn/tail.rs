@@ -54,11 +54,11 @@ impl WriteTransaction {
     /// will be told to whoever wants them.
     pub(super) fn empty_tail(&mut self) -> Result<()> {
         let percent = u64::from(self.engine.policies.move_percent);
-        if self.is_compacting || percent == 0 || self.is_broken {
+        if self.status.is_compacting || percent == 0 || self.status.is_broken {
             return Ok(());
         }
         let page_size = self.engine.file.page_size as u64;
-        let least = match self.pages.geometry.shrink_threshold_bytes / page_size {
+        let least = match self.pages.limits.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,
         };
@@ -66,7 +66,7 @@ impl WriteTransaction {
         let used = space.used_count();
         let lately = self.pages.writer.high_water.of(space.page_count());
         let much = lately.max(used + used / 3).saturating_add(least);
-        let lower_limit = self.pages.geometry.lower_limit_bytes / page_size;
+        let lower_limit = self.pages.limits.geometry.lower_limit_bytes / page_size;
         // What is free at the end is cut off without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);
@@ -197,7 +197,7 @@ impl WriteTransaction {
                     Some(Place::Names)
                 }
                 Place::Names => {
-                    let list = &mut self.snapshots;
+                    let list = &mut self.named.list;
                     return changing(&mut self.pages, |pages| {
                         Tree::new(pages, list).lower(None, work)
                     })
@@ -268,7 +268,7 @@ impl WriteTransaction {
             seal::seal(&mut self.pages, &mut root)?;
             self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
             // Somebody may get a handle meanwhile, and note the root that the state before has.
-            self.has_other_roots = true;
+            self.tables.has_other_roots = true;
         }
         Ok(next)
     }

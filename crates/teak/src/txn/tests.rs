@@ -359,7 +359,7 @@ fn a_transaction_has_the_tables_that_it_opened_and_no_others() {
     create_table(&mut txn, b"table 4999");
     txn.begin_savepoint().unwrap();
     insert(&mut txn, b"table 4999", b"key", b"value").unwrap();
-    assert_eq!(txn.tables.len(), 1);
+    assert_eq!(txn.tables.open.len(), 1);
     txn.commit().unwrap();
     assert_eq!(get(&engine, b"table 4999", b"key"), Some(b"value".to_vec()));
 }

@@ -2,27 +2,23 @@
 
 use super::{
     catalog::{self, printable},
-    dropped_trees::Debts,
     durability::Durability,
     engine::Engine,
-    events::{CommitNote, Event},
-    latency::Stopwatch,
     located::located,
-    named_list::{self, NamedChange, NamedPins},
-    open_table::OpenTable,
-    pages::{Limits, WritePages},
-    readers_seen::SlowReaders,
+    named_edits::NamedEdits,
+    open_table::{OpenTable, OpenTables},
+    pages::WritePages,
     savepoint_state::SavepointState,
     snapshot::Snapshot,
     teller::Teller,
-    unique_id::unique_id,
-    writer_turn::WriterTurn,
+    transaction_status::TransactionStatus,
+    transaction_timing::TransactionTiming,
 };
 use crate::{
-    Error, Geometry, Result, Run, TransactionId,
+    Error, Geometry, Result, TransactionId,
     commit::record::{self, JournalPages},
     page::{key::KeyOrder, value::StoredValue},
-    store::{Mapping, uptime_ms},
+    store::uptime_ms,
     tree::{
         PageSource, RootRef, TreeRoot,
         insert::{Existing, Inserted},
@@ -31,142 +27,29 @@ use crate::{
         reading::{reading, reading_from, reading_twice},
     },
 };
-use std::{
-    collections::{BTreeMap, HashMap},
-    mem,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, mem, sync::Arc, time::Duration};
 
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]
 pub(crate) struct WriteTransaction {
     // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
     pub(super) pages: WritePages,
-    teller: Teller,
+    pub(super) teller: Teller,
     pub(super) base: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
-    /// By the number of the table's handle: as many as were opened, however many handles there are.
-    pub(super) tables: BTreeMap<usize, OpenTable>,
-    /// Whether tables that are not open here may have other roots than in the state that this builds on.
-    pub(super) has_other_roots: bool,
+    pub(super) tables: OpenTables,
     pub(super) savepoints: Vec<SavepointState>,
-    /// Tells write transactions of this process apart.
-    unique_id: u64,
-    /// How many changes there were. No number comes twice, also after a rollback.
-    version: u64,
-    /// The list of named snapshots, and what is to be done to it.
-    pub(super) snapshots: TreeRoot,
-    pub(super) named: Vec<NamedChange>,
-    /// What must stay once that is done.
-    pub(super) named_pins: Option<NamedPins>,
-    /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
-    pub(super) revived: Option<Vec<Run>>,
+    pub(super) named: NamedEdits,
     /// The numbers of the application.
     pub(super) marks: record::Marks,
     /// Pages for small commits to come, as its record will have them.
     pub(super) journal: Option<JournalPages>,
-    /// Whether somebody reads the state that it makes from the moment on that the turn ends.
-    pub(super) stays: bool,
-    /// Absent where nobody wants to know how long the steps of the commit take.
-    pub(super) stopwatch: Option<Stopwatch>,
-    /// Absent where nobody wants to know of commits.
-    pub(super) commit_note: Option<CommitNote>,
-    /// When it got its turn, as [`uptime_ms`] has it.
-    began_ms: u64,
-    /// Whether it commits also if nothing has changed, and cuts off all that is free.
-    pub(super) is_compacting: bool,
-    /// Whether an error came in the middle of a change.
-    pub(super) is_broken: bool,
-    pub(super) is_ended: bool,
+    pub(super) timing: TransactionTiming,
+    pub(super) status: TransactionStatus,
 }
 
 impl WriteTransaction {
-    /// Waits for the writer's place and begins.
-    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        Self::begin_in(engine, engine.take_turn()?, Debts::All)
-    }
-
-    /// The same, but waits only as long as `limit`; `None` if that was not enough.
-    pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
-        let turn = engine.try_turn(Some(limit))?;
-        turn.map(|turn| Self::begin_in(engine, turn, Debts::Some))
-            .transpose()
-    }
-
-    /// The same, if the newest commit is `state`, whether readers see it or not; `None` if the turn did not come within `limit`. Paying debts
-    /// takes commits, but those change no record.
-    pub(crate) fn begin_at(
-        engine: &Arc<Engine>,
-        state: TransactionId,
-        limit: Option<Duration>,
-    ) -> Result<Option<Self>> {
-        engine.refuse_unwritable()?;
-        // Who has lost already need not wait for that.
-        refuse_stale(state, engine.newest())?;
-        let Some(turn) = engine.try_turn(limit)? else {
-            return Ok(None);
-        };
-        refuse_stale(state, engine.flusher.base()?.transaction())?;
-        Self::begin_in(engine, turn, Debts::Some).map(Some)
-    }
-
-    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn, debts: Debts) -> Result<Self> {
-        let beginning = engine.named(Beginning::new(engine, &mut writer))?;
-        let mut txn = Self::of(engine, beginning, writer);
-        txn.pay_debts(debts)?;
-        Ok(txn)
-    }
-
-    fn of(engine: &Arc<Engine>, beginning: Beginning, writer: WriterTurn) -> Self {
-        let Beginning {
-            base,
-            snapshots,
-            mapping,
-            limits,
-        } = beginning;
-        let storage = Arc::clone(&engine.file.storage);
-        Self {
-            engine: Arc::clone(engine),
-            teller: Teller::new(&engine.flusher),
-            catalog: base.catalog,
-            pages: WritePages::new(storage, mapping, &base, writer, limits),
-            tables: BTreeMap::new(),
-            has_other_roots: false,
-            savepoints: Vec::new(),
-            unique_id: unique_id(),
-            version: 0,
-            snapshots,
-            named: Vec::new(),
-            named_pins: None,
-            revived: None,
-            marks: base.record.marks,
-            journal: base.record.journal,
-            stays: false,
-            stopwatch: None,
-            commit_note: None,
-            began_ms: uptime_ms(),
-            base,
-            is_compacting: false,
-            is_broken: false,
-            is_ended: false,
-        }
-    }
-
-    /// Begins anew with the turn that it has, on the newest state. It has ended.
-    pub(super) fn begin_again(&mut self) -> Result<()> {
-        debug_assert!(self.is_ended, "what it has is undone or committed");
-        let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
-        let (durability, began_ms) = (self.pages.durability, self.began_ms);
-        let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
-        self.teller.disarm();
-        *self = Self::of(&engine, beginning, writer);
-        self.pages.durability = durability;
-        self.began_ms = began_ms;
-        Ok(())
-    }
-
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -186,7 +69,7 @@ impl WriteTransaction {
 
     /// How long it has had its turn, to within some milliseconds.
     pub(crate) fn age(&self) -> Duration {
-        Duration::from_millis(uptime_ms().saturating_sub(self.began_ms))
+        Duration::from_millis(uptime_ms().saturating_sub(self.timing.began_ms))
     }
 
     pub(crate) fn taken_pages(&self) -> u64 {
@@ -199,7 +82,7 @@ impl WriteTransaction {
 
     /// How long the file may become.
     pub(crate) fn limit_bytes(&self) -> u64 {
-        self.pages.geometry.upper_limit_bytes
+        self.pages.limits.geometry.upper_limit_bytes
     }
 
     pub(crate) fn savepoint_count(&self) -> usize {
@@ -207,18 +90,18 @@ impl WriteTransaction {
     }
 
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
-        self.pages.geometry = geometry;
+        self.pages.limits.geometry = geometry;
     }
 
     pub(crate) fn set_durability(&mut self, durability: Durability) {
-        self.pages.durability = durability;
+        self.pages.limits.durability = durability;
     }
 
     /// The root of a table, by its handle and name.
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.engine.refuse_forked()?;
-        if let Some(table) = self.tables.get(&handle) {
+        if let Some(table) = self.tables.open.get(&handle) {
             return Ok(table.root.as_ref().map(RootRef::Kept));
         }
         if self.catalog == self.base.catalog {
@@ -242,7 +125,7 @@ impl WriteTransaction {
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
-        if !self.tables.contains_key(&handle) {
+        if !self.tables.open.contains_key(&handle) {
             let root = self.root_of(handle, name)?.as_deref().copied();
             self.note_open(handle, name, root);
         }
@@ -250,7 +133,7 @@ impl WriteTransaction {
     }
 
     fn opened(&mut self, handle: usize) -> &mut OpenTable {
-        let table = self.tables.get_mut(&handle);
+        let table = self.tables.open.get_mut(&handle);
         table.expect("the table was opened")
     }
 
@@ -262,12 +145,12 @@ impl WriteTransaction {
             version: 0,
             near: Vec::new(),
         };
-        self.tables.insert(handle, table);
+        self.tables.open.insert(handle, table);
     }
 
     /// Refuses to read after a checkpoint that failed.
     fn refuse_ended(&self) -> Result<()> {
-        match self.is_ended {
+        match self.status.is_ended {
             true => Err(Error::TransactionBroken),
             false => Ok(()),
         }
@@ -276,19 +159,19 @@ impl WriteTransaction {
     /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
     /// back what was said of the state that it brings back.
     pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        let table = self.tables.get(&handle)?;
-        (table.version > 0).then_some((self.unique_id, table.version))
+        let table = self.tables.open.get(&handle)?;
+        (table.version > 0).then_some((self.tables.unique_id, table.version))
     }
 
     /// Leaves nothing to do but rolling back.
     pub(crate) fn set_broken(&mut self) {
-        self.is_broken = true;
+        self.status.is_broken = true;
     }
 
     pub(crate) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
         self.engine.flusher.refuse_evicted()?;
-        if self.is_broken {
+        if self.status.is_broken {
             Err(Error::TransactionBroken)
         } else {
             Ok(())
@@ -330,7 +213,7 @@ impl WriteTransaction {
 
     /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
     pub(crate) fn behind_removed(&self, handle: usize) -> Option<Position> {
-        let near = &self.tables.get(&handle)?.near;
+        let near = &self.tables.open.get(&handle)?.near;
         let leaf = near.last()?;
         (leaf.index < leaf.count).then(|| Position::on(near.clone()))
     }
@@ -344,23 +227,23 @@ impl WriteTransaction {
         change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<Step>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
-        self.version += 1;
-        let version = self.version;
+        self.tables.version += 1;
+        let version = self.tables.version;
         self.open(handle, name)?;
-        let table = self.tables.get_mut(&handle);
+        let table = self.tables.open.get_mut(&handle);
         let table = table.expect("the table was opened");
         let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };
         table.version = version;
         let before = *root;
-        self.is_broken = true;
+        self.status.is_broken = true;
         // The root is changed where it is: a copy would wait for each of its fields to be written.
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, root), &mut table.near)
         });
         table.is_changed |= *root != before;
-        self.is_broken = result.is_err();
+        self.status.is_broken = result.is_err();
         result.map_err(|error| {
             located(error, &self.pages, root, name, None).at(&self.engine.file.path)
         })
@@ -371,9 +254,9 @@ impl WriteTransaction {
         &mut self,
         change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
     ) -> Result<R> {
-        let was_broken = mem::replace(&mut self.is_broken, true);
+        let was_broken = mem::replace(&mut self.status.is_broken, true);
         let changed = changing(&mut self.pages, |pages| change(pages, &mut self.catalog));
-        self.is_broken = was_broken || changed.is_err();
+        self.status.is_broken = was_broken || changed.is_err();
         self.engine.named(changed)
     }
 
@@ -410,8 +293,8 @@ impl WriteTransaction {
 
     /// Notes which root the catalog has now.
     fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
-        self.version += 1;
-        let version = self.version;
+        self.tables.version += 1;
+        let version = self.tables.version;
         let table = self.open(handle, name)?;
         table.root = root;
         table.is_changed = false;
@@ -444,9 +327,9 @@ impl WriteTransaction {
         let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
             return Ok(false);
         };
-        self.is_broken = true;
+        self.status.is_broken = true;
         changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.is_broken = false;
+        self.status.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
         Ok(true)
@@ -504,6 +387,7 @@ impl WriteTransaction {
         self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
             .tables
+            .open
             .values()
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
@@ -525,92 +409,9 @@ impl WriteTransaction {
     }
 
     pub(super) fn undo(&mut self) {
-        if !mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
+        if !mem::replace(&mut self.status.is_ended, true) && !self.engine.generation.is_past() {
             self.pages.abandon();
         }
-    }
-}
-
-/// What a write transaction begins with.
-struct Beginning {
-    base: Arc<Snapshot>,
-    /// The list of named snapshots.
-    snapshots: TreeRoot,
-    mapping: Arc<Mapping>,
-    limits: Limits,
-}
-
-impl Beginning {
-    /// Frees what nobody needs any more, for a writer whose turn it is.
-    fn new(engine: &Arc<Engine>, writer: &mut WriterTurn) -> Result<Self> {
-        let shared = engine.flusher.shared.as_ref();
-        shared.iter().for_each(|shared| shared.bury_the_dead());
-        let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
-        writer.written.forget(durable);
-        let pending = writer.space.pending_count();
-        let used = writer.space.used_count();
-        writer.high_water.note(used, durable);
-        writer.space.reclaim(&pins);
-        let counters = &engine.flusher.counters;
-        counters.note_reclaimed(pending - writer.space.pending_count());
-        let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.file.storage, durable);
-        if engine.file_bytes() < old_bytes {
-            engine.flusher.events.note(|| Event::Shrunk {
-                old_bytes,
-                file_bytes: engine.file_bytes(),
-            });
-        }
-        if (writer.punch_some(&*engine.file.storage) || is_cut)
-            && let Some(shared) = shared
-        {
-            shared.region.note_blocks_given_back();
-        }
-        let mapping = engine.file.storage.mapping();
-        Ok(Self {
-            mapping: mapping.map_err(Error::io("mapping the file"))?,
-            snapshots: named_list::root(&base.record)?,
-            base,
-            limits: Limits {
-                durability: engine.policies.durability,
-                memory_bytes: engine.policies.write_memory_bytes,
-                geometry: writer.newest.geometry,
-                slow_readers: SlowReaders::of(engine),
-                parks_above: engine.policies.drop_limits.at_once,
-            },
-        })
-    }
-}
-
-/// The writer's place without a transaction.
-#[derive(Debug)]
-pub(crate) struct HeldPlace {
-    // The turn ends before the engine, whose end takes a turn.
-    turn: WriterTurn,
-    engine: Arc<Engine>,
-}
-
-impl HeldPlace {
-    /// Waits for the place, for as long as `limit`; `None` if that was not enough.
-    pub(crate) fn take(engine: &Arc<Engine>, limit: Option<Duration>) -> Result<Option<Self>> {
-        let turn = engine.try_turn(limit)?;
-        Ok(turn.map(|turn| Self {
-            turn,
-            engine: Arc::clone(engine),
-        }))
-    }
-
-    /// Begins to write.
-    pub(crate) fn begin(self) -> Result<WriteTransaction> {
-        self.engine.refuse_forked()?;
-        WriteTransaction::begin_in(&self.engine, self.turn, Debts::All)
-    }
-}
-
-fn refuse_stale(held: TransactionId, newest: TransactionId) -> Result<()> {
-    match held == newest {
-        true => Ok(()),
-        false => Err(Error::SnapshotStale { held, newest }),
     }
 }
 

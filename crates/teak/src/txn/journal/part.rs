@@ -25,7 +25,7 @@ impl WriteTransaction {
             self.engine.policies.journal_bytes,
         );
         let page_count = self.pages.writer.space.page_count();
-        let boundary = match self.is_compacting {
+        let boundary = match self.status.is_compacting {
             true => Some(0),
             false => self.pages.writer.tail.boundary(),
         };
@@ -45,7 +45,7 @@ impl WriteTransaction {
         let pages = (bytes / page_size).min(u64::from(u16::MAX)) as u32;
         if pages > 0
             && boundary.is_none()
-            && self.pages.durability != Durability::Lazy
+            && self.pages.limits.durability != Durability::Lazy
             && self.engine.flusher.wants_journal(wanted)
         {
             let since = self.id();
@@ -60,9 +60,9 @@ impl WriteTransaction {
     pub(in crate::txn) fn born(&self, taken: &[Run], page_count: u64) -> Option<Born> {
         let count: u64 = taken.iter().map(|run| u64::from(run.len)).sum();
         let is_fit = count.max(self.pages.dead_count()) <= JOURNALED_PAGES_MAX
-            && (self.named_pins.is_none() || is_planted(Planted::EntryOfNamed))
-            && self.revived.is_none()
-            && !self.is_compacting
+            && (self.named.pins.is_none() || is_planted(Planted::EntryOfNamed))
+            && self.named.revived.is_none()
+            && !self.status.is_compacting
             && page_count == self.base.record.page_count
             && self.journal == self.base.record.journal
             && self.engine.policies.journal_bytes != Some(0)
@@ -72,7 +72,7 @@ impl WriteTransaction {
         let numbers = noted.iter().flat_map(|run| run.pages());
         is_fit.then(|| {
             numbers
-                .map(|number| (number, self.pages.source_of(number)))
+                .map(|number| (number, self.pages.sources.of(number)))
                 .collect()
         })
     }

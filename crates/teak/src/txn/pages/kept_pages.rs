@@ -11,3 +11,13 @@ pub(in crate::txn) struct KeptPages {
     /// The bytes of those that were changed.
     pub(in crate::txn) aside: HashMap<PageNumber, Box<[u8]>>,
 }
+
+/// What all savepoints of a transaction keep, the innermost last.
+///
+/// Invariant: no death before the floor changes while its savepoint is there.
+#[derive(Default, Debug)]
+pub(in crate::txn) struct SavepointPages {
+    pub(in crate::txn) kept: Vec<KeptPages>,
+    /// How many deaths a savepoint has to be able to go back to.
+    pub(in crate::txn) death_floor: usize,
+}

@@ -25,7 +25,13 @@ impl WritePages {
             return Ok(None);
         }
         let are_parked_enough = self.would_free(least, |reader| reader.is_parked)?;
-        if are_parked_enough || self.slow_readers.as_ref().is_some_and(SlowReaders::asks) {
+        if are_parked_enough
+            || self
+                .limits
+                .slow_readers
+                .as_ref()
+                .is_some_and(SlowReaders::asks)
+        {
             // Nobody is troubled while there are crumbs.
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));
@@ -42,7 +48,7 @@ impl WritePages {
             }
         }
         let mut asked = 0;
-        while let Some(slow) = self.slow_readers.clone() {
+        while let Some(slow) = self.limits.slow_readers.clone() {
             let Some(engine) = slow.engine.upgrade() else {
                 break;
             };
@@ -70,7 +76,7 @@ impl WritePages {
             let question = SlowReader {
                 reader,
                 wanted_pages: least,
-                file_bytes: self.storage.len(),
+                file_bytes: self.file.storage.len(),
                 asked,
             };
             let flusher = self.writer.flusher();
@@ -80,7 +86,7 @@ impl WritePages {
                 flusher.have_told_woken();
             }
             let Some(hook) = slow.hook else {
-                self.slow_readers = None;
+                self.limits.slow_readers = None;
                 break;
             };
             match hook.ask(&question) {
@@ -89,7 +95,7 @@ impl WritePages {
                     engine.cancel_reader(&question.reader)?;
                     thread::sleep(PAUSE);
                 }
-                SlowReaderChoice::Grow => self.slow_readers = None,
+                SlowReaderChoice::Grow => self.limits.slow_readers = None,
                 SlowReaderChoice::GiveUp => {
                     let reader = question.reader;
                     return Err(Error::HeldByReader {

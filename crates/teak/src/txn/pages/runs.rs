@@ -34,7 +34,7 @@ impl WritePages {
             let run = run.inspect_err(|_| self.want_space(want))?;
             match self.secure(run) {
                 Ok(is_secured) => {
-                    self.is_secured &= is_secured;
+                    self.supply.is_secured &= is_secured;
                     self.checked.forget(run);
                     return Ok(run);
                 }
@@ -46,7 +46,7 @@ impl WritePages {
                 Err(error) => {
                     self.writer.space.give_back(run);
                     // What is only moved does not need them.
-                    if is_full(&error) && self.low_boundary.is_some() {
+                    if is_full(&error) && self.supply.low_boundary.is_some() {
                         return Err(self.full());
                     }
                     self.want_space(want);
@@ -72,36 +72,36 @@ impl WritePages {
             self.writer.space.give_back(run);
             return Ok(None);
         }
-        let zeros = vec![0; 1 << self.page_shift];
+        let zeros = vec![0; 1 << self.file.page_shift];
         let parts = vec![IoSlice::new(&zeros); run.len as usize];
-        if let Err(error) = self.storage.write(self.offset_of(run.start), &parts) {
+        if let Err(error) = self.file.storage.write(self.offset_of(run.start), &parts) {
             self.writer.space.give_back(run);
             return Err(Error::io("filling the journal")(error));
         }
         self.checked.forget(run);
         self.writer.arena.add_written(run);
-        self.taken_count += u64::from(run.len);
+        self.supply.taken_count += u64::from(run.len);
         Ok(Some(run))
     }
 
     /// Notes that there was none for so many pages, where that is more than an attempt.
     pub(in super::super) fn want_space(&mut self, pages: u32) {
-        if self.low_boundary.is_none() {
+        if self.supply.low_boundary.is_none() {
             // How much more it would have been is not known.
-            let pages = 2 * self.taken_count + u64::from(pages);
+            let pages = 2 * self.supply.taken_count + u64::from(pages);
             self.writer.dropped.want(pages);
         }
     }
 
     pub(super) fn secure(&self, run: Run) -> io::Result<bool> {
-        let len = u64::from(run.len) << self.page_shift;
-        self.storage.secure(self.offset_of(run.start), len)
+        let len = u64::from(run.len) << self.file.page_shift;
+        self.file.storage.secure(self.offset_of(run.start), len)
     }
 
     /// Notes that pages are in a hole for which there are no blocks.
     fn pass_over_hole(&mut self, run: Run) {
-        let data = self.storage.next_data(self.offset_of(run.start));
-        let end = data.map_or(0, |data| data >> self.page_shift);
+        let data = self.file.storage.next_data(self.offset_of(run.start));
+        let end = data.map_or(0, |data| data >> self.file.page_shift);
         self.writer.space.give_back_hole(run, end);
     }
 
@@ -121,15 +121,15 @@ impl WritePages {
     }
 
     fn find_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
-        let is_small =
-            self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
+        let is_small = self.limits.durability != Durability::Lazy
+            && self.supply.taken_count < SMALL_TRANSACTION_PAGES;
         let boundary = self.writer.tail.boundary();
         let writer = &mut *self.writer;
         let zone = writer.zone.pages();
         let space = &mut writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
-        } else if is_small && self.low_boundary.is_none() {
+        } else if is_small && self.supply.low_boundary.is_none() {
             let in_a_row = space.allocate_outside(want, Policy::Contiguous, zone);
             match (in_a_row, boundary) {
                 (Some(run), Some(boundary)) if run.end() > boundary => {
@@ -154,7 +154,7 @@ impl WritePages {
             Policy::UpTo
         };
         let least = if is_exact { want.into() } else { 1 };
-        if self.low_boundary.is_some() {
+        if self.supply.low_boundary.is_some() {
             // What is only moved neither makes the file longer nor asks anybody for space.
             return Err(self.full());
         }
@@ -192,7 +192,7 @@ impl WritePages {
     /// Has the pages of the open run built in their final place, where that can be done: pages
     /// that are not to be flushed need not be written then.
     pub(super) fn map_open_run(&mut self) -> Result<()> {
-        let run = self.open_run;
+        let run = self.supply.open_run;
         if let Some(bytes) = self.writable_run(run)? {
             self.writer.arena.map(run, bytes);
         }
@@ -201,7 +201,7 @@ impl WritePages {
 
     /// The memory that is the file there, to build in; `None` where pages are better written, or have to be.
     pub(super) fn writable_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
-        match self.durability {
+        match self.limits.durability {
             Durability::Lazy => self.mapped_run(run),
             _ => Ok(None),
         }
@@ -210,42 +210,44 @@ impl WritePages {
     /// The same, whatever the pages are for; `None` where that cannot be.
     pub(super) fn mapped_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
         self.writer.flusher().refuse_evicted()?;
-        if !self.is_secured {
+        if !self.supply.is_secured {
             return Ok(None);
         }
-        let len = (run.len as usize) << self.page_shift;
-        let end = run.end() << self.page_shift;
-        let last = self.writable.last();
+        let len = (run.len as usize) << self.file.page_shift;
+        let end = run.end() << self.file.page_shift;
+        let last = self.file.writable.last();
         if last.is_none_or(|(writable, _)| writable.stretch_len() < end) {
-            let writable = self.storage.writable();
+            let writable = self.file.storage.writable();
             let writable = writable.map_err(Error::io("mapping the file for writing"))?;
             let counted = writable.map(|writable| {
                 let fault_count = writable.faults().count();
                 (writable, fault_count)
             });
-            self.writable.extend(counted);
+            self.file.writable.extend(counted);
         }
         let offset = self.offset_of(run.start);
-        let last = self.writable.last();
+        let last = self.file.writable.last();
         Ok(last.and_then(|(writable, _)| writable.run(offset, len)))
     }
 
     /// The file, if pages were built in it.
     pub(in crate::txn) fn mapped(&self) -> Option<&Arc<WritableMapping>> {
-        self.writable.last().map(|(writable, _)| writable)
+        self.file.writable.last().map(|(writable, _)| writable)
     }
 
     /// Says which pages were built in their final place.
     pub(in crate::txn) fn mark_mapped(&self) {
         for run in self.arena().mapped_runs() {
-            let len = u64::from(run.len) << self.page_shift;
-            self.storage.mark_written(self.offset_of(run.start), len);
+            let len = u64::from(run.len) << self.file.page_shift;
+            self.file
+                .storage
+                .mark_written(self.offset_of(run.start), len);
         }
     }
 
     fn full(&self) -> Error {
         Error::Full {
-            limit_bytes: self.size_limit_pages() << self.page_shift,
+            limit_bytes: self.size_limit_pages() << self.file.page_shift,
         }
     }
 
@@ -253,14 +255,14 @@ impl WritePages {
     pub(super) fn grow(&mut self, pages: u64, fill: Fill) -> Result<()> {
         let old = self.writer.space.page_count();
         let step = self.growth_step(old);
-        let lower = self.geometry.lower_limit_bytes >> self.page_shift;
+        let lower = self.limits.geometry.lower_limit_bytes >> self.file.page_shift;
         let step = match lower.saturating_sub(old) {
             0 => step.max(pages),
             lacking => lacking.max(pages),
         };
         let limit = self.size_limit_pages().min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_ready();
-        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        let huge = HUGE_PAGE_LEN >> self.file.page_shift;
         let new = if old >= 4 * huge {
             (old + step).next_multiple_of(huge)
         } else {
@@ -284,7 +286,7 @@ impl WritePages {
         }
         self.refresh_mapping()?;
         self.writer.space.grow(new);
-        self.has_grown = true;
+        self.supply.has_grown = true;
         Ok(())
     }
 
@@ -292,41 +294,44 @@ impl WritePages {
     fn grow_ahead(&mut self, page_count: u64, limit: u64) {
         let before = self.writer.last_growth.replace(Instant::now());
         let is_soon = before.is_some_and(|before| before.elapsed() < GROWN_AGAIN);
-        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        let huge = HUGE_PAGE_LEN >> self.file.page_shift;
         // To another process it would be waste.
         let is_alone = || match &self.writer.flusher().shared {
             Some(shared) => matches!(shared.lock_file.has_others(), Ok(false)),
             None => true,
         };
         if is_soon && page_count > 4 * huge && is_alone() {
-            let most = GROWTH_MAX >> self.page_shift;
+            let most = GROWTH_MAX >> self.file.page_shift;
             let next = page_count + self.growth_step(page_count).clamp(huge, most);
-            self.storage.grow_ahead(next.min(limit) << self.page_shift);
+            self.file
+                .storage
+                .grow_ahead(next.min(limit) << self.file.page_shift);
         }
     }
 
     /// By how many pages a file of `old` is made longer, if that suffices.
     fn growth_step(&self, old: u64) -> u64 {
         // The new part is filled with zeros: who changes little is not to wait for many, nor a durable commit until they are on the disk.
-        let is_small = self.taken_count < SMALL_TRANSACTION_PAGES;
-        let step_max = match self.durability {
+        let is_small = self.supply.taken_count < SMALL_TRANSACTION_PAGES;
+        let step_max = match self.limits.durability {
             Durability::Lazy if !is_small => GROWTH_MAX,
             _ => HUGE_PAGE_LEN,
         };
         // A small file grows by a quarter, a large one by less than a hundredth.
         let step = (old / 128).max((old / 4).min(256));
-        match self.geometry.growth_step_bytes >> self.page_shift {
-            0 => step.clamp(16, step_max >> self.page_shift),
+        match self.limits.geometry.growth_step_bytes >> self.file.page_shift {
+            0 => step.clamp(16, step_max >> self.file.page_shift),
             asked => asked,
         }
     }
 
     /// Makes the file this many pages long, if it is shorter.
     pub(in crate::txn) fn extend_file(&self, pages: u64, fill: Fill) -> Result<u64> {
-        let bytes = pages << self.page_shift;
-        let old_bytes = self.storage.len();
+        let bytes = pages << self.file.page_shift;
+        let old_bytes = self.file.storage.len();
         if bytes > old_bytes {
-            self.storage
+            self.file
+                .storage
                 .grow(bytes, fill)
                 .map_err(Error::io("making the file longer"))?;
             self.writer.flusher().events.note(|| Event::Grown {
@@ -339,7 +344,7 @@ impl WritePages {
 
     /// Gives the rest of the open run back.
     pub(super) fn give_back_rest(&mut self) {
-        let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
+        let rest = std::mem::replace(&mut self.supply.open_run, Run::new(0, 0));
         if rest.len > 0 {
             self.writer.space.give_back(rest);
         }

@@ -16,15 +16,15 @@ use crate::{
 
 impl WritePages {
     pub(in crate::txn) fn begin_savepoint(&mut self) -> FreshBits {
-        self.kept.push(KeptPages::default());
-        self.death_floor = self.deaths.len();
+        self.savepoints.kept.push(KeptPages::default());
+        self.savepoints.death_floor = self.deaths.len();
         self.writer.arena.begin_savepoint()
     }
 
     /// Keeps what was done since the innermost savepoint.
     pub(in crate::txn) fn end_savepoint(&mut self, before: FreshBits) {
-        let KeptPages { unused, aside } = self.kept.pop().unwrap_or_default();
-        if let Some(outer) = self.kept.last_mut() {
+        let KeptPages { unused, aside } = self.savepoints.kept.pop().unwrap_or_default();
+        if let Some(outer) = self.savepoints.kept.last_mut() {
             let is_older = |(number, _): &(PageNumber, _)| !before.contains(*number);
             outer.aside.extend(aside.into_iter().filter(is_older));
         }
@@ -34,7 +34,7 @@ impl WritePages {
 
     /// Undoes what was done since the innermost savepoint.
     pub(in crate::txn) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
-        let kept = self.kept.pop().unwrap_or_default();
+        let kept = self.savepoints.kept.pop().unwrap_or_default();
         let arena = &mut self.writer.arena;
         for (number, bytes) in kept.aside {
             // It may have been written early meanwhile.
@@ -45,23 +45,32 @@ impl WritePages {
             run.pages()
                 .for_each(|number| self.writer.arena.forget(number));
             self.writer.space.give_back(run);
-            self.taken_count -= u64::from(run.len);
+            self.supply.taken_count -= u64::from(run.len);
         }
         self.writer.arena.end_savepoint(before);
         self.deaths.truncate(death_count);
-        self.death_floor = death_count;
-        self.room_at = self.memory_bytes;
+        self.savepoints.death_floor = death_count;
+        self.limits.room_at = self.limits.memory_bytes;
     }
 
     /// Puts the bytes of a page aside that this transaction wrote before the innermost savepoint: then it may be changed. `false` where
     /// it is better copied, or has to be.
     pub(super) fn put_aside(&mut self, number: PageNumber) -> bool {
-        let aside_count: usize = self.kept.iter().map(|kept| kept.aside.len()).sum();
-        if self.low_boundary.is_some() || aside_count * self.page_size >= self.memory_bytes {
+        let aside_count: usize = self
+            .savepoints
+            .kept
+            .iter()
+            .map(|kept| kept.aside.len())
+            .sum();
+        if self.supply.low_boundary.is_some()
+            || aside_count * self.file.page_size >= self.limits.memory_bytes
+        {
             return false;
         }
-        let (Some(page), Some(kept)) = (self.writer.arena.page(number), self.kept.last_mut())
-        else {
+        let (Some(page), Some(kept)) = (
+            self.writer.arena.page(number),
+            self.savepoints.kept.last_mut(),
+        ) else {
             return false;
         };
         kept.aside.insert(number, page.into());
@@ -73,13 +82,13 @@ impl WritePages {
     /// the savepoint may be rolled back.
     pub(super) fn discard(&mut self, number: PageNumber) {
         let is_fresh = self.arena().is_fresh(number);
-        match self.kept.last_mut() {
+        match self.savepoints.kept.last_mut() {
             Some(kept) if !is_fresh || kept.aside.contains_key(&number) => kept.unused.push(number),
             _ if !is_fresh => {}
             _ => {
                 self.writer.arena.forget(number);
                 self.writer.space.give_back(Run::new(number.0, 1));
-                self.taken_count -= 1;
+                self.supply.taken_count -= 1;
             }
         }
     }

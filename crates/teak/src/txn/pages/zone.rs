@@ -34,8 +34,9 @@ const ROW_MAX: u32 = 64;
 impl WritePages {
     /// A page in the zone for the copy of this one, if there is a place, and it belongs there.
     pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
-        let is_out = self.has_no_zone || self.low_boundary.is_some();
-        if is_out || self.durability == Durability::Lazy || self.hot_count >= HOT_MAX {
+        let is_out = self.supply.has_no_zone || self.supply.low_boundary.is_some();
+        if is_out || self.limits.durability == Durability::Lazy || self.supply.hot_count >= HOT_MAX
+        {
             return Ok(None);
         }
         let header = Header::read(self.page(number)?);
@@ -44,15 +45,15 @@ impl WritePages {
             return Ok(None);
         }
         self.make_room()?;
-        if self.hot_run.len == 0 {
-            self.hot_run = match self.take_hot_run() {
+        if self.supply.hot_run.len == 0 {
+            self.supply.hot_run = match self.take_hot_run() {
                 Some(run) => run,
                 None => return Ok(None),
             };
         }
-        let new = self.hot_run.start;
-        self.hot_run = Run::new(new.0.wrapping_add(1), self.hot_run.len - 1);
-        self.hot_count += 1;
+        let new = self.supply.hot_run.start;
+        self.supply.hot_run = Run::new(new.0.wrapping_add(1), self.supply.hot_run.len - 1);
+        self.supply.hot_count += 1;
         self.writer.zone.next = u64::from(new.0) + 1;
         self.note_taken(new);
         Ok(Some(new))
@@ -62,7 +63,10 @@ impl WritePages {
         self.renew_zone();
         let writer = &mut *self.writer;
         let zone = &writer.zone;
-        let want = zone.usual.saturating_sub(self.hot_count).clamp(2, ROW_MAX);
+        let want = zone
+            .usual
+            .saturating_sub(self.supply.hot_count)
+            .clamp(2, ROW_MAX);
         let run = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
         let Ok(is_secured) = self.secure(run) else {
             // Without blocks for them, or with a disk that fails, whoever looks elsewhere is told.
@@ -70,7 +74,7 @@ impl WritePages {
             self.writer.zone.pages = 0..0;
             return None;
         };
-        self.is_secured &= is_secured;
+        self.supply.is_secured &= is_secured;
         self.checked.forget(run);
         Some(run)
     }
@@ -100,7 +104,7 @@ impl WritePages {
         let least = (want / 2).max(ZONE_PAGES_MIN);
         if found.is_none_or(|run| run.len < least) && self.may_grow_for_zone() {
             self.writer.zone.has_grown = true;
-            let most = GROWN_MAX >> self.page_shift;
+            let most = GROWN_MAX >> self.file.page_shift;
             // Without it nothing is lost.
             let _ = self.grow(most.min(want.into()), Fill::HugePages);
             found = self.writer.space.longest_free(want);
@@ -115,25 +119,25 @@ impl WritePages {
 
     /// Who says how a file is to grow is not surprised.
     fn may_grow_for_zone(&self) -> bool {
-        let geometry = &self.geometry;
+        let geometry = &self.limits.geometry;
         let is_plain = geometry.growth_step_bytes == 0 && geometry.shrink_threshold_bytes == 0;
-        is_plain && self.slow_readers.is_none() && !self.writer.zone.has_grown
+        is_plain && self.limits.slow_readers.is_none() && !self.writer.zone.has_grown
     }
 
     /// Has no zone from now on: what moves pages knows where they are to be.
     pub(in crate::txn) fn leave_zone(&mut self) {
-        self.has_no_zone = true;
+        self.supply.has_no_zone = true;
         self.writer.zone.pages = 0..0;
     }
 
     /// Gives the rest of its run back.
     pub(super) fn give_back_hot(&mut self) {
-        let rest = std::mem::replace(&mut self.hot_run, Run::new(0, 0));
+        let rest = std::mem::replace(&mut self.supply.hot_run, Run::new(0, 0));
         if rest.len > 0 {
             self.writer.space.give_back(rest);
         }
-        if self.hot_count > 0 {
-            self.writer.zone.usual = std::mem::take(&mut self.hot_count);
+        if self.supply.hot_count > 0 {
+            self.writer.zone.usual = std::mem::take(&mut self.supply.hot_count);
         }
     }
 }

@@ -169,7 +169,7 @@ fn with_names(forge: impl FnOnce(&mut Forger<'_>, &[(Vec<u8>, Vec<u8>)]) -> Tree
         txn.commit().unwrap();
     }
     let mut txn = WriteTransaction::begin(&engine).unwrap();
-    let list = txn.snapshots;
+    let list = txn.named.list;
     let mut entries = Vec::new();
     let mut cursor = crate::tree::cursor::Cursor::new(&txn.pages, list);
     while cursor.next().unwrap() {
@@ -177,7 +177,7 @@ fn with_names(forge: impl FnOnce(&mut Forger<'_>, &[(Vec<u8>, Vec<u8>)]) -> Tree
     }
     drop(cursor);
     let root = forge(&mut Forger::new(&mut txn, list), &entries);
-    txn.snapshots = root;
+    txn.named.list = root;
     txn.commit().unwrap();
     engine.close().unwrap();
     disk

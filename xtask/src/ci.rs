@@ -32,6 +32,7 @@ const BUILT: &str = "BUILT";
 const STEPS: &[Step] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
+    step("size", "cargo xtask size"),
     step("header of the C interface", "cargo xtask header --check"),
     step(
         "lints",

@@ -4,18 +4,39 @@
 //! import what they like: `*_tests.rs`, `tests.rs`, files in `tests/` and `*_tests/`, items behind
 //! `#[cfg(test)]`.
 
+mod cycles;
 mod paths;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, scratch};
+use crate::{
+    Failure,
+    ratchet::Ratchet,
+    scratch,
+    sources::{self, Source, is_test_file},
+};
+use clap::Args;
+use cycles::Cycles;
 use paths::{Finding, Scan};
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
+
+/// Checks the engine's layers, and all crates for import cycles between files
+#[derive(Args, Default)]
+pub(crate) struct Arguments {
+    /// Only print the import cycles of each crate
+    #[arg(long)]
+    cycles: bool,
+    /// Print with each file of a cycle what it imports from the others
+    #[arg(long, requires = "cycles")]
+    imports: bool,
+    /// The workspace to check [default: the one that this program was built from]
+    #[arg(long)]
+    root: Option<PathBuf>,
+}
 
 /// Which layers each layer may import, as the design draws it. Every module of the crate's root
 /// stands here.
@@ -60,50 +81,31 @@ const UNSAFE_LAYER: &str = "store";
 
 const LINES_MAX: usize = 800;
 
-/// A source file of the engine.
-struct Source {
-    /// Below `src`.
-    path: PathBuf,
-    text: String,
-}
+/// The crate that has layers.
+const ENGINE: &str = "teak";
 
-/// Checks the engine's sources.
-pub(crate) fn run() -> Result<(), Failure> {
-    let sources = read_sources(&scratch::workspace().join("crates/teak/src"))?;
-    let complaints = check(&sources)?;
-    for complaint in &complaints {
-        println!("{complaint}");
-    }
-    println!(
-        "layers: {} files, {} complaints",
-        sources.len(),
-        complaints.len()
-    );
-    if complaints.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure("the layers are not kept".to_owned()))
-    }
-}
-
-fn read_sources(root: &Path) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    let mut directories = vec![root.to_path_buf()];
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(&directory)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                sources.push(Source {
-                    text: fs::read_to_string(&path)?,
-                    path: path.strip_prefix(root)?.to_path_buf(),
-                });
-            }
+/// Checks the sources, or prints their cycles.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let root = arguments.root.as_deref();
+    let packages = sources::packages(root.unwrap_or(scratch::workspace()))?;
+    let cycles: Vec<Cycles> = packages
+        .iter()
+        .map(|package| Cycles::of(package).map_err(Failure))
+        .collect::<Result<_, _>>()?;
+    if arguments.cycles {
+        for cycles in &cycles {
+            cycles.print(arguments.imports);
         }
+        return Ok(());
     }
-    sources.sort_by(|left, right| left.path.cmp(&right.path));
-    Ok(sources)
+    let engine = packages.iter().find(|package| package.name == ENGINE);
+    let engine = engine.ok_or_else(|| Failure(format!("there is no crate {ENGINE}")))?;
+    let mut ratchet = Ratchet::default();
+    ratchet.complaints = check(&engine.sources)?;
+    for cycles in &cycles {
+        cycles.compare(&mut ratchet);
+    }
+    ratchet.finish("layers")
 }
 
 /// All that is wrong, one line each.
@@ -134,7 +136,7 @@ fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec
         ));
     }
     let layer = layer_of(&source.path);
-    if layer != ROOT && !is_known(&layer) && !is_test(&source.path) {
+    if layer != ROOT && !is_known(&layer) && !is_test_file(&source.path) {
         complaints.push(format!(
             "1: {layer} is not in the table of layers; say there what it may import"
         ));
@@ -147,7 +149,7 @@ fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec
                 .map(|line| format!("{line}: unsafe outside of {UNSAFE_LAYER}")),
         );
     }
-    if layer != ROOT && !is_test(&source.path) {
+    if layer != ROOT && !is_test_file(&source.path) {
         let found = upward(&layer, &scan.findings, exports).filter(|(target, _)| {
             !EXCEPTIONS
                 .iter()
@@ -204,13 +206,4 @@ fn depth_of(path: &Path) -> usize {
         .file_stem()
         .is_some_and(|stem| stem == "mod" || stem == ROOT);
     path.iter().count() - usize::from(is_directory_itself)
-}
-
-fn is_test(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let is_test_name = |name: &str| name == "tests" || name.ends_with("_tests");
-    is_test_name(&stem)
-        || path
-            .iter()
-            .any(|part| is_test_name(&part.to_string_lossy()))
 }

@@ -9,6 +9,7 @@ mod crash;
 mod differential;
 mod docs_c;
 mod dump;
+mod failure;
 mod faults;
 mod geometry;
 mod header;
@@ -25,15 +26,19 @@ mod panics;
 mod peers;
 mod power;
 mod protocol;
+mod ratchet;
 mod results;
 mod scratch;
 mod seeds;
+mod size;
+mod sources;
 mod storm;
 mod teeth;
 mod threads;
 mod workload;
 
 use clap::{Parser, Subcommand};
+use failure::Failure;
 use std::process::ExitCode;
 use teak::testing::{self, Planted};
 
@@ -54,8 +59,8 @@ struct Arguments {
 enum Task {
     /// Everything that continuous integration does, each step named and timed
     Ci,
-    /// Holds the engine's sources to its layers
-    Layers,
+    Layers(layers::Arguments),
+    Size(size::Arguments),
     Header(header::Arguments),
     InstallC(install_c::Arguments),
     DocsC(docs_c::Arguments),
@@ -88,16 +93,6 @@ enum Task {
     Seeds,
 }
 
-/// Why a task failed.
-#[derive(Debug)]
-struct Failure(String);
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self(error.to_string())
-    }
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Err(Failure(text)) = plant(arguments.planted.as_deref()) {
@@ -106,7 +101,8 @@ fn main() -> ExitCode {
     }
     let result = match arguments.task {
         Task::Ci => ci::run(),
-        Task::Layers => layers::run(),
+        Task::Layers(arguments) => layers::run(&arguments),
+        Task::Size(arguments) => size::run(&arguments),
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),

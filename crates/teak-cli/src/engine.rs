@@ -248,10 +248,24 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Begins to write. While others write it says who they are, and waits for as long as is allowed.
 pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<WriteTxn, Failure> {
-    let silence = wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
-    if let Some(txn) = database.begin_write_timeout(silence)? {
-        return Ok(txn);
+    let silence = silence(wait);
+    match database.begin_write_timeout(silence)? {
+        Some(txn) => Ok(txn),
+        None => keep_waiting(database, wait, silence),
     }
+}
+
+/// How long a command waits for other writers before it says so.
+pub(crate) fn silence(wait: WaitArgument) -> Duration {
+    wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE))
+}
+
+/// Says who writes, and waits for what is left of the time that is allowed after so long a silence.
+pub(crate) fn keep_waiting(
+    database: &Database,
+    wait: WaitArgument,
+    silence: Duration,
+) -> Result<WriteTxn, Failure> {
     let rest = wait.limit.map(|limit| limit.saturating_sub(silence));
     if rest.is_none_or(|rest| !rest.is_zero()) {
         let limit = match wait.limit {

@@ -6,7 +6,7 @@ use crate::text::shown_path;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -259,6 +259,40 @@ pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
         return Err(Failure::Usage(message));
     }
     Ok(())
+}
+
+/// Refuses to write what nobody would get: standard output is closed.
+pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
+    if !is_output_closed() {
+        return Ok(());
+    }
+    let message = "standard output is closed, so nobody would get this; send it to a file or a pipe, or to /dev/null";
+    Err(Failure::Usage(message.to_owned()))
+}
+
+/// Whether standard output was closed when the program began. Rust's library opens `/dev/null` in its place then, for reading and
+/// writing. Whoever sends output there on purpose opens it for writing only, as shells do.
+fn is_output_closed() -> bool {
+    let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let (Ok(output), Ok(null)) = (
+        output.and_then(|output| output.metadata()),
+        fs::metadata("/dev/null"),
+    ) else {
+        return false;
+    };
+    let is_null = output.file_type().is_char_device() && output.rdev() == null.rdev();
+    is_null && access_of(1) == Some(READ_WRITE)
+}
+
+/// The part of a descriptor's flags that says how it may be used, and what that is for reading and writing.
+const ACCESS: u32 = 0o3;
+const READ_WRITE: u32 = 0o2;
+
+/// How a descriptor of this process may be used, if the system says so.
+fn access_of(descriptor: u32) -> Option<u32> {
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    Some(u32::from_str_radix(flags.trim(), 8).ok()? & ACCESS)
 }
 
 /// Refuses a new database of a name that is another's lock file, or whose own lock file would be a database.

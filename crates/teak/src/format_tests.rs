@@ -14,9 +14,9 @@ use crate::{
     page::{
         array::{self, Pointer},
         bitmap,
+        child::Child,
         comparison::{Comparison, Comparisons},
         deaths::{self, Death},
-        entries::Child,
         header::{HEADER_LEN, Header, Kind},
         inner::{self, Inner, InnerFormat},
         key::{KeyOrder, head_of},

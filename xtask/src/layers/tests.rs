@@ -1,6 +1,6 @@
 //! The rules on small sources made for it, and on the engine itself.
 
-use super::{Source, check, run};
+use super::{Arguments, Source, check, run};
 use std::path::PathBuf;
 
 fn complaints(path: &str, text: &str) -> Vec<String> {
@@ -17,7 +17,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn the_engine_keeps_its_layers() {
-    run().unwrap();
+    run(&Arguments::default()).unwrap();
 }
 
 #[test]

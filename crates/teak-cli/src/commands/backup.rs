@@ -90,8 +90,9 @@ struct Report {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    if !arguments.is_to_pipe() {
-        outputs::refuse_inputs(&arguments.target, &[&arguments.database.path])?;
+    match arguments.is_to_pipe() {
+        true => outputs::refuse_closed_output()?,
+        false => outputs::refuse_inputs(&arguments.target, &[&arguments.database.path])?,
     }
     let bar = ProgressBar::new(0).with_style(bar_style(arguments.compact));
     let report = match arguments.compact {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
-use teak::{CompactObstacle, CompactOptions};
+use teak::{CompactObstacle, CompactOptions, CompactProgress, Database};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,11 +57,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn options(&self) -> CompactOptions {
-        let mut options = CompactOptions::new().pause(Duration::from_millis(self.pause_ms));
-        if let Some(limit) = self.wait.limit {
-            options = options.wait_for_writers(limit);
-        }
+    /// What is left to be done when so many bytes were moved.
+    fn options(&self, moved_bytes: u64) -> CompactOptions {
+        let mut options = CompactOptions::new()
+            .pause(Duration::from_millis(self.pause_ms))
+            .wait_for_writers(engine::silence(self.wait));
         if let Some(bytes) = self.until_bytes {
             options = options.until_file_bytes(bytes);
         }
@@ -69,7 +69,7 @@ impl Arguments {
             options = options.until_free_percent(percent);
         }
         if let Some(bytes) = self.max_bytes {
-            options = options.max_moved_bytes(bytes);
+            options = options.max_moved_bytes(bytes.saturating_sub(moved_bytes));
         }
         if let Some(bytes) = self.commit_bytes {
             options = options.max_commit_bytes(bytes);
@@ -106,6 +106,42 @@ struct Report {
     obstacle: Option<&'static str>,
 }
 
+/// Compacts, and says so wherever one of the commits waits for other writers.
+fn compact(
+    database: &Database,
+    arguments: &Arguments,
+    bar: &ProgressBar,
+) -> Result<CompactProgress, Failure> {
+    let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
+    let mut moved_before = 0;
+    loop {
+        let moved_bytes = moved_before * database.page_size() as u64;
+        let mut progress = |progress: CompactProgress| {
+            let moved_pages = moved_before + progress.moved_pages;
+            bar.set_message(format!(
+                "{} pages moved, {}",
+                HumanCount(moved_pages),
+                BinaryBytes(progress.file_bytes)
+            ));
+            bar.tick();
+            match moved_pages < max_pages {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        };
+        let mut done = database.compact_with(&arguments.options(moved_bytes), &mut progress)?;
+        moved_before += done.moved_pages;
+        if done.obstacle != Some(CompactObstacle::Writers) {
+            done.moved_pages = moved_before;
+            return Ok(done);
+        }
+        bar.suspend(|| {
+            let silence = engine::silence(arguments.wait);
+            engine::keep_waiting(database, arguments.wait, silence).map(drop)
+        })?;
+    }
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let database = engine::open_for_writing(&arguments.database.path)?;
@@ -114,33 +150,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         ProgressStyle::with_template("{spinner} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
-    let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
-    // Each commit waits for other writers: that is done here, where it is told.
-    let wait = || engine::begin_write(&database, arguments.wait).map(drop);
-    wait()?;
-    let mut waited = Ok(());
-    let done = database.compact_with(&arguments.options(), &mut |progress| {
-        bar.set_message(format!(
-            "{} pages moved, {}",
-            HumanCount(progress.moved_pages),
-            BinaryBytes(progress.file_bytes)
-        ));
-        bar.tick();
-        if progress.moved_pages >= max_pages {
-            return ControlFlow::Break(());
-        }
-        waited = wait();
-        match waited {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    });
+    let done = compact(&database, arguments, &bar);
     bar.finish_and_clear();
     let done = done?;
-    waited?;
-    if done.obstacle == Some(CompactObstacle::Writers) {
-        return Err(engine::busy(&database, arguments.wait));
-    }
     database.close()?;
     let obstacle = done.obstacle.map(in_the_way);
     let report = Report {

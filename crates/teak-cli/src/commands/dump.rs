@@ -86,6 +86,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let file = arguments.output.as_deref();
+    if file.is_none() {
+        outputs::refuse_closed_output()?;
+    }
     let file = file
         .map(|path| begin_file(path, &arguments.database.path))
         .transpose()?;

@@ -4,6 +4,7 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::text::shown_path;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, HumanDuration};
 use serde::Serialize;
@@ -91,6 +92,12 @@ impl ReaderReport {
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     engine::refuse_unlocked("only by one do processes know of each other's readers")?;
     let database = engine::open_for_reading(&arguments.database.path)?;
+    if !database.has_lock_file() {
+        return Err(Failure::Busy(format!(
+            "nobody can tell who reads {}: no lock file can be made or written to there; run this as a user who may do that, or name one (--lock-file)",
+            shown_path(database.path())
+        )));
+    }
     let mut readers = database.readers()?;
     if let Some(whom) = arguments.cancel {
         readers.retain(|reader| whom.is_meant(reader));

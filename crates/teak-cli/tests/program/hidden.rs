@@ -139,3 +139,20 @@ fn what_is_shown_as_escapes_reads_back() {
         dumped
     );
 }
+
+#[test]
+fn errors_escape_hidden_characters_as_documented() {
+    let place = place();
+    let name = "x\u{202e}\n";
+    let by_program = place.run(&["get", "a.teak", "--table", EVIL, name]);
+    let shown = r"x\xe2\x80\xae\n";
+    assert!(by_program.stderr.contains(shown), "{by_program:?}");
+    let shown = r"x\u{202e}\n";
+    for arguments in [["get", name, "k"], ["table", "drop", "a.teak"]] {
+        let by_engine = match arguments[0] {
+            "get" => place.run(&arguments),
+            _ => place.run(&[&arguments[..], &[name]].concat()),
+        };
+        assert!(by_engine.stderr.contains(shown), "{by_engine:?}");
+    }
+}

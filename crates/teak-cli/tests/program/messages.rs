@@ -324,6 +324,41 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
     }
 }
 
+/// It said that nobody reads.
+#[test]
+fn who_reads_is_not_said_where_there_is_no_lock_file() {
+    let place = place();
+    let program = place.path("program");
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_teak")).arg(&program);
+    assert!(copy.status().is_ok_and(|status| status.success()));
+    let mode = |path: &str, mode| {
+        fs::set_permissions(place.path(path), fs::Permissions::from_mode(mode))
+            .expect("permissions");
+    };
+    mode("", 0o755);
+    mode("a.teak", 0o644);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.current_dir(place.path("")).args(arguments);
+        // Root may do anything.
+        if fs::metadata("/proc/self")
+            .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+        {
+            command.uid(65534).gid(65534);
+        }
+        command.output().expect("the program runs")
+    };
+    mode("", 0o555);
+    let got = run(&["get", "a.teak", "k"]);
+    let asked = run(&["readers", "a.teak"]);
+    mode("", 0o755);
+    assert!(got.status.success(), "{got:?}");
+    assert_eq!(asked.status.code(), Some(4), "{asked:?}");
+    let text = String::from_utf8_lossy(&asked.stderr);
+    assert!(text.contains("nobody can tell who reads a.teak"), "{text}");
+}
+
 #[test]
 fn a_report_that_cannot_be_written_is_no_work_that_failed() {
     let place = place();

@@ -3,6 +3,7 @@
 use crate::support::{Place, numbered_dump};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::Command;
 
 /// A place with a database of some records, and another one.
 fn place() -> Place {
@@ -223,4 +224,30 @@ fn manual_pages_replace_no_database() {
     symlink("../db", place.path("man/teak-load.1")).expect("a symbolic link");
     place.run(&["man", "man"]).fails(2, "is a database");
     assert_eq!(place.succeed(&["get", "db", "key-00001"]), "value-00001\n");
+}
+
+/// The library that the program is written with opens `/dev/null` then, and all was written there.
+#[test]
+fn what_is_written_to_a_closed_output_is_refused() {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    let program = env!("CARGO_BIN_EXE_teak");
+    for (arguments, is_refused) in [
+        ("backup a.teak - >&-", true),
+        ("backup a.teak - --compact >&-", true),
+        ("dump a.teak >&-", true),
+        ("backup a.teak - >/dev/null", false),
+        ("dump a.teak >/dev/null", false),
+        ("dump a.teak -o a.dump >&-", false),
+        ("put a.teak k w >&-", false),
+    ] {
+        let mut shell = Command::new("sh");
+        shell.current_dir(place.path("")).arg("-c");
+        let run = shell.arg(format!("{program} {arguments}")).output();
+        let run = run.expect("a shell runs");
+        let text = String::from_utf8_lossy(&run.stderr);
+        let code = if is_refused { 2 } else { 0 };
+        assert_eq!(run.status.code(), Some(code), "{arguments}: {text}");
+        assert_eq!(text.contains("standard output is closed"), is_refused);
+    }
 }

@@ -1,13 +1,23 @@
 //! Commands that write while another process does: they say for whom they wait, and for how long.
 
-use crate::support::{Held, Place, parse};
-use std::time::{Duration, Instant};
+use crate::support::{Held, Place, numbered_dump, parse};
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 /// A database in which a load has an open write transaction until it is told to go on.
 fn held() -> (Place, Held) {
     let place = Place::new();
     place.succeed(&["put", "a.teak", "k", "v"]);
     place.succeed(&["snapshot", "create", "a.teak", "monday"]);
+    let load = hold_writing(&place);
+    (place, load)
+}
+
+/// A load that has an open write transaction until it is told to go on.
+fn hold_writing(place: &Place) -> Held {
     let mut load = place.hold(&[
         "load",
         "-",
@@ -30,7 +40,7 @@ fn held() -> (Place, Held) {
     while !is_held() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    (place, load)
+    load
 }
 
 #[test]
@@ -97,4 +107,39 @@ fn who_waits_without_a_timeout_says_for_whom_and_gets_the_turn() {
     assert!(run.stderr.contains(&told), "{run:?}");
     assert!(began.elapsed() >= Duration::from_millis(1500));
     assert_eq!(place.succeed(&["get", "a.teak", "k"]), "w\n");
+}
+
+/// It said so before its first commit, and waited in silence between the others.
+#[test]
+fn a_compaction_says_for_whom_it_waits_between_its_commits() {
+    let place = Place::new();
+    place.write("in.dump", numbered_dump(20_000));
+    place.succeed(&["load", "in.dump", "a.teak", "--table", "first"]);
+    place.succeed(&["load", "in.dump", "a.teak"]);
+    place.succeed(&["table", "clear", "a.teak", "first"]);
+    let arguments = ["--commit-bytes", "4096", "--pause-ms", "300"];
+    let arguments = [&["compact", "a.teak"][..], &arguments].concat();
+    let mut compact = place.command(&arguments);
+    let compact = compact.stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let mut compact = compact.expect("the program runs");
+    let transaction = || place.json(&["stat", "a.teak", "--json"])["transaction"].clone();
+    let before = transaction();
+    while transaction() == before {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let load = hold_writing(&place);
+    std::thread::sleep(Duration::from_millis(2500));
+    let writer = load.id();
+    assert_eq!(load.end(), 0);
+    let told =
+        format!("warning: process {writer} is writing to a.teak; waiting until it has ended");
+    let mut lines = BufReader::new(compact.stderr.take().expect("a pipe")).lines();
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.expect("text").contains(&told))
+    );
+    compact.kill().expect("it still moves pages");
+    compact.wait().expect("it ends");
+    place.succeed(&["check", "a.teak"]);
 }

@@ -7,7 +7,8 @@ use crate::{
     tree::{
         PageSink, PageSource, TreeRoot,
         bulk::{Appender, Builder},
-        insert::{Existing, Tree},
+        insert::Existing,
+        mutable_tree::Tree,
         sort::{Merge, Sorter},
     },
 };

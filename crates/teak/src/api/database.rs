@@ -347,6 +347,21 @@ impl Database {
         self.opening.engine().path()
     }
 
+    /// Whether this process uses a lock file, so that processes know of each other's readers and writers. It does not where
+    /// [`Options::exclusive`](crate::Options::exclusive) or [`Options::no_lock_file`](crate::Options::no_lock_file) was asked for, nor where no
+    /// lock file can be made or written to.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let database = teak::Database::open(directory.path().join("coins.teak"))?;
+    /// assert!(database.has_lock_file());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_lock_file(&self) -> bool {
+        self.opening.engine().has_lock_file()
+    }
+
     /// The size of a page in bytes.
     #[must_use]
     pub fn page_size(&self) -> usize {

@@ -3,11 +3,7 @@ use crate::{
     Error, Result,
     codec::Bytes,
     page::{header::HEADER_LEN, key::KeyOrder, value::StoredValue},
-    tree::{
-        PageSink, TreeRoot,
-        insert::{Existing, Tree},
-        memory::MemoryPages,
-    },
+    tree::{PageSink, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree},
 };
 use std::ops::Bound;
 

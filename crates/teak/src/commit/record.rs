@@ -76,10 +76,9 @@ use crate::{
 use std::time::Duration;
 
 mod bytes;
-mod probe;
+pub(crate) mod probe;
 
 use bytes::{Reader, Writer};
-pub(crate) use probe::{PROBE_LEN, begins_with_record, find_page_size};
 
 /// How many records there are room for: pages 0 to 3.
 pub(crate) const SLOT_COUNT: u8 = 4;
@@ -342,6 +341,13 @@ impl Record {
             | flag(self.written.is_none(), WRITTEN_LEFT_OUT)
     }
 
+    /// Whether both can be records of one file: its identity and the layout of its pages never change.
+    pub(crate) fn has_same_file(&self, other: &Self) -> bool {
+        self.database_id == other.database_id
+            && self.page_size == other.page_size
+            && self.reserved_per_page == other.reserved_per_page
+    }
+
     /// The slot that bytes say they were written for, if they are a record.
     pub(crate) fn slot_of(bytes: &[u8]) -> u8 {
         bytes.get(SLOT_AT).copied().unwrap_or_default()
@@ -377,8 +383,12 @@ impl Record {
         if found_slot != slot {
             return Err(RecordFault::WrongSlot(found_slot));
         }
+        let len = record.len();
         let record = Self::decode_fields(slot, flags, features, fields)?;
         record.check().map_err(RecordFault::Nonsense)?;
+        if len > record.page_size as usize {
+            return Err(RecordFault::Nonsense("it is longer than a page"));
+        }
         Ok(record)
     }
 
@@ -455,6 +465,7 @@ impl Record {
             |run: &Run| run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count;
         let roots = [self.space_roots.bitmaps, self.space_roots.deaths];
         let rules = [
+            (self.slot < SLOT_COUNT, "there is no such slot"),
             (
                 self.sequence < LAST_NUMBER && self.transaction.0 < LAST_NUMBER,
                 "there is no number for another commit",

@@ -4,11 +4,10 @@
 use super::{
     Damage,
     header::{HEADER_LEN, arrays_start},
-    inner::Inner,
     leaf::{self, Leaf, LeafFormat, Piece},
     value::{StoredValue, ValueKind},
 };
-use crate::{PageNumber, Tag, TransactionId};
+use crate::{PageNumber, TransactionId};
 use std::ops::Range;
 
 /// Records in key order, with whole keys.
@@ -168,36 +167,6 @@ impl Records {
         let records = range.map(|index| self.piece(index));
         leaf::fill(page, format.order, records)
     }
-}
-
-/// A child of an inner page, with the separator before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Child {
-    /// Keys in the child are not smaller; empty for the first child of a page.
-    pub(crate) separator: Vec<u8>,
-    pub(crate) page: PageNumber,
-    pub(crate) tag: Tag,
-    /// Records below the child; kept only in trees that count.
-    pub(crate) records: u64,
-}
-
-impl Child {
-    /// A child whose tag is found when its transaction is sealed.
-    pub(crate) fn unsealed(separator: Vec<u8>, page: PageNumber, records: u64) -> Self {
-        Self {
-            separator,
-            page,
-            tag: Tag::default(),
-            records,
-        }
-    }
-}
-
-/// All children of an inner page.
-pub(crate) fn children_of(inner: &Inner<'_>) -> Result<Vec<Child>, Damage> {
-    (0..inner.count())
-        .map(|index| inner.child_at(index))
-        .collect()
 }
 
 /// Cuts items into `pages` stretches of nearly the same weight, each of which `fits`; `None`

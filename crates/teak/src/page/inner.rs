@@ -19,7 +19,7 @@
 
 use super::{
     Damage,
-    entries::Child,
+    child::Child,
     header::{HEADER_LEN, Header, Kind, arrays_start, write_prefix},
     key::{self, AgainstPrefix, KeyOrder},
     max_key_len, read_u16,
@@ -614,4 +614,11 @@ pub(crate) fn add_records(page: &mut [u8], index: usize, difference: i64) {
 /// Bytes of the page that its children use.
 pub(crate) fn used_len(header: &Header) -> usize {
     Arrays::of(header).end + usize::from(header.heap_len)
+}
+
+/// All children of an inner page.
+pub(crate) fn children_of(inner: &Inner<'_>) -> Result<Vec<Child>, Damage> {
+    (0..inner.count())
+        .map(|index| inner.child_at(index))
+        .collect()
 }

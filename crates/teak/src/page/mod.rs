@@ -6,6 +6,7 @@
 
 pub(crate) mod array;
 pub(crate) mod bitmap;
+pub(crate) mod child;
 pub(crate) mod comparison;
 pub(crate) mod deaths;
 pub(crate) mod entries;

@@ -1,10 +1,11 @@
 //! The facts about layouts that the rest relies on.
 
 use super::{
+    child::Child,
     comparison::Comparison,
-    entries::{Child, Records, children_of, cut_evenly, cut_greedily},
+    entries::{Records, cut_evenly, cut_greedily},
     header::{HEADER_LEN, Header, Kind},
-    inner::{Inner, InnerFormat},
+    inner::{Inner, InnerFormat, children_of},
     key::{self, KeyOrder},
     leaf::{self, End, InPlace, Leaf, LeafFormat, Piece},
     max_key_len,

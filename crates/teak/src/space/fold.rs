@@ -10,13 +10,18 @@
 //! file if free space is too broken up for that.
 
 use super::{
-    Change, Committed, Space, free_map::Policy, log, page_array::Slot, pending::UNSORTED,
-    plan::Plan, writer::PageWriter,
+    change::{Change, Committed},
+    free_map::Policy,
+    log,
+    map::Space,
+    pending::UNSORTED,
+    plan::Plan,
+    slot::absent_bitmap,
+    writer::PageWriter,
 };
 use crate::{
     Error, Result,
     page::{
-        array::Pointer,
         bitmap,
         deaths::{self, Death},
     },
@@ -28,18 +33,6 @@ const RUN_COUNT_MAX: usize = 8;
 
 /// With less room than this in the record there is no fold, and so no commit.
 pub(crate) const LOG_ROOM_MIN: usize = 256;
-
-/// An element of the array of bitmaps for which there is no page: all that it speaks for is free.
-pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> Slot {
-    let pointer = Pointer {
-        info: pages_per_bitmap,
-        ..Pointer::default()
-    };
-    Slot {
-        pointer,
-        ..Slot::default()
-    }
-}
 
 impl Space {
     /// Brings the disk up to date with a change. An error leaves everything as it was.

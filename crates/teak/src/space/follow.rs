@@ -4,7 +4,7 @@
 //! What another process has taken was dead, and no pin saw it. No pin that could see it can have come since: a
 //! state that nothing pins is gone for good. So once the deaths before it are looked at with the pins of now, it is free here as well.
 
-use super::{Pins, Space, log};
+use super::{log, map::Space, pins::Pins};
 use crate::types::{Run, TransactionId};
 
 impl Space {

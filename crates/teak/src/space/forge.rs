@@ -1,8 +1,16 @@
 //! Space maps that no commits have led to, written as a fold writes them: so that files can be looked at that would take
 //! too long to fill.
 
-use super::{Change, Committed, Death, FIRST_PAGE, Space, plan::Plan};
-use crate::types::{Run, TransactionId};
+use super::{
+    change::{Change, Committed},
+    checked_pages::FIRST_PAGE,
+    map::Space,
+    plan::Plan,
+};
+use crate::{
+    page::deaths::Death,
+    types::{Run, TransactionId},
+};
 
 /// What a space map is to say.
 #[derive(Debug)]

@@ -12,72 +12,26 @@
 //! twice.
 
 use super::{
-    ArrayRoot, Death, FIRST_PAGE, Pins, Space, SpacePages, SpaceRoots,
     bits::Bits,
-    fold::absent_bitmap,
+    checked_pages::{Checked, FIRST_PAGE, SpacePages},
     log,
-    page_array::{PageArray, Slot},
+    map::Space,
+    page_array::{ArrayRoot, PageArray, SpaceRoots},
     pending::subtract,
+    pins::Pins,
+    slot::absent_bitmap,
 };
 use crate::{
     Error, Result,
     page::{
         array::{self, Pointer},
-        bitmap, deaths,
-        header::{Header, Kind},
+        bitmap,
+        deaths::{self, Death},
+        header::Kind,
     },
-    types::{PageNumber, Run, Tag, TransactionId},
+    types::{PageNumber, Run, TransactionId},
 };
 use std::collections::BTreeMap;
-
-/// Pages of the space map, each checked when it is read, and none read twice.
-pub(super) struct Checked<'a> {
-    pages: &'a dyn SpacePages,
-    page_count: u64,
-    /// The transaction whose space map this is.
-    newest: TransactionId,
-    read: Bits,
-}
-
-impl<'a> Checked<'a> {
-    /// Says which pages are read next.
-    pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s Slot>) {
-        let pages = pointers.filter_map(Slot::page).map(|(page, _)| page);
-        self.pages.announce(&mut { pages });
-    }
-
-    /// The page of that number, if it is the one with this tag and of this kind.
-    pub(super) fn read(
-        &mut self,
-        number: PageNumber,
-        tag: Tag,
-        kind: Kind,
-    ) -> Result<(&'a [u8], Header)> {
-        let damaged = |detail| Err(Error::corrupted(number, "reading the space map", detail));
-        if number.0 < FIRST_PAGE || u64::from(number.0) >= self.page_count {
-            return damaged("the space map points to it, and there is no such page");
-        }
-        if self.read.get(u64::from(number.0)) {
-            return damaged("the space map points to it twice");
-        }
-        self.read.set(Run {
-            start: number,
-            len: 1,
-        });
-        let page = self.pages.page(number)?;
-        if page.len() != self.pages.page_size() || Tag::of(page) != tag {
-            return damaged("it is not what was written there");
-        }
-        let header = Header::read(page);
-        if header.number != number || header.kind() != Some(kind) {
-            return damaged("it is a page of another number or kind");
-        }
-        if header.birth > self.newest {
-            return damaged("it says that it was born in a transaction to come");
-        }
-        Ok((page, header))
-    }
-}
 
 /// The state while a space map is read.
 struct Loader<'a> {

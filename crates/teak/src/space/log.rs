@@ -14,8 +14,10 @@
 //!
 //! Pages that became free again are in no group: that follows from the pins.
 
-use super::Death;
-use crate::types::{Run, TransactionId};
+use crate::{
+    page::deaths::Death,
+    types::{Run, TransactionId},
+};
 
 /// What one transaction took, and what it no longer uses.
 #[derive(PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@
 //! In memory all pointers are kept, level by level; a change is first planned (which nodes are to
 //! be written, which pages die), and carried out once pages for it have been found.
 
-use super::{load::Checked, writer::PageWriter};
+use super::{checked_pages::Checked, slot::Slot, writer::PageWriter};
 use crate::{
     Error, Result,
     page::{
@@ -38,18 +38,13 @@ pub(crate) struct ArrayRoot {
     pub(crate) count: u32,
 }
 
-/// A pointer, and when the page that it points to was written.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Slot {
-    pub(super) pointer: Pointer,
-    pub(super) birth: TransactionId,
-}
-
-impl Slot {
-    /// The page pointed to and its birth, if there is one.
-    pub(super) fn page(&self) -> Option<(PageNumber, TransactionId)> {
-        (self.pointer.page.0 != 0).then_some((self.pointer.page, self.birth))
-    }
+/// The roots of both arrays, as they stand in the commit record.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct SpaceRoots {
+    /// Element `i` is the bitmap page of the i-th stretch of the file; info: bits that are set.
+    pub(crate) bitmaps: ArrayRoot,
+    /// The segments in no order; info: deaths.
+    pub(crate) deaths: ArrayRoot,
 }
 
 /// An array, all its pointers in memory.

@@ -17,9 +17,10 @@
 //! Segments of which it is not known which pin holds them (they were read, or written before their
 //! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
 
-use super::{Death, Pins, bits::Bits, free_map::FreeMap, segments::Segments};
+use super::{bits::Bits, free_map::FreeMap, pins::Pins, segments::Segments};
 use crate::{
     Error, Result,
+    page::deaths::Death,
     planted::{Planted, is_planted},
     types::{Run, TransactionId},
 };

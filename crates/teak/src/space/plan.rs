@@ -9,7 +9,7 @@
 //! largest buckets moved into segments, until the rest fits. So a database that nobody reads for
 //! long has no segments at all.
 
-use super::{Change, Space, log, page_array::NodePlan, pending::UNSORTED};
+use super::{change::Change, log, map::Space, page_array::NodePlan, pending::UNSORTED};
 use crate::{
     page::deaths::Death,
     types::{PageNumber, Run, TransactionId},

@@ -4,8 +4,7 @@
 //! segments go. It is either in use (its slot is in one bucket) or dissolved: its entries have
 //! gone elsewhere, and the next fold takes it off the disk.
 
-use super::Death;
-use crate::types::TransactionId;
+use crate::{page::deaths::Death, types::TransactionId};
 
 /// Entries that stand on disk together.
 #[derive(Default, Debug)]

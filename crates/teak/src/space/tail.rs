@@ -1,6 +1,6 @@
 //! Emptying the end of the file: the pages of the map itself that are there are written anew, elsewhere.
 
-use super::Space;
+use super::map::Space;
 use crate::types::PageNumber;
 
 /// Pages of the map that one commit moves at most.

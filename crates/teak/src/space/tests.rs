@@ -1,7 +1,8 @@
 //! The space map against a model of who uses which page when, with pages so small that folds,
 //! segments and deep arrays come up all the time.
 
-use super::*;
+use super::{fold::LOG_ROOM_MIN, *};
+use crate::types::{Run, TransactionId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

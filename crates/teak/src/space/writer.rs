@@ -1,6 +1,6 @@
 //! Builds the pages of a fold, one behind the other, on the pages that were taken for it.
 
-use super::page_array::Slot;
+use super::slot::Slot;
 use crate::{
     page::array::Pointer,
     types::{PageNumber, Run, Tag, TransactionId},

@@ -3,20 +3,16 @@
 //! The tags are those of the bytes before; [`repair`](super::repair) makes them right.
 
 use crate::{
-    commit::record::{Record, SLOT_COUNT, find_page_size},
-    page::{
-        header::{HEADER_LEN, Header, Kind, arrays_start},
-        inner::Inner,
-        leaf::Leaf,
-        value::ValueKind,
-    },
-    tree::TreeRoot,
+    commit::record::SLOT_COUNT,
+    page::header::{HEADER_LEN, Header, Kind, arrays_start},
 };
-use std::collections::BTreeSet;
+use anatomy::{ARRAY_ROOTS, Anatomy, Target, u32_at};
 
+mod anatomy;
 mod fields;
 mod graph;
 
+pub(super) use anatomy::state_places;
 pub use fields::forge_fields;
 pub use graph::forge_graph;
 
@@ -43,17 +39,10 @@ pub enum Forgery {
     PageBehindEnd,
 }
 
-/// Bytes of the value of a named snapshot, without and with marks, and where in it the root of the catalog stands.
-const STATE_LENS: [usize; 2] = [80, 112];
-const STATE_ROOT: usize = 16;
-
 /// Where a record has its fields.
 const SPACE_LOG_LEN: usize = 48;
 const WRITTEN_COUNT: usize = 44;
 const PAGE_COUNT: usize = 120;
-const CATALOG_ROOT: usize = 160;
-const SNAPSHOTS_ROOT: usize = 224;
-const ARRAY_ROOTS: [usize; 2] = [320, 344];
 const WRITTEN: usize = 432;
 
 /// Numbers that counts are replaced with.
@@ -86,164 +75,6 @@ pub fn forge(image: &mut [u8], forgery: Forgery, choose: &mut dyn FnMut(usize) -
         }),
     }
     .is_some()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Target {
-    /// The root of a tree, in a leaf of the catalog or in the record.
-    Tree,
-    /// A child of an inner page.
-    Child,
-    /// A large value.
-    Value,
-    /// A page of the space map.
-    Space,
-}
-
-/// A place that names a page, as 4 bytes.
-#[derive(Clone, Copy, Debug)]
-struct Pointer {
-    at: usize,
-    target: Target,
-}
-
-/// All that the newest record leads to.
-#[derive(Debug)]
-struct Anatomy {
-    page_size: usize,
-    /// Where the newest record begins.
-    record: usize,
-    pointers: Vec<Pointer>,
-    /// Where the pages that were reached begin.
-    pages: BTreeSet<usize>,
-    /// Where the roots of named states stand.
-    states: BTreeSet<usize>,
-}
-
-impl Anatomy {
-    fn of(image: &[u8]) -> Option<Self> {
-        let page_size = find_page_size(image).ok()? as usize;
-        let slots = 0..SLOT_COUNT;
-        let newest = slots
-            .filter_map(|slot| {
-                let start = usize::from(slot) * page_size;
-                Record::decode(image.get(start..)?, slot).ok()
-            })
-            .max_by_key(|record| record.sequence)?;
-        let record = usize::from(newest.slot) * page_size;
-        let mut anatomy = Self {
-            page_size,
-            record,
-            pointers: Vec::new(),
-            pages: BTreeSet::new(),
-            states: BTreeSet::new(),
-        };
-        anatomy.follow(image, record + CATALOG_ROOT, Target::Tree);
-        anatomy.follow(image, record + SNAPSHOTS_ROOT, Target::Tree);
-        for root in ARRAY_ROOTS {
-            anatomy.follow(image, record + root, Target::Space);
-        }
-        Some(anatomy)
-    }
-
-    fn follow(&mut self, image: &[u8], at: usize, target: Target) {
-        let number = u32_at(image, at) as usize;
-        if number < usize::from(SLOT_COUNT) {
-            return;
-        }
-        self.pointers.push(Pointer { at, target });
-        let start = number * self.page_size;
-        let is_page = target != Target::Value && start + self.page_size <= image.len();
-        if is_page && self.pages.insert(start) {
-            let page = &image[start..start + self.page_size];
-            for (within, target) in places(page) {
-                self.follow(image, start + within, target);
-            }
-            for within in state_places(page) {
-                self.states.insert(start + within);
-                self.follow(image, start + within, Target::Tree);
-            }
-        }
-    }
-
-    fn of_target(&self, target: Target) -> Vec<usize> {
-        let pointers = self.pointers.iter().filter(|p| p.target == target);
-        pointers.map(|pointer| pointer.at).collect()
-    }
-}
-
-/// The places of a page that name other pages.
-fn places(page: &[u8]) -> Vec<(usize, Target)> {
-    let page = aligned(page);
-    let page: &[u8] = bytemuck::cast_slice(&page);
-    let header = Header::read(page);
-    match header.kind() {
-        Some(Kind::Inner) => Inner::parse(page).map_or_else(
-            |_| Vec::new(),
-            |inner| {
-                let children = 0..inner.count();
-                children
-                    .map(|index| (inner.child_place(index), Target::Child))
-                    .collect()
-            },
-        ),
-        Some(Kind::Leaf) => leaf_places(page),
-        Some(Kind::Array) => (0..usize::from(header.count))
-            .map(|index| (HEADER_LEN + 16 * index, Target::Space))
-            .filter(|(at, _)| at + 16 <= page.len())
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn leaf_places(page: &[u8]) -> Vec<(usize, Target)> {
-    let Ok(leaf) = Leaf::parse(page) else {
-        return Vec::new();
-    };
-    let nodes = (0..leaf.count()).filter_map(|index| leaf.node(index).ok());
-    nodes
-        .filter_map(|node| {
-            let target = match node.value.kind {
-                ValueKind::Tree => Target::Tree,
-                ValueKind::Run => Target::Value,
-                _ => return None,
-            };
-            let at = node.value.bytes.as_ptr().addr() - page.as_ptr().addr();
-            Some((at, target))
-        })
-        .collect()
-}
-
-/// The places of a leaf where roots of named states stand, as far as values tell: they are as long as such.
-pub(super) fn state_places(page: &[u8]) -> Vec<usize> {
-    let page = aligned(page);
-    let page: &[u8] = bytemuck::cast_slice(&page);
-    let Ok(leaf) = Leaf::parse(page) else {
-        return Vec::new();
-    };
-    let nodes = (0..leaf.count()).filter_map(|index| leaf.node(index).ok());
-    nodes
-        .filter_map(|node| {
-            let value = node.value;
-            let is_state =
-                value.kind == ValueKind::Inline && STATE_LENS.contains(&value.bytes.len());
-            let root = value.bytes.get(STATE_ROOT..STATE_ROOT + 64)?;
-            let at = root.as_ptr().addr() - page.as_ptr().addr();
-            (is_state && TreeRoot::decode_entry(root).is_ok()).then_some(at)
-        })
-        .collect()
-}
-
-/// A copy of a page where words are aligned.
-fn aligned(page: &[u8]) -> Vec<u64> {
-    let mut words = vec![0u64; page.len().div_ceil(8)];
-    bytemuck::cast_slice_mut(&mut words)[..page.len()].copy_from_slice(page);
-    words
-}
-
-fn u32_at(image: &[u8], at: usize) -> u32 {
-    let bytes = image.get(at..at + 4).unwrap_or(&[0; 4]);
-    u32::from_le_bytes(bytes.try_into().unwrap_or_default())
 }
 
 struct Forger<'a> {

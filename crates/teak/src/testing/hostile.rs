@@ -3,23 +3,20 @@
 mod changes;
 mod multi;
 mod reads;
+mod sample;
 
 use super::{SimDisk, open, salvage};
 use crate::{
-    Database, Durability, Options, PageNumber, Result, TableInfo, Verification,
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    Database, Durability, Options, PageNumber, Result, Verification,
+    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 
-/// Records that are read of a table: a tree that is no tree may have any number.
-const RECORDS_MAX: usize = 2000;
 const PAGES_MAX: u32 = 32;
 const PAGE_STEP: u32 = 4;
 /// A boot of the machine in which nothing was written.
 const OTHER_BOOT: [u8; 16] = [0xfe; 16];
 /// Bytes of a database that takes what was saved of a small one.
 const SAVED_MAX: usize = 64 << 20;
-/// One in so many keys is looked for in all ways that there are.
-const KEY_STEP: usize = 9;
 
 /// Opens, checks, reads and changes a database that may be anything. Errors are what is expected;
 /// says whether it could be opened, and was clean.
@@ -117,10 +114,4 @@ fn look(database: &Database, image: &[u8]) -> Result<()> {
         let _ = database.describe_page(PageNumber(page));
     }
     Ok(())
-}
-
-/// The tables that can be opened.
-fn known(mut tables: Vec<TableInfo>) -> Vec<TableInfo> {
-    tables.retain(|info| info.unknown.is_none());
-    tables
 }

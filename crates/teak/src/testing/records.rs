@@ -2,7 +2,7 @@
 
 use crate::{
     TransactionId,
-    commit::record::{Record, SLOT_COUNT, find_page_size, is_erased},
+    commit::record::{Record, SLOT_COUNT, is_erased, probe::find_page_size},
 };
 use std::ops::Range;
 

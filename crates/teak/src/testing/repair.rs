@@ -3,7 +3,7 @@
 use super::forge::state_places;
 use crate::{
     PageNumber, Tag,
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
         header::{HEADER_LEN, Header, Kind},
         inner::{self, Inner},

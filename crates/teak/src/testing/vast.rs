@@ -3,7 +3,10 @@
 
 use crate::{
     Error, Result, TransactionId,
-    commit::record::{PROBE_LEN, Record, SLOT_COUNT, find_page_size},
+    commit::record::{
+        Record, SLOT_COUNT,
+        probe::{PROBE_LEN, find_page_size},
+    },
     space::{Committed, Death, Forged},
     types::Run,
 };

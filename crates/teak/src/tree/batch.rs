@@ -8,10 +8,11 @@
 use super::{
     PageSink,
     bulk::{Appender, Builder},
-    insert::{Existing, Inserted, RunBytes, Tree},
+    insert::{Existing, Inserted, RunBytes},
     lookup::{announce_leaves, find_leaf},
+    mutable_tree::Tree,
+    neighbours::place_of,
     position::{Position, Step, near_child},
-    rebalance::place_of,
     visit_inner, visit_leaf,
 };
 use crate::{

@@ -4,7 +4,7 @@ use crate::{
     page::{header::HEADER_LEN, key::KeyOrder},
     tree::{
         TreeRoot,
-        insert::Tree,
+        mutable_tree::Tree,
         seal,
         tests::{Fixture, bytes_root, random_value, roots},
     },

@@ -3,14 +3,16 @@
 
 use super::{
     PageSink, TreeRoot, count,
-    insert::{Existing, RunBytes, Tree},
+    insert::{Existing, RunBytes},
+    mutable_tree::Tree,
+    neighbours::place_of,
     position::{Position, Step},
-    rebalance::place_of,
 };
 use crate::{
     Error, Result,
     page::{
-        entries::{Child, Records},
+        child::Child,
+        entries::Records,
         header::{Header, arrays_start},
         key::{self, KeyOrder},
         leaf::{self, InPlace, LeafFormat},

@@ -5,14 +5,12 @@ use super::{Differences, Kind};
 use crate::{
     PageNumber, Result, Tag,
     page::{
-        entries::Child,
+        child::Child,
         key::KeyOrder,
         value::{StoredValue, ValueRun},
     },
     tree::{
-        PageSink, PageSource, TreeRoot,
-        insert::{Existing, Tree},
-        memory::MemoryPages,
+        PageSink, PageSource, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree,
         seal,
     },
 };

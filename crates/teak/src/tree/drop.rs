@@ -6,17 +6,14 @@
 
 use super::{
     PageSink, TreeRoot, enter,
-    insert::Tree,
+    mutable_tree::Tree,
     position::{Position, Step},
     range::{Reference, references_in},
     visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
-    page::{
-        Damage,
-        entries::{Records, children_of},
-    },
+    page::{Damage, entries::Records, inner::children_of},
 };
 
 const RELEASE: &str = "release";

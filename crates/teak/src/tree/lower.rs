@@ -6,9 +6,10 @@
 
 use super::{
     PageSink, PageSource, TreeRoot, enter,
-    insert::{RunBytes, Tree},
+    insert::RunBytes,
+    mutable_tree::Tree,
+    neighbours::part,
     position::{Position, Step},
-    rebalance::part,
     visit, visit_inner, visit_leaf,
 };
 use crate::{

@@ -23,6 +23,8 @@ pub(crate) mod lookup;
 pub(crate) mod lower;
 pub(crate) mod modify;
 pub(crate) mod multi;
+pub(crate) mod mutable_tree;
+mod neighbours;
 pub(crate) mod pages;
 pub(crate) mod position;
 pub(crate) mod range;

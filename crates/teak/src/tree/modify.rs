@@ -1,6 +1,6 @@
 //! Changes of one record that depend on what is there: one descent finds it, and what is decided then is done on the same path.
 
-use super::{PageSink, cursor::value_at, insert::Tree, position::Position, visit_leaf};
+use super::{PageSink, cursor::value_at, mutable_tree::Tree, position::Position, visit_leaf};
 use crate::{
     PageNumber, Result,
     page::{

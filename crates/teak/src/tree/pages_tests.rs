@@ -4,10 +4,7 @@ use crate::{
         key::KeyOrder,
         value::{StoredValue, ValueKind, ValueRun},
     },
-    tree::{
-        insert::{Existing, Tree},
-        memory::MemoryPages,
-    },
+    tree::{insert::Existing, memory::MemoryPages, mutable_tree::Tree},
 };
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use super::{
     PageSink, TreeRoot,
     cursor::{is_void, record_at},
     enter,
-    insert::Tree,
+    mutable_tree::Tree,
     position::Position,
     visit, visit_inner, visit_leaf,
 };
@@ -15,8 +15,9 @@ use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, Records, children_of},
-        inner,
+        child::Child,
+        entries::Records,
+        inner::{self, children_of},
         leaf::Leaf,
         value::{ValueKind, ValueRun},
     },

@@ -2,7 +2,7 @@
 
 use super::{
     PageSink,
-    insert::Tree,
+    mutable_tree::Tree,
     position::{Position, Step},
 };
 use crate::{

@@ -6,9 +6,9 @@
 
 use super::{
     PageSink,
-    insert::Tree,
+    mutable_tree::Tree,
+    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
     position::Step,
-    rebalance::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
     root::MAX_DEPTH,
     visit_inner,
 };
@@ -16,8 +16,9 @@ use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, children_of, cut_evenly, cut_greedily},
-        inner,
+        child::Child,
+        entries::{cut_evenly, cut_greedily},
+        inner::{self, children_of},
     },
 };
 use std::ops::Range;

@@ -2,16 +2,17 @@
 
 use super::{
     PageSink,
-    insert::Tree,
+    mutable_tree::Tree,
+    neighbours::{Neighbour, part},
     position::Step,
-    rebalance::{Neighbour, part},
     visit_leaf,
 };
 use crate::{
     Result,
     page::{
         Damage,
-        entries::{Child, Records},
+        child::Child,
+        entries::Records,
         header::{HEADER_LEN, Header},
         inner,
         leaf::{self, End, InPlace, Leaf},

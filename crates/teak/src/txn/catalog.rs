@@ -9,10 +9,8 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     tree::{
-        PageSink, PageSource, RootFault, TreeRoot, UnknownTree,
-        cursor::Cursor,
-        insert::{Existing, Tree},
-        lookup,
+        PageSink, PageSource, RootFault, TreeRoot, UnknownTree, cursor::Cursor, insert::Existing,
+        lookup, mutable_tree::Tree,
     },
 };
 

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    commit::record::{PROBE_LEN, RecordFault, find_page_size},
+    commit::record::{
+        RecordFault,
+        probe::{PROBE_LEN, find_page_size},
+    },
     error::is_full,
     store::{FILE_MODE, LockFile, LockMode, lock_out, read_head},
 };

@@ -4,14 +4,17 @@
 //! and tells the others what was found. Who finds the database in order joins.
 
 use super::{
+    demanded,
     open::{How, Settled},
     policies::Settings,
-    published::{PUBLISHING, no_record, publish_record},
+    published::{
+        PUBLISHING, no_record, publish_record, record_of_visible, refuse_shorter, wrong_record,
+    },
     shared::{Shared, is_alive, lock_file_error, not_opened},
 };
 use crate::{
-    Error, Result, Tag,
-    commit::record::Record,
+    Error, Result, Tag, TransactionId,
+    commit::record::{Record, SLOT_COUNT},
     share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
     store::{Company, LockFile, LockMode, Storage, pid_namespace},
 };
@@ -172,7 +175,7 @@ impl Door {
     }
 
     /// The record of the state that readers see, if the database is in order.
-    pub(super) fn joins(&mut self, how: &How) -> Result<Option<Record>> {
+    pub(super) fn joins(&mut self, how: &How, storage: &dyn Storage) -> Result<Option<Record>> {
         if self.is_alone || !self.region().is_ready() {
             return Ok(None);
         }
@@ -188,12 +191,19 @@ impl Door {
             if began.elapsed() > PUBLISHING {
                 return Err(no_record());
             }
-            if let Some((bytes, _)) = region.record(region.readers.visible()) {
-                let record = Record::decode(&bytes, Record::slot_of(&bytes));
-                let record = record.map_err(|fault| {
-                    lock_file_error(io::Error::other(format!("it makes no sense: {fault}")))
-                })?;
-                return Ok(Some(record));
+            let visible = region.readers.visible();
+            let Some((bytes, _)) = region.record(visible) else {
+                continue;
+            };
+            let found = record_of_visible(&bytes, TransactionId(visible))
+                .and_then(|record| refuse_another_file(storage, &record).map(|()| record))
+                .map_err(|error| error.at(self.lock_file().path()))
+                .and_then(|record| refuse_shorter(storage, &record).map(|()| record));
+            match found {
+                Err(error) if region.readers.visible() == visible => return Err(error),
+                // A newer state is visible, and the file may be shorter since.
+                Err(_) => {}
+                Ok(record) => return Ok(Some(record)),
             }
         }
     }
@@ -273,6 +283,26 @@ impl Door {
         }
         region.state.give_back(self.me());
         Ok(self.enter(storage, page_size))
+    }
+}
+
+/// Fails unless the file has records of the same database as `record`, which is from the lock file.
+fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
+    // The file may have been made, and have grown, since it was opened.
+    storage
+        .refresh(true)
+        .map_err(Error::io("reading the length of the file"))?;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let mut bytes = vec![0; record.page_size as usize];
+    let mut is_of_same = |slot: u8| {
+        let offset = u64::from(slot) * u64::from(record.page_size);
+        // A slot that cannot be read, or is just being written, leaves three others.
+        matches!(demanded::copy(&mapping, offset, &mut bytes), Ok(true))
+            && Record::decode(&bytes, slot).is_ok_and(|there| there.has_same_file(record))
+    };
+    match (0..SLOT_COUNT).any(&mut is_of_same) {
+        true => Ok(()),
+        false => Err(wrong_record("it is of another database")),
     }
 }
 

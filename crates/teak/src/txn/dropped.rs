@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Error, Result, TransactionId,
     page::comparison::Comparisons,
-    tree::{PageSource, TreeRoot, cursor::Cursor, insert::Tree, reading::reading, seal},
+    tree::{PageSource, TreeRoot, cursor::Cursor, mutable_tree::Tree, reading::reading, seal},
 };
 use std::{collections::HashSet, ops::ControlFlow};
 

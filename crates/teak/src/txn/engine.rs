@@ -15,7 +15,7 @@ use super::{
     place::Entered,
     policies::{Asked, Policies, Settings},
     progress::{UnwrittenPage, Written},
-    published::{Published, foreign_snapshot},
+    published::{FOLLOWING, Published, foreign_snapshot, refuse_shorter},
     reader::{Reader, Readers, Trust, private_table},
     readers_seen::SlowReaderHook,
     recover::Recovery,
@@ -36,7 +36,6 @@ use crate::{
 use std::{
     collections::{HashMap, HashSet},
     fs::Metadata,
-    io,
     ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
@@ -90,9 +89,6 @@ impl Durability {
         }
     }
 }
-
-/// What a turn begins with.
-const FOLLOWING: &str = "following other processes";
 
 /// The id of the next engine, or savepoint.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -314,6 +310,11 @@ impl Engine {
 
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// Whether processes know of each other.
+    pub(crate) fn has_lock_file(&self) -> bool {
+        self.flusher.shared.is_some()
     }
 
     /// Its part in what processes share; `None` where no other process can have the database open.
@@ -550,7 +551,7 @@ impl Engine {
             .map_err(Error::io("reading the length of the file"))?;
         writer.blocks_given_back = given_back;
         if is_known {
-            self.refuse_shorter(&writer.newest)?;
+            refuse_shorter(&*self.storage, &writer.newest)?;
             // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
             (writer.space).shrink(self.storage.len() / self.page_size as u64);
             writer.is_stale = false;
@@ -563,7 +564,7 @@ impl Engine {
             false => Arc::new(self.unseen(shared, newest)?),
         };
         let record = &snapshot.record;
-        self.refuse_shorter(record)?;
+        refuse_shorter(&*self.storage, record)?;
         if was_stale || record.snapshots_root != writer.newest.snapshots_root {
             writer.named = snapshot.named_pins()?;
         }
@@ -581,21 +582,6 @@ impl Engine {
             self.flusher.progress.lock().unpublished = Some(snapshot);
         }
         Ok(())
-    }
-
-    /// Fails if the file is shorter than a commit is that counts: no process has cut it then.
-    fn refuse_shorter(&self, record: &Record) -> Result<()> {
-        let (is, least) = (
-            self.storage.len(),
-            record.page_count * self.page_size as u64,
-        );
-        if is >= least {
-            return Ok(());
-        }
-        let text =
-            format!("somebody has cut the file short, to {is} bytes of {least}; restore a backup");
-        let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
-        Err(Error::io(FOLLOWING)(error))
     }
 
     /// The state of a commit by another process that readers do not see yet.

@@ -2,7 +2,10 @@
 
 use crate::{
     Error, Geometry, Result, TransactionId,
-    commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
+    commit::record::{
+        Record, RecordFault, SLOT_COUNT,
+        probe::{PROBE_LEN, find_page_size},
+    },
     store::read_head,
 };
 use std::{

@@ -27,7 +27,8 @@ use crate::{
     tree::{
         PageSource, TreeRoot,
         cursor::Cursor,
-        insert::{Existing, Tree},
+        insert::Existing,
+        mutable_tree::Tree,
         reading::{reading, reading_twice},
         seal,
     },

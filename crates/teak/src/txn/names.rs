@@ -3,7 +3,10 @@
 use super::door::{in_resolved_directory, lock_path};
 use crate::{
     Error, Result,
-    commit::record::{PROBE_LEN, RecordFault, find_page_size},
+    commit::record::{
+        RecordFault,
+        probe::{PROBE_LEN, find_page_size},
+    },
     error::shown,
     store::{id_of, read_head},
 };

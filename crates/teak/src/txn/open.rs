@@ -27,8 +27,8 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     commit::record::{
-        Features, FlushLimits, KNOWN_FEATURES, Marks, PROBE_LEN, Record, RecordFault, SLOT_COUNT,
-        begins_with_record, find_page_size,
+        Features, FlushLimits, KNOWN_FEATURES, Marks, Record, RecordFault, SLOT_COUNT,
+        probe::{PROBE_LEN, begins_with_record, find_page_size},
     },
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
@@ -139,7 +139,7 @@ impl Engine {
         how: How,
         admit_others: impl FnOnce() -> io::Result<()>,
     ) -> Result<Self> {
-        if let Some(newest) = door.joins(&how)? {
+        if let Some(newest) = door.joins(&how, &*storage)? {
             let shared = door.enter(&storage, newest.page_size as usize);
             let mut settled = join(&storage, &how, newest)?;
             shared.join(&mut settled.state);
@@ -414,10 +414,6 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
 
 /// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
 fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled> {
-    // It may have been made, and the file have grown, since the file was opened.
-    storage
-        .refresh(true)
-        .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
     let snapshot = Snapshot::new(

@@ -31,6 +31,9 @@ const SPINNING: Duration = Duration::from_millis(1);
 /// What fails where the system maps no more memory.
 const LOOKING: &str = "looking at the table of readers";
 
+/// What is done when another process has committed.
+pub(super) const FOLLOWING: &str = "following other processes";
+
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
 
@@ -103,10 +106,12 @@ impl Published {
             if newest.transaction() == visible {
                 return Ok(Arc::clone(&newest));
             }
-            if let Some((bytes, counts)) = region.record(visible.0) {
-                let snapshot = self.snapshot_of(&bytes, &newest)?;
-                let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
-                *newest = Arc::new(snapshot.with_counts(counts));
+            match self.snapshot_in(region, visible, &newest) {
+                Ok(Some(snapshot)) => *newest = Arc::new(snapshot),
+                Ok(None) => {}
+                Err(error) if self.visible() == visible => return Err(error),
+                // A newer state is visible, and the file may be shorter since.
+                Err(_) => continue,
             }
             // If its record was not there, another state is visible by now, or will be soon.
             if newest.transaction() != visible && self.visible() == visible {
@@ -142,13 +147,39 @@ impl Published {
         Arc::clone(&lock(&self.newest))
     }
 
-    fn snapshot_of(&self, bytes: &[u8], before: &Snapshot) -> Result<Snapshot> {
-        let slot = Record::slot_of(bytes);
-        let record = Record::decode(bytes, slot).map_err(|fault| {
-            let detail = format!("what other processes are told of it makes no sense: {fault}");
-            Error::corrupted(super::engine::slot_page(slot), "read", detail)
-        })?;
-        foreign_snapshot(&*self.storage, record, before)
+    /// The newest state that readers see, if it is known here or its record is there. Unlike [`Self::newest`] this never waits. The caller has
+    /// the state of commits locked, so nobody is just publishing.
+    ///
+    /// # Errors
+    /// Those of [`Self::newest`].
+    pub(super) fn newest_at_once(&self) -> Result<Option<Arc<Snapshot>>> {
+        let mut newest = lock(&self.newest);
+        let visible = self.visible();
+        if let Some(region) = &self.region
+            && newest.transaction() != visible
+        {
+            match self.snapshot_in(region, visible, &newest)? {
+                Some(snapshot) => *newest = Arc::new(snapshot),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Arc::clone(&newest)))
+    }
+
+    /// A visible state, if its record is there.
+    fn snapshot_in(
+        &self,
+        region: &Region,
+        state: TransactionId,
+        before: &Snapshot,
+    ) -> Result<Option<Snapshot>> {
+        let Some((bytes, counts)) = region.record(state.0) else {
+            return Ok(None);
+        };
+        let record = record_of_visible(&bytes, state)?;
+        let snapshot = foreign_snapshot(&*self.storage, record, before)?;
+        let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
+        Ok(Some(snapshot.with_counts(counts)))
     }
 
     /// Has readers begin with `state` from now on.
@@ -243,16 +274,56 @@ impl Published {
     }
 }
 
+/// The record of the visible state `state`, of bytes from the lock file, where anything may have been written. Whether it is of this database
+/// is for the caller to check.
+pub(super) fn record_of_visible(bytes: &[u8], state: TransactionId) -> Result<Record> {
+    let record = Record::decode(bytes, Record::slot_of(bytes));
+    let record = record.map_err(|fault| wrong_record(&fault.to_string()))?;
+    match record.transaction == state {
+        true => Ok(record),
+        false => Err(wrong_record("it is of another transaction")),
+    }
+}
+
+/// The record of the visible state cannot be used.
+pub(super) fn wrong_record(reason: &str) -> Error {
+    lock_file_error(io::Error::other(format!(
+        "the record of the visible state makes no sense: {reason}; close all who have the database open"
+    )))
+}
+
+/// Fails if the file is shorter than a commit is that counts: no process has cut it then.
+pub(super) fn refuse_shorter(storage: &dyn Storage, record: &Record) -> Result<()> {
+    let (is, least) = (
+        storage.len(),
+        record.page_count * u64::from(record.page_size),
+    );
+    if is >= least {
+        return Ok(());
+    }
+    let text =
+        format!("somebody has cut the file short, to {is} bytes of {least}; restore a backup");
+    let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
+    Err(Error::io(FOLLOWING)(error))
+}
+
 /// The state that a record of another process makes, for this one, which knows an older state.
+///
+/// # Errors
+/// [`Error::Io`] if the record cannot be one of this database, or the file is shorter than it says.
 pub(super) fn foreign_snapshot(
     storage: &dyn Storage,
     record: Record,
     before: &Snapshot,
 ) -> Result<Snapshot> {
+    if !record.has_same_file(&before.record) {
+        return Err(wrong_record("it is of another database"));
+    }
     if storage.len() < record.page_count * u64::from(record.page_size) {
         storage
             .refresh(true)
             .map_err(Error::io("reading the length of the file"))?;
+        refuse_shorter(storage, &record)?;
     }
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = before.checked.covering(record.page_count);

@@ -31,7 +31,8 @@ use super::{
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{
-        ERASED_LEN, PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size, is_erased,
+        ERASED_LEN, Record, RecordFault, SLOT_COUNT, is_erased,
+        probe::{PROBE_LEN, find_page_size},
     },
     page::{
         comparison::Comparisons,

@@ -190,7 +190,8 @@ impl Shared {
         if !demanded::copy(&mapping, offset, &mut bytes)? {
             return Ok(None);
         }
-        Ok(Record::decode(&bytes, slot).ok())
+        let record = Record::decode(&bytes, slot).ok();
+        Ok(record.filter(|record| record.page_size as usize == self.page_size))
     }
 
     /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.

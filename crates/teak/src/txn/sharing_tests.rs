@@ -7,7 +7,7 @@ use super::{
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
-    commit::record::Record,
+    commit::record::{Record, SLOT_COUNT},
     store::{Access, Create},
     testing::SimDisk,
 };
@@ -150,14 +150,7 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
 #[test]
 fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_reads() {
     for durability in [Durability::Durable, Durability::Lazy] {
-        let directory = tempfile::tempdir().unwrap();
-        let lock_file = directory.path().join("played.teak-lock");
-        let disk = SimDisk::new(64 << 20);
-        let play = |is_new| {
-            let storage = Arc::new(disk.clone());
-            let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
-            Engine::open_apart(storage, &lock_file, is_new, settings, BOOT).map(Arc::new)
-        };
+        let (_directory, play) = stage();
         let (one, two) = (play(true).unwrap(), play(false).unwrap());
         fill(&one, records(10, b"one"));
         let reader = one.begin_read().unwrap();
@@ -197,4 +190,103 @@ fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
     });
     shared.region.readers.publish(visible.0);
     engine.begin_read().unwrap();
+}
+
+/// What makes a record another than any that this database can have, though its checksum is right.
+const FORGERIES: [(&str, fn(&mut Record)); 7] = [
+    ("page size", |record| record.page_size = 65_536),
+    ("reserved bytes", |record| record.reserved_per_page = 40),
+    ("slot", |record| record.slot = SLOT_COUNT),
+    ("last slot", |record| record.slot = u8::MAX),
+    ("database", |record| record.database_id[0] ^= 1),
+    ("transaction", |record| record.transaction.0 += 1),
+    ("length of the file", |record| record.page_count = 1 << 32),
+];
+
+/// Has a record be that of the visible state that `engine` may not have made.
+fn forge_visible(engine: &Engine, forge: impl Fn(&mut Record)) {
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let mut record = engine.flusher.published.newest_here().record.clone();
+    record.transaction = record.transaction.next();
+    let transaction = record.transaction.0;
+    forge(&mut record);
+    let bytes = record.encode(65_536);
+    region.publish(transaction, &bytes, [u64::MAX; 2]);
+}
+
+/// Only the checksum was looked at. With another page size a read ended the process by SIGBUS, a slot that there is not was a panic of who joined.
+#[test]
+fn a_record_of_the_lock_file_that_is_not_of_this_database_is_refused() {
+    for (what, forge) in FORGERIES {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = open(&directory);
+        fill(&engine, records(100, b"one"));
+        let visible = engine.flusher.published.visible();
+        let image = || std::fs::read(directory.path().join("shared.teak")).unwrap();
+        let before = image();
+        forge_visible(&engine, forge);
+        assert!(engine.begin_read().is_err(), "{what}");
+        assert!(image() == before, "{what}");
+        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        region.readers.publish(visible.0);
+        assert_clean(&engine);
+        put(&engine, Durability::Durable, records(10, b"two")).unwrap();
+    }
+}
+
+#[test]
+fn nobody_joins_by_a_record_that_is_not_of_this_database() {
+    for (what, forge) in FORGERIES {
+        let (_directory, play) = stage();
+        let engine = play(true).unwrap();
+        fill(&engine, records(100, b"one"));
+        let visible = engine.flusher.published.visible();
+        forge_visible(&engine, forge);
+        assert!(play(false).is_err(), "{what}");
+        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        region.readers.publish(visible.0);
+        assert_clean(&play(false).unwrap());
+    }
+}
+
+/// It was written out again into a page, which it did not fit into.
+#[test]
+fn a_record_of_the_lock_file_that_is_longer_than_a_page_is_refused() {
+    let (_directory, play) = stage();
+    let engine = play(true).unwrap();
+    fill(&engine, records(100, b"one"));
+    forge_visible(&engine, |record| record.space_log = vec![0; 8_000]);
+    assert!(engine.begin_read().is_err());
+    assert!(play(false).is_err());
+}
+
+/// A disk and a lock file beside which processes have its database open, and what opens it as another one.
+fn stage() -> (TempDir, impl Fn(bool) -> crate::Result<Arc<Engine>>) {
+    let directory = tempfile::tempdir().unwrap();
+    let lock_file = directory.path().join("played.teak-lock");
+    let disk = SimDisk::new(64 << 20);
+    let play = move |is_new| {
+        let storage = Arc::new(disk.clone());
+        let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
+        Engine::open_apart(storage, &lock_file, is_new, settings, BOOT).map(Arc::new)
+    };
+    (directory, play)
+}
+
+/// Other threads waited for the state of commits meanwhile, for a second where the lock file is damaged.
+#[test]
+fn taking_back_waits_for_no_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let flusher = &engine.flusher;
+    let shared = flusher.shared.as_ref().unwrap();
+    let visible = flusher.published.visible();
+    let mut state = flusher.progress.lock();
+    shared.region.readers.publish(visible.0 + 7);
+    state.fail("flushing", &io::Error::other("the disk is gone"));
+    shared.set_failed();
+    let began = Instant::now();
+    flusher.take_back(&mut state);
+    assert!(began.elapsed() < PUBLISHING / 2);
 }

@@ -13,8 +13,8 @@ use crate::{
     Error, Result, TransactionId,
     tree::{
         TreeRoot,
-        insert::Tree,
         lower::{Lowering, Resume, sampled_fill_percent},
+        mutable_tree::Tree,
         reading::reading,
         seal,
     },

@@ -79,11 +79,20 @@ impl Engine {
     #[cold]
     pub(super) fn look_for_commits(&self) -> Result<()> {
         let known = self.flusher.published.newest_here();
-        if let Some(record) = self.newest_record(&known)?
+        let mut refused = None;
+        while let Some(record) = self.newest_record(&known)?
             && record.sequence > known.record.sequence
         {
-            let newest = foreign_snapshot(&*self.storage, record, &known)?;
-            self.flusher.published.publish(Arc::new(newest));
+            let sequence = record.sequence;
+            match foreign_snapshot(&*self.storage, record, &known) {
+                Ok(newest) => {
+                    self.flusher.published.publish(Arc::new(newest));
+                    break;
+                }
+                Err(error) if refused == Some(sequence) => return Err(error),
+                // A newer commit may have made the file shorter meanwhile.
+                Err(_) => refused = Some(sequence),
+            }
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ use crate::{
     store::{Mapping, uptime_ms},
     tree::{
         PageSource, RootRef, TreeRoot,
-        insert::{Existing, Inserted, Tree},
+        insert::{Existing, Inserted},
+        mutable_tree::Tree,
         position::{Position, Step},
         reading::{reading, reading_from, reading_twice},
     },

@@ -6,8 +6,8 @@ use crate::{
     api::WriteTxn,
     tree::{
         PageSink, TreeRoot,
-        insert::Tree,
         multi::{Pair, seek::PairLandmark},
+        mutable_tree::Tree,
         seek::Landmark,
     },
 };

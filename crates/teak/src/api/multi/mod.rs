@@ -20,7 +20,7 @@ use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed
 use crate::{
     Error, Result,
     page::key::KeyOrder,
-    tree::{PageSource, RootRef, TreeRoot, insert::Tree},
+    tree::{PageSource, RootRef, TreeRoot, mutable_tree::Tree},
     txn::{Engine, WritePages},
 };
 use std::fmt;

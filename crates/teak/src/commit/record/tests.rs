@@ -1,4 +1,7 @@
-use super::*;
+use super::{
+    probe::{PROBE_LEN, find_page_size},
+    *,
+};
 use proptest::prelude::*;
 
 fn root(seed: u32) -> ArrayRoot {

@@ -1,7 +1,9 @@
 //! Changes of leaves: making, filling, inserting, taking out, moving together.
 
 use super::{
-    Arrays, HAS_REFERENCES, Leaf, LeafFormat, NODE_HEADER_LEN, Node, SLOT_LEN, WHOLE_KEYS,
+    format::{Arrays, HAS_REFERENCES, LeafFormat, NODE_HEADER_LEN, SLOT_LEN, WHOLE_KEYS},
+    in_place::{End, InPlace},
+    view::{Leaf, Node},
 };
 use crate::{
     PageNumber, TransactionId,
@@ -13,15 +15,6 @@ use crate::{
     },
 };
 use std::{iter, ops::Range};
-
-/// What came of an attempt to insert into a leaf in place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InPlace {
-    /// Done.
-    Done,
-    /// There is no room, or the key does not have the page's prefix: the page must be rebuilt.
-    Rebuild,
-}
 
 /// Makes `page` an empty leaf.
 pub(crate) fn init(
@@ -68,15 +61,6 @@ pub(crate) fn insert(
     heap.note(page, &mut header);
     header.write(page);
     Ok(InPlace::Done)
-}
-
-/// An end of a leaf.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
-    /// Before the first record.
-    Before,
-    /// Behind the last one.
-    Behind,
 }
 
 /// Inserts records at one end, and compacts the page if that is what it takes. Either all of them

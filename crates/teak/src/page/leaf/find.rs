@@ -3,7 +3,10 @@
 //! What is done where this does not suffice is told the page and not the leaf, whose fields would have to stand in memory then, and not in
 //! registers, on the usual way too.
 
-use super::{Leaf, NodeFormat, WHOLE_KEYS, node_at};
+use super::{
+    format::{NodeFormat, WHOLE_KEYS},
+    view::{Leaf, node_at},
+};
 use crate::page::{
     Damage,
     header::Header,

@@ -1,7 +1,11 @@
 //! Damaged and hostile space maps are refused, and nothing panics on them.
 
 use super::{End, PinStep, Step, World, world::State, *};
-use crate::{Error, page::header::Kind, types::Tag};
+use crate::{
+    Error, Result,
+    page::{array, header::Kind},
+    types::{PageNumber, Run, Tag, TransactionId},
+};
 
 /// A space map with everything in it: several bitmaps and segments, nodes, and a log.
 fn world() -> World {

@@ -1,7 +1,10 @@
 //! A database without content: who uses which page since when, and who could see it when.
 
 use super::{End, PinStep, Step, *};
-use crate::Error;
+use crate::{
+    Error, Result,
+    types::{PageNumber, Run, TransactionId},
+};
 use std::{collections::HashMap, sync::Arc};
 
 /// A disk: what was last written to each page.

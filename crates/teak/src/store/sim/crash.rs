@@ -18,7 +18,7 @@
 //! The system keeps the file in *cache pages*. A flush that fails marks them clean: what they hold
 //! is *stranded*, in memory and not on the disk, until something in the same page is written again.
 
-use super::Event;
+use super::event::Event;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,

@@ -1,6 +1,6 @@
 //! Every field that a file has, with its name, and numbers that a forger would put there.
 
-use super::{Anatomy, STATE_ROOT, Target, aligned, u32_at};
+use super::anatomy::{Anatomy, STATE_ROOT, Target, aligned, u32_at};
 use crate::{
     commit::record::{Record, SLOT_COUNT},
     page::{

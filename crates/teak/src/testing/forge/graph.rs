@@ -1,10 +1,10 @@
 //! Trees that are no trees: pages that are used twice or go round, keys and separators in disorder, other births and counts.
 
-use super::{Anatomy, Target, aligned, u32_at};
+use super::anatomy::{Anatomy, Target, aligned, u32_at};
 use crate::{
     PageNumber, TransactionId,
     page::{
-        entries::Child,
+        child::Child,
         header::{HEADER_LEN, Header, Kind, arrays_start},
         inner::{COUNTED, Inner, InnerFormat},
         key::KeyOrder,

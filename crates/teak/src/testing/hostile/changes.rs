@@ -1,8 +1,9 @@
 //! All ways of changing.
 
 use super::{
-    known, multi,
+    multi,
     reads::{read_table, some_keys},
+    sample::known,
 };
 use crate::{
     BulkOptions, Database, Error, ReadTxn, Result, Table, TableInfo, Transaction, WriteTxn,

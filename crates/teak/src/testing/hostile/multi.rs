@@ -1,6 +1,6 @@
 //! All that can be done with tables in which a key has several values.
 
-use super::{KEY_STEP, RECORDS_MAX};
+use super::sample::{KEY_STEP, RECORDS_MAX};
 use crate::{MultiTable, Result, Transaction, WriteTxn, codec::Bytes};
 use std::ops::{Bound, ControlFlow};
 

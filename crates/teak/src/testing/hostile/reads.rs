@@ -1,6 +1,9 @@
 //! All ways of reading.
 
-use super::{KEY_STEP, RECORDS_MAX, known, multi};
+use super::{
+    multi,
+    sample::{KEY_STEP, RECORDS_MAX, known},
+};
 use crate::{Database, ReadTxn, Result, Table, Transaction, codec::Bytes};
 
 /// Reads all tables in all ways.

@@ -6,7 +6,7 @@ use crate::{
     tree::{
         PageSink, TreeRoot,
         batch::{AHEAD, Groups},
-        insert::Tree,
+        mutable_tree::Tree,
     },
 };
 

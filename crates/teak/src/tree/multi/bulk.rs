@@ -4,8 +4,11 @@
 use super::Kept;
 use crate::{
     Error, Result,
-    page::{set, value::StoredValue, value::ValueKind},
-    tree::{PageSink, TreeRoot, bulk::Building, insert::Tree},
+    page::{
+        set,
+        value::{StoredValue, ValueKind},
+    },
+    tree::{PageSink, TreeRoot, bulk::Building, mutable_tree::Tree},
 };
 
 /// A tree that is being built from pairs.

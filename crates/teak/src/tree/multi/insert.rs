@@ -9,7 +9,8 @@ use crate::{
     },
     tree::{
         PageSink, TreeRoot,
-        insert::{Existing, Inserted, Tree},
+        insert::{Existing, Inserted},
+        mutable_tree::Tree,
         position::{Position, Step},
         visit_leaf,
     },

@@ -21,7 +21,7 @@ mod remove;
 pub(crate) mod replace;
 pub(crate) mod seek;
 
-use super::{PageSink, TreeRoot, bulk::Builder, insert::Tree, position::Step};
+use super::{PageSink, TreeRoot, bulk::Builder, mutable_tree::Tree, position::Step};
 use crate::{
     Error, Result,
     page::{

@@ -3,7 +3,7 @@
 use super::Pair;
 use crate::{
     Result,
-    tree::{PageSink, insert::Tree},
+    tree::{PageSink, mutable_tree::Tree},
 };
 use std::ops::Bound;
 

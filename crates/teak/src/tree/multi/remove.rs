@@ -11,7 +11,7 @@ use crate::{
     },
     tree::{
         PageSink, TreeRoot,
-        insert::Tree,
+        mutable_tree::Tree,
         position::{Position, Step},
         visit_leaf,
     },

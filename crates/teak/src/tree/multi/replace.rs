@@ -7,7 +7,7 @@ use crate::{
     tree::{
         PageSink,
         cursor::{Cursor, record_at},
-        insert::Tree,
+        mutable_tree::Tree,
         position::Position,
         visit_leaf,
     },

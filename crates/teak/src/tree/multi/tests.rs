@@ -9,9 +9,9 @@ use crate::{
     page::{comparison::Comparison, key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
         PageSink, TreeKind, TreeRoot,
-        insert::Tree,
         lower::Lowering,
         memory::MemoryPages,
+        mutable_tree::Tree,
         pages::{Forest, unshared},
         seal,
         walk::{self, Finding, PageRole, Visitor},

@@ -62,7 +62,7 @@ impl Flusher {
     }
 
     fn write_what_is_seen(&self, state: &State) {
-        let Ok(seen) = self.published.newest() else {
+        let Ok(Some(seen)) = self.published.newest_at_once() else {
             return;
         };
         let is_unseen =

@@ -335,7 +335,7 @@ fn half_word(bytes: &[u8], at: usize) -> Option<u32> {
 /// A file as it is when what its journal says is in its place; `None` if there is no entry.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn redone(image: &[u8]) -> Option<Vec<u8>> {
-    let page_size = crate::commit::record::find_page_size(image).ok()? as usize;
+    let page_size = crate::commit::record::probe::find_page_size(image).ok()? as usize;
     let records: Vec<_> = (0..SLOT_COUNT)
         .filter_map(|slot| {
             let bytes = image.get(usize::from(slot) * page_size..)?;

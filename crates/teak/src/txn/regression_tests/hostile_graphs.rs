@@ -12,7 +12,8 @@ use crate::{
     Transaction, TransactionId, Verification, WriteTxn,
     codec::Bytes,
     page::{
-        entries::{Child, Records},
+        child::Child,
+        entries::Records,
         header::{Header, arrays_start},
         key::KeyOrder,
         value::{StoredValue, ValueKind},

@@ -17,11 +17,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     store::{Storage, sim::SimDisk},
-    tree::{
-        PageSource, TreeRoot,
-        cursor::Cursor,
-        insert::{Existing, Tree},
-    },
+    tree::{PageSource, TreeRoot, cursor::Cursor, insert::Existing, mutable_tree::Tree},
 };
 use std::{io::IoSlice, ops::Bound, sync::Arc};
 

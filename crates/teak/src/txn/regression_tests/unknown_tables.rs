@@ -14,7 +14,7 @@ use crate::{
     Error, TransactionId,
     page::value::{StoredValue, ValueKind},
     store::sim::SimDisk,
-    tree::insert::{Existing, Tree},
+    tree::{insert::Existing, mutable_tree::Tree},
 };
 use std::sync::Arc;
 

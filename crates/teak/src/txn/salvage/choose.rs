@@ -9,7 +9,7 @@ use super::pages::Seen;
 use crate::txn::demanded::Demanded;
 use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
-    commit::record::{PROBE_LEN, Record},
+    commit::record::{Record, probe::PROBE_LEN},
     page::{
         comparison::Comparisons,
         header::{Header, Kind},

@@ -1,0 +1,19 @@
+//! Changes of a page in place: where they begin, and what came of them.
+
+/// What came of an attempt to insert into a leaf in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InPlace {
+    /// Done.
+    Done,
+    /// There is no room, or the key does not have the page's prefix: the page must be rebuilt.
+    Rebuild,
+}
+
+/// An end of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// Before the first record.
+    Before,
+    /// Behind the last one.
+    Behind,
+}

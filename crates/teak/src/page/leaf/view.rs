@@ -1,0 +1,480 @@
+//! A leaf to read: its records by index, its keys put together, its search.
+
+use super::format::{
+    ALIGN_SHIFT, Arrays, HAS_REFERENCES, NODE_HEADER_LEN, NodeFormat, SLOT_LEN, WHOLE_KEYS,
+};
+use crate::page::{
+    Damage,
+    fixed::Keys,
+    header::{HEADER_LEN, Header, Kind},
+    key::{self, AgainstPrefix, KeyOrder},
+    value::{StoredValue, ValueKind},
+};
+use std::cmp::Ordering;
+
+/// Bytes of a key that are copied at once.
+const KEY_CHUNK: usize = 16;
+
+/// A prefix, and room for a head behind it.
+pub(crate) type Lead = [u8; 16];
+
+/// Why that is no leaf with nodes. It is not told the header, which would have to stand in memory then.
+#[cold]
+#[inline(never)]
+fn misfit(page: &[u8]) -> Damage {
+    let header = Header::read(page);
+    Damage(if !header.heap_is_behind(page, Arrays::of(&header).end) {
+        "the arrays of a leaf overlap its heap"
+    } else {
+        "a page does not lie on a page boundary"
+    })
+}
+
+/// A leaf, its bounds checked, its arrays at hand. Those of a fixed leaf are empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Leaf<'p> {
+    pub(super) page: &'p [u8],
+    pub(super) heads: &'p [u32],
+    pub(super) offsets: &'p [u16],
+    pub(super) prefix: &'p [u8],
+    pub(super) flags: u16,
+}
+
+/// A node of a leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node<'p> {
+    /// Length of the key behind the prefix.
+    pub(super) key_len: usize,
+    /// The page from the key on.
+    pub(super) tail: &'p [u8],
+    /// What of the key is in the node: all of it on pages with whole keys.
+    pub(crate) stored_key: &'p [u8],
+    pub(crate) value: StoredValue<'p>,
+}
+
+impl<'p> Leaf<'p> {
+    #[inline]
+    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
+        Self::from_header(page, &Header::read(page))
+    }
+
+    /// A leaf of whatever kind.
+    #[inline]
+    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        if header.kind == Kind::Leaf as u8 {
+            Self::with_nodes(page, header)
+        } else {
+            Self::without_nodes(page, header)
+        }
+    }
+
+    /// A fixed leaf.
+    #[cold]
+    fn without_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        if !header.is_fixed_leaf() {
+            return Err(Damage("a leaf was expected here"));
+        }
+        Keys::of(page, header)?;
+        Ok(Self {
+            page,
+            flags: WHOLE_KEYS,
+            ..Self::default()
+        })
+    }
+
+    /// A leaf of kind [`Kind::Leaf`].
+    #[inline]
+    pub(crate) fn with_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        Self::where_it_fits(page, header).ok_or_else(|| misfit(page))
+    }
+
+    #[inline(always)]
+    fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
+        let at = Arrays::of(header);
+        if !header.heap_is_behind(page, at.end) {
+            return None;
+        }
+        let (heads, offsets) = (at.heads..at.offsets, at.offsets..at.end);
+        Some(Self {
+            page,
+            heads: bytemuck::try_cast_slice(&page[heads]).ok()?,
+            offsets: bytemuck::try_cast_slice(&page[offsets]).ok()?,
+            prefix: page.get(HEADER_LEN..HEADER_LEN + usize::from(header.prefix_len))?,
+            flags: header.flags,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        match self.heads.len() {
+            0 => self.fixed_keys().map_or(0, |keys| keys.count()),
+            count => count,
+        }
+    }
+
+    /// The keys of a fixed leaf.
+    #[inline]
+    pub(crate) fn fixed_keys(&self) -> Option<Keys<'p>> {
+        // Only an ordinary leaf that is being made has no heads.
+        if self.heads.is_empty() {
+            fixed_keys_of(self.page)
+        } else {
+            None
+        }
+    }
+
+    /// The keys of a fixed leaf from an index on, one behind the other.
+    pub(crate) fn packed_from(&self, index: usize) -> Option<&'p [u8]> {
+        let keys = self.fixed_keys()?;
+        keys.bytes().get(index * keys.key_len()..)
+    }
+
+    /// The keys of a fixed leaf up to an index, one behind the other.
+    pub(crate) fn packed_to(&self, index: usize) -> Option<&'p [u8]> {
+        let keys = self.fixed_keys()?;
+        keys.bytes().get(..(index + 1) * keys.key_len())
+    }
+
+    /// Bytes of a page that a record takes, its slot included.
+    pub(crate) fn record_len(&self, node: &Node<'_>) -> usize {
+        match self.fixed_keys() {
+            Some(keys) => keys.key_len(),
+            None => SLOT_LEN + NODE_HEADER_LEN + node.stored_key.len() + node.value.bytes.len(),
+        }
+    }
+
+    pub(crate) fn has_references(&self) -> bool {
+        self.flags & HAS_REFERENCES != 0
+    }
+
+    pub(crate) fn prefix(&self) -> &'p [u8] {
+        self.prefix
+    }
+
+    /// Whether the first key and the last one go on alike behind the prefix, as far as their heads tell.
+    pub(crate) fn may_share_more(&self) -> bool {
+        match self.heads {
+            [first, .., last] => !self.has_whole_keys() && first >> 24 == last >> 24,
+            [_] => true,
+            [] => false,
+        }
+    }
+
+    pub(crate) fn head(&self, index: usize) -> Option<u32> {
+        self.heads.get(index).copied()
+    }
+
+    /// Where the node begins, for a prefetch.
+    #[inline]
+    pub(crate) fn node_offset(&self, index: usize) -> Option<usize> {
+        self.offsets.get(index).map(|&offset| usize::from(offset))
+    }
+
+    /// The page from there on.
+    #[inline]
+    pub(crate) fn page_from_node(&self, index: usize) -> &'p [u8] {
+        let offset = self.node_offset(index);
+        let from = offset.and_then(|offset| self.page.get(offset..));
+        from.unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        self.node_as(self.node_format(), index)
+    }
+
+    /// Whether keys are cut and values are not aligned, as in most tables.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == 0
+    }
+
+    /// A node of a page that is plain: what scans read, so all that can be known before is.
+    #[inline(always)]
+    pub(crate) fn plain_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        let format = NodeFormat {
+            in_head: 4,
+            align_mask: 0,
+        };
+        self.node_as(format, index)
+    }
+
+    /// Whether keys are whole and values are not aligned, as where clients are given slices of both, and they stand one by one.
+    #[inline]
+    pub(crate) fn is_plain_but_whole(&self) -> bool {
+        self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == WHOLE_KEYS && !self.offsets.is_empty()
+    }
+
+    /// The same of such a page.
+    #[inline(always)]
+    pub(crate) fn plain_whole_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        let format = NodeFormat {
+            in_head: 0,
+            align_mask: 0,
+        };
+        self.node_as(format, index)
+    }
+
+    #[inline]
+    pub(super) fn node_format(&self) -> NodeFormat {
+        NodeFormat::of(self.flags)
+    }
+
+    #[inline(always)]
+    fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
+        let damage = Damage("a node lies outside of its page");
+        let Some(&offset) = self.offsets.get(index) else {
+            return fixed_node_of(self.page, index).ok_or(damage);
+        };
+        node_at(self.page, offset.into(), format).ok_or(damage)
+    }
+
+    #[inline]
+    pub(crate) fn has_whole_keys(&self) -> bool {
+        self.flags & WHOLE_KEYS != 0
+    }
+
+    /// Puts the prefix of the page at the start of `out`, for [`Leaf::read_key`].
+    pub(crate) fn read_prefix(&self, out: &mut Vec<u8>) {
+        let room = self.prefix.len() + 4 + KEY_CHUNK;
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        out[..self.prefix.len()].copy_from_slice(self.prefix);
+    }
+
+    /// Puts the rest of the key at `index` in `out`, behind the prefix that is there already, makes
+    /// `out` longer if need be, and returns the length of the key. Only for pages with prefixes.
+    /// Copies a whole chunk, so bytes behind the key may change too.
+    #[inline(always)]
+    pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
+        let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
+        if node.stored_key.len() <= KEY_CHUNK
+            && let Some(&chunk) = node.tail.first_chunk()
+            && let Some(room) = out.get_mut(prefix_len..prefix_len + 4 + KEY_CHUNK)
+        {
+            room[..4].copy_from_slice(&head);
+            // A number is moved, where bytes would be copied by a call.
+            let chunk = u128::from_ne_bytes(chunk);
+            room[4..].copy_from_slice(&chunk.to_ne_bytes());
+        } else {
+            read_long_key(prefix_len, head, node.stored_key, out);
+        }
+        prefix_len + node.key_len
+    }
+
+    /// Appends the key at `index` to `out`.
+    #[inline]
+    pub(crate) fn append_key(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
+        if self.flags & WHOLE_KEYS == 0 {
+            out.extend_from_slice(self.prefix);
+            let head = self.heads[index].to_be_bytes();
+            out.extend_from_slice(&head[..node.key_len.min(4)]);
+        }
+        out.extend_from_slice(node.stored_key);
+    }
+
+    /// What the records of a leaf begin with that are put together one behind the other by [`Leaf::append_record`], if that is short.
+    pub(crate) fn lead(&self) -> Option<Lead> {
+        let mut lead = Lead::default();
+        let is_short = self.prefix.len() + 4 <= lead.len();
+        is_short.then(|| {
+            lead[..self.prefix.len()].copy_from_slice(self.prefix);
+            lead
+        })
+    }
+
+    /// Appends the key at `index` to `out`, and its value.
+    #[inline(always)]
+    pub(crate) fn append_record(
+        &self,
+        index: usize,
+        node: &Node<'_>,
+        lead: &mut Option<Lead>,
+        out: &mut Vec<u8>,
+    ) {
+        if !self.is_plain() {
+            self.append_key(index, node, out);
+            out.extend_from_slice(node.value.bytes);
+            return;
+        }
+        let (at, prefix_len) = (out.len(), self.prefix.len());
+        let (head, head_len) = (self.heads[index].to_be_bytes(), node.key_len.min(4));
+        if let Some(lead) = lead {
+            lead[prefix_len..prefix_len + 4].copy_from_slice(&head);
+            // As long as it always is, so that no call copies it.
+            out.extend_from_slice(lead);
+            out.truncate(at + prefix_len + head_len);
+        } else {
+            out.extend_from_slice(self.prefix);
+            out.extend_from_slice(&head[..head_len]);
+        }
+        // The value stands right behind the key.
+        let stored_len = node.stored_key.len() + node.value.bytes.len();
+        out.extend_from_slice(&node.tail[..stored_len]);
+    }
+
+    pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {
+        let mut key = Vec::new();
+        self.append_key(index, &self.node(index)?, &mut key);
+        Ok(key)
+    }
+
+    /// Where `key` is (`Ok`), or where it would have to be inserted (`Err`).
+    #[inline]
+    pub(crate) fn search(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+    ) -> Result<Result<usize, usize>, Damage> {
+        if self.flags & WHOLE_KEYS != 0 {
+            return self.search_whole_keys(order, key);
+        }
+        match key::against_prefix(key, self.prefix) {
+            AgainstPrefix::Before => Ok(Err(0)),
+            AgainstPrefix::Behind => Ok(Err(self.count())),
+            AgainstPrefix::Rest(rest) => {
+                let suffix = key::suffix_of(rest);
+                self.search_equal_heads(key::head_of(rest), |node| {
+                    key::compare_beyond_head(node.key_len, node.stored_key, rest.len(), suffix)
+                })
+            }
+        }
+    }
+
+    fn search_whole_keys(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+    ) -> Result<Result<usize, usize>, Damage> {
+        match self.fixed_keys() {
+            Some(keys) => Ok(keys.search(order, key)),
+            None => self.search_equal_heads(order.head(key), |node| {
+                order.stored_to(node.stored_key, key)
+            }),
+        }
+    }
+
+    /// The same where the records here tell that `key` belongs to this leaf: it is one of them, between two, or, in the last leaf of the
+    /// tree, behind them all. `None` where they do not tell.
+    #[inline]
+    pub(crate) fn search_here(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+        is_last: bool,
+    ) -> Result<Option<Result<usize, usize>>, Damage> {
+        let behind = is_last.then_some(Err(self.count()));
+        let head = match (
+            self.flags & WHOLE_KEYS,
+            key::against_prefix(key, self.prefix),
+        ) {
+            (0, AgainstPrefix::Before) => return Ok(None),
+            (0, AgainstPrefix::Behind) => return Ok(behind),
+            (0, AgainstPrefix::Rest(rest)) => key::head_of(rest),
+            _ => order.head(key),
+        };
+        // Fixed leaves have no heads.
+        if let (Some(&first), Some(&last)) = (self.heads.first(), self.heads.last()) {
+            match head {
+                head if head < first => return Ok(None),
+                head if head > last => return Ok(behind),
+                _ => {}
+            }
+        }
+        let slot = self.search(order, key)?;
+        Ok(match slot {
+            Err(0) => None,
+            Err(index) if index == self.count() => behind,
+            slot => Some(slot),
+        })
+    }
+
+    /// Finds the heads equal to `head`, mostly none or one, and searches their nodes.
+    #[inline]
+    fn search_equal_heads(
+        &self,
+        head: u32,
+        compare: impl Fn(&Node<'p>) -> Ordering,
+    ) -> Result<Result<usize, usize>, Damage> {
+        let mut low = key::lower_bound(self.heads, head);
+        if self.heads.get(low) != Some(&head) {
+            return Ok(Err(low));
+        }
+        match compare(&self.node(low)?) {
+            Ordering::Equal => return Ok(Ok(low)),
+            Ordering::Greater => return Ok(Err(low)),
+            Ordering::Less => low += 1,
+        }
+        let mut high = low + key::upper_bound(&self.heads[low..], head);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match compare(&self.node(middle)?) {
+                Ordering::Equal => return Ok(Ok(middle)),
+                Ordering::Greater => high = middle,
+                Ordering::Less => low = middle + 1,
+            }
+        }
+        Ok(Err(low))
+    }
+}
+
+// What is done for fixed leaves is told the page and not the leaf, whose fields would have to stand in memory then, and
+// not in registers, on the way to ordinary ones too.
+
+/// The node that begins at an offset; `None` if it does not lie in its page.
+#[inline(always)]
+pub(super) fn node_at(page: &[u8], offset: usize, format: NodeFormat) -> Option<Node<'_>> {
+    let (node, tail) = page.get(offset..)?.split_first_chunk::<NODE_HEADER_LEN>()?;
+    let words = u32::from_le_bytes(*node);
+    let key_len = (words & 0x7fff) as usize;
+    let value_len = (words >> 16 & 0x7fff) as usize;
+    let kind = if words & 0x8000_8000 == 0 {
+        ValueKind::Inline
+    } else {
+        ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16)
+    };
+    let stored_len = key_len.saturating_sub(format.in_head);
+    let filler = (offset + NODE_HEADER_LEN + stored_len).wrapping_neg() & format.align_mask;
+    let (stored_key, behind) = tail.split_at_checked(stored_len)?;
+    Some(Node {
+        key_len,
+        tail,
+        stored_key,
+        value: StoredValue {
+            kind,
+            bytes: behind.get(filler..filler + value_len)?,
+        },
+    })
+}
+
+/// The keys of a page that is a fixed leaf.
+#[cold]
+fn fixed_keys_of(page: &[u8]) -> Option<Keys<'_>> {
+    page.get(..HEADER_LEN)?;
+    let header = Header::read(page);
+    let keys = header.is_fixed_leaf().then(|| Keys::of(page, &header))?;
+    keys.ok()
+}
+
+/// A key of a page that is a fixed leaf, as a node.
+#[cold]
+fn fixed_node_of(page: &[u8], index: usize) -> Option<Node<'_>> {
+    let stored_key = fixed_keys_of(page)?.get(index)?;
+    Some(Node {
+        key_len: stored_key.len(),
+        tail: stored_key,
+        stored_key,
+        value: StoredValue::inline(&[]),
+    })
+}
+
+/// What [`Leaf::read_key`] does with keys that have more than a chunk in their node, or that end the
+/// page.
+#[cold]
+fn read_long_key(prefix_len: usize, head: [u8; 4], stored_key: &[u8], out: &mut Vec<u8>) {
+    out.truncate(prefix_len);
+    out.extend_from_slice(&head);
+    out.extend_from_slice(stored_key);
+    out.resize(out.len().max(prefix_len + 4 + KEY_CHUNK), 0);
+}

@@ -1,0 +1,70 @@
+//! Where the space map is read from. Each of its pages is checked when it is read.
+
+use super::{bits::Bits, slot::Slot};
+use crate::{
+    Error, Result,
+    page::header::{Header, Kind},
+    types::{PageNumber, Run, Tag, TransactionId},
+};
+
+/// The first page that is not a commit record.
+pub(crate) const FIRST_PAGE: u32 = 4;
+
+/// Where the space map is read from.
+pub(crate) trait SpacePages {
+    /// Size of a page in bytes: a power of two, 4 KiB to 64 KiB.
+    fn page_size(&self) -> usize;
+    /// A whole page. It is asked for pages below the page count only, and checked by its tag.
+    fn page(&self, number: PageNumber) -> Result<&[u8]>;
+    /// Says which pages are asked for next, in no order; such that there are not may be among them.
+    fn announce(&self, _pages: &mut dyn Iterator<Item = PageNumber>) {}
+}
+
+/// Pages of the space map, each checked when it is read, and none read twice.
+pub(super) struct Checked<'a> {
+    pub(super) pages: &'a dyn SpacePages,
+    pub(super) page_count: u64,
+    /// The transaction whose space map this is.
+    pub(super) newest: TransactionId,
+    pub(super) read: Bits,
+}
+
+impl<'a> Checked<'a> {
+    /// Says which pages are read next.
+    pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s Slot>) {
+        let pages = pointers.filter_map(Slot::page).map(|(page, _)| page);
+        self.pages.announce(&mut { pages });
+    }
+
+    /// The page of that number, if it is the one with this tag and of this kind.
+    pub(super) fn read(
+        &mut self,
+        number: PageNumber,
+        tag: Tag,
+        kind: Kind,
+    ) -> Result<(&'a [u8], Header)> {
+        let damaged = |detail| Err(Error::corrupted(number, "reading the space map", detail));
+        if number.0 < FIRST_PAGE || u64::from(number.0) >= self.page_count {
+            return damaged("the space map points to it, and there is no such page");
+        }
+        if self.read.get(u64::from(number.0)) {
+            return damaged("the space map points to it twice");
+        }
+        self.read.set(Run {
+            start: number,
+            len: 1,
+        });
+        let page = self.pages.page(number)?;
+        if page.len() != self.pages.page_size() || Tag::of(page) != tag {
+            return damaged("it is not what was written there");
+        }
+        let header = Header::read(page);
+        if header.number != number || header.kind() != Some(kind) {
+            return damaged("it is a page of another number or kind");
+        }
+        if header.birth > self.newest {
+            return damaged("it says that it was born in a transaction to come");
+        }
+        Ok((page, header))
+    }
+}

@@ -1,0 +1,251 @@
+//! The space map in memory: which pages are free, and which are dead and may still be seen.
+
+use super::{
+    free_map::{FreeMap, Policy},
+    log,
+    page_array::{PageArray, SpaceRoots},
+    pending::Pending,
+    pins::Pins,
+};
+use crate::{
+    page::{
+        array, bitmap,
+        deaths::{self, Death},
+    },
+    types::{PageNumber, Run, TransactionId},
+};
+use std::ops::Range;
+
+/// Every page that is not in use by the database's content.
+#[derive(Debug)]
+pub(crate) struct Census {
+    /// Free runs, in order.
+    pub(crate) free: Vec<Run>,
+    /// Dead runs that some pin may see, in no order.
+    pub(crate) pending: Vec<Death>,
+    /// Bitmap pages, segments and array nodes, in order.
+    pub(crate) own: Vec<PageNumber>,
+}
+
+/// The space map.
+#[derive(Debug)]
+pub(crate) struct Space {
+    pub(super) page_size: usize,
+    pub(super) pages_per_bitmap: u32,
+    pub(super) deaths_per_segment: usize,
+    pub(super) free: FreeMap,
+    pub(super) pending: Pending,
+    pub(super) bitmaps: PageArray,
+    pub(super) segments: PageArray,
+    pub(super) log: Vec<u8>,
+    /// The transaction of the log's last group.
+    pub(super) log_transaction: TransactionId,
+}
+
+impl Space {
+    /// The space map of an empty database: the records, and no pages behind them.
+    pub(crate) fn new(page_size: usize, first_page: u32) -> Self {
+        let pages_per_bitmap = bitmap::capacity(page_size);
+        let fanout = array::fanout(page_size);
+        Self {
+            page_size,
+            pages_per_bitmap,
+            deaths_per_segment: deaths::capacity(page_size),
+            free: FreeMap::new(pages_per_bitmap, u64::from(first_page)),
+            pending: Pending::default(),
+            bitmaps: PageArray::new(fanout),
+            segments: PageArray::new(fanout),
+            log: Vec::new(),
+            log_transaction: TransactionId(0),
+        }
+    }
+
+    /// Frees what no pin sees any more. The newest commit is among the pins.
+    pub(crate) fn reclaim(&mut self, pins: &Pins) {
+        self.pending.reclaim(pins, &mut self.free);
+    }
+
+    /// Takes at most `want` free pages in a row, as `policy` has it. `None` if there are none, or
+    /// none that fit: the caller then makes the file longer, with [`Self::grow`].
+    pub(crate) fn allocate(&mut self, want: u32, policy: Policy) -> Option<Run> {
+        self.free.take_run(want, policy)
+    }
+
+    /// The same, but none in `zone`.
+    pub(crate) fn allocate_outside(
+        &mut self,
+        want: u32,
+        policy: Policy,
+        zone: &Range<u64>,
+    ) -> Option<Run> {
+        self.free.take_outside(want, policy, zone)
+    }
+
+    /// Takes at most `want` free pages in a row within `zone`: the first that are as many from `from` on and around, else the longest stretch.
+    pub(crate) fn allocate_within(
+        &mut self,
+        want: u32,
+        zone: &Range<u64>,
+        from: u64,
+    ) -> Option<Run> {
+        self.free.take_within(want, zone, from)
+    }
+
+    /// The lowest stretch of `want` free pages, or the longest if none is as long.
+    pub(crate) fn longest_free(&mut self, want: u32) -> Option<Run> {
+        self.free.longest(want)
+    }
+
+    /// How many pages of these are free, and in no hole.
+    pub(crate) fn count_ready(&self, run: Run) -> u64 {
+        self.free.count_ready(run)
+    }
+
+    /// Pages that were allocated, and are not used after all.
+    pub(crate) fn give_back(&mut self, run: Run) {
+        debug_assert!(self.free.none_free(run), "{run:?} is given back twice");
+        self.free.free(run);
+    }
+
+    /// A part of the highest stretch of free pages that has at least `least` and is in no hole: its end, about `most` pages long.
+    pub(crate) fn highest_free(&mut self, least: u32, most: u32) -> Option<Run> {
+        self.free.highest(least, most)
+    }
+
+    /// Notes that free pages are in a hole of the file: they are handed out no more until it is opened.
+    pub(crate) fn add_hole(&mut self, run: Run) {
+        self.free.add_hole(run);
+    }
+
+    /// The same for pages that were handed out, and for those right behind them, up to `end`, that are free.
+    pub(crate) fn give_back_hole(&mut self, run: Run, end: u64) {
+        self.free.free(run);
+        let hole = self.free.ready_from(run, end.max(run.end()));
+        self.free.add_hole(hole);
+    }
+
+    /// Has the first pages of the lowest hole with at least `least` handed out again, at most `most` of them. Says which.
+    pub(crate) fn open_hole(&mut self, least: u32, most: u32) -> Option<Run> {
+        self.free.open_hole(least, most)
+    }
+
+    /// Has pages below `end` handed out again that are in holes.
+    pub(crate) fn forget_holes(&mut self, end: u64) {
+        self.free.forget_holes(end);
+    }
+
+    /// Makes the file that the map is of longer: up to `page_count` pages, the new ones free.
+    pub(crate) fn grow(&mut self, page_count: u64) {
+        assert!(
+            page_count >= self.page_count(),
+            "growing does not make shorter"
+        );
+        self.free.set_page_count(page_count);
+    }
+
+    /// Cuts off the end of the file, in which all pages are free.
+    pub(crate) fn shrink(&mut self, page_count: u64) {
+        let Some(cut) = self
+            .page_count()
+            .checked_sub(page_count)
+            .filter(|cut| *cut > 0)
+        else {
+            return;
+        };
+        assert!(cut <= self.trailing_free(), "only free pages are cut off");
+        self.free.set_page_count(page_count);
+    }
+
+    /// Pages of the file, records and free ones included.
+    pub(crate) fn page_count(&self) -> u64 {
+        self.free.page_count()
+    }
+
+    /// Pages that are in use, or dead and seen by some pin.
+    pub(crate) fn used_count(&self) -> u64 {
+        self.page_count() - self.free_count()
+    }
+
+    /// Pages that are free, also those in holes.
+    pub(crate) fn free_count(&self) -> u64 {
+        self.free.free_count()
+    }
+
+    /// Those of them that are not known to be in a hole of the file.
+    pub(crate) fn ready_count(&self) -> u64 {
+        self.free.ready_count()
+    }
+
+    /// Dead pages that some pin may see.
+    pub(crate) fn pending_count(&self) -> u64 {
+        self.pending.page_count()
+    }
+
+    /// How many dead pages none of these pins sees. `pins` ascends.
+    pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
+        let is_unseen = |death: &Death| {
+            let below = pins.partition_point(|pin| *pin < death.died);
+            pins[..below].last().is_none_or(|pin| *pin < death.birth)
+        };
+        let unseen = self.pending.deaths().filter(is_unseen);
+        unseen.map(|death| u64::from(death.run.len)).sum()
+    }
+
+    /// For each pin how many dead pages only it sees. `pins` ascends.
+    pub(crate) fn kept_alone(&self, pins: &[TransactionId]) -> Vec<u64> {
+        let mut kept = vec![0; pins.len()];
+        for death in self.pending.deaths() {
+            let below = pins.partition_point(|pin| *pin < death.died);
+            let seen = pins.partition_point(|pin| *pin < death.birth)..below;
+            if seen.len() == 1 {
+                kept[seen.start] += u64::from(death.run.len);
+            }
+        }
+        kept
+    }
+
+    /// Free pages in a row at the end of the file.
+    pub(crate) fn trailing_free(&self) -> u64 {
+        self.free.trailing_free()
+    }
+
+    /// Those of them that [`Self::allocate`] finds, since they are in no hole.
+    pub(crate) fn trailing_ready(&self) -> u64 {
+        self.free.trailing_ready()
+    }
+
+    pub(super) fn append_group(
+        &mut self,
+        transaction: TransactionId,
+        taken: &[Run],
+        deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
+    ) {
+        log::append(
+            &mut self.log,
+            self.log_transaction,
+            transaction,
+            taken,
+            deaths,
+        );
+        self.log_transaction = transaction;
+    }
+
+    /// The roots as they are now.
+    pub(crate) fn roots(&self) -> SpaceRoots {
+        SpaceRoots {
+            bitmaps: self.bitmaps.root(),
+            deaths: self.segments.root(),
+        }
+    }
+
+    /// All pages that are free, pending, or part of the space map itself.
+    pub(crate) fn classify(&self) -> Census {
+        let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
+        own.sort_unstable();
+        Census {
+            free: self.free.runs(),
+            pending: self.pending.deaths().collect(),
+            own,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! An element or a node of a page array, as it is kept in memory.
+
+use crate::{
+    page::array::Pointer,
+    types::{PageNumber, TransactionId},
+};
+
+/// A pointer, and when the page that it points to was written.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Slot {
+    pub(super) pointer: Pointer,
+    pub(super) birth: TransactionId,
+}
+
+impl Slot {
+    /// The page pointed to and its birth, if there is one.
+    pub(super) fn page(&self) -> Option<(PageNumber, TransactionId)> {
+        (self.pointer.page.0 != 0).then_some((self.pointer.page, self.birth))
+    }
+}
+
+/// An element of the array of bitmaps for which there is no page: all that it speaks for is free.
+pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> Slot {
+    let pointer = Pointer {
+        info: pages_per_bitmap,
+        ..Pointer::default()
+    };
+    Slot {
+        pointer,
+        ..Slot::default()
+    }
+}

@@ -1,0 +1,80 @@
+//! Databases on a simulated disk: opened, killed and salvaged.
+
+use super::SimDisk;
+use crate::{
+    Database, Durability, Error, Options, Result, SalvageReport,
+    api::salvage_into,
+    page::comparison::Comparisons,
+    store::{Storage, handle_faults},
+    txn::salvage::Wreck,
+};
+use std::{path::Path, sync::Arc};
+
+/// Opens the database on a simulated disk. `is_new` says that there is none yet.
+///
+/// # Errors
+///
+/// Those of [`Options::open`].
+pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> Result<Database> {
+    options.open_storage(Arc::new(disk.clone()), is_new, boot)
+}
+
+/// Opens the database on a simulated disk as a process of its own would, beside others that this process plays: each has a handle of
+/// the disk for [another process](SimDisk::for_another), and all have the lock file `lock_file`. `is_new` says that there is no database yet.
+///
+/// # Errors
+///
+/// Those of [`Options::open`].
+pub fn open_apart(
+    disk: &SimDisk,
+    lock_file: &Path,
+    options: &Options,
+    is_new: bool,
+    boot: [u8; 16],
+) -> Result<Database> {
+    // The lock file is a real one.
+    handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
+    options.open_apart(Arc::new(disk.clone()), lock_file, is_new, boot)
+}
+
+/// Kills the process that was [played](open_apart) with `database` and this handle of the disk: what it does from now on others do not see.
+/// Nothing of it is to be at work but what calls this.
+///
+/// # Panics
+///
+/// If no other process can have the database open, or the system has no memory.
+pub fn kill(database: &Database, disk: &SimDisk) {
+    let _ = disk.kill();
+    die(database);
+}
+
+/// The same in the call to the disk behind the next `calls`.
+///
+/// # Panics
+///
+/// As [`kill`], in that call.
+pub fn kill_behind(database: &Database, disk: &SimDisk, calls: u64) {
+    let database = database.clone();
+    disk.kill_behind(calls, move || die(&database));
+}
+
+fn die(database: &Database) {
+    let has_died = database.die().expect("memory of its own");
+    assert!(
+        has_died,
+        "the process was to have the database open beside others"
+    );
+}
+
+/// Salvages what is on a simulated disk into a new database on another one.
+///
+/// # Errors
+///
+/// Those of [`salvage`](crate::salvage).
+pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let wreck = Wreck::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
+    let options = Options::new().page_size(wreck.page_size());
+    let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
+    salvage_into(wreck, database, &mut |_| {})
+}

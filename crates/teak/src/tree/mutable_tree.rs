@@ -1,0 +1,160 @@
+//! A tree that is being changed: its sink and its root, and what every change needs. That is making a
+//! path changeable, keeping the counts right, and adding and releasing pages.
+
+use super::{PageSink, TreeRoot, position::Step, visit, visit_inner, visit_leaf};
+use crate::{
+    Error, PageNumber, Result,
+    page::{header::Header, inner, value::ValueRun},
+};
+
+/// A tree that is being changed.
+#[derive(Debug)]
+pub(crate) struct Tree<'t, S> {
+    pub(super) sink: &'t mut S,
+    pub(super) root: &'t mut TreeRoot,
+}
+
+impl<'t, S: PageSink> Tree<'t, S> {
+    pub(crate) fn new(sink: &'t mut S, root: &'t mut TreeRoot) -> Self {
+        Self { sink, root }
+    }
+
+    /// The root as it is now.
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.root
+    }
+
+    /// Makes every page of the path changeable, from the root down, and returns the new path.
+    pub(super) fn own_path(&mut self, mut path: Vec<Step>) -> Result<Vec<Step>> {
+        let leaf = path.last().expect("a path has a leaf").page;
+        if self.sink.is_own(leaf) {
+            return Ok(path);
+        }
+        for depth in 0..path.len() {
+            let old = path[depth].page;
+            let new = self.sink.own(old)?;
+            if new == old {
+                continue;
+            }
+            path[depth].page = new;
+            match depth.checked_sub(1).map(|above| path[above]) {
+                None => self.root.page = new,
+                Some(parent) => {
+                    inner::set_child(self.sink.page_mut(parent.page)?, parent.index, new);
+                }
+            }
+        }
+        Ok(path)
+    }
+
+    /// Corrects the record counts above `path[depth]`, in a tree that counts.
+    pub(super) fn recount(&mut self, path: &[Step], depth: usize) -> Result<()> {
+        let Some(above) = depth.checked_sub(1).filter(|_| self.root.counted) else {
+            return Ok(());
+        };
+        let now = self.records_below(path[depth].page, self.level_of(depth))?;
+        let parent = path[above];
+        let inner = visit_inner(&*self.sink, parent.page, self.level_of(above), "count")?;
+        let before = inner.records(parent.index);
+        let before = before.map_err(|damage| damage.at(parent.page, "count"))?;
+        self.add_to_counts(&path[..=depth], now as i64 - before as i64)
+    }
+
+    /// Adds what a page has more records than before to the counts above it, in a tree that counts. The path ends with the page.
+    #[inline]
+    pub(super) fn add_to_counts(&mut self, path: &[Step], difference: i64) -> Result<()> {
+        if !self.root.counted || difference == 0 {
+            return Ok(());
+        }
+        for step in path.iter().rev().skip(1) {
+            inner::add_records(self.sink.page_mut(step.page)?, step.index, difference);
+        }
+        Ok(())
+    }
+
+    /// Records in and below a page, from the counts one level down.
+    fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
+        if level == 0 && self.root.is_multi() {
+            let leaf = visit_leaf(&*self.sink, number, "count")?;
+            let weight = self.root.weight(&leaf, 0..leaf.count());
+            return weight.map_err(|damage| damage.at(number, "count"));
+        }
+        if level == 0 {
+            let (_, header) = visit(&*self.sink, number, 0, "count")?;
+            return Ok(u64::from(header.count));
+        }
+        let inner = visit_inner(&*self.sink, number, level, "count")?;
+        let mut sum = 0u64;
+        for index in 0..inner.count() {
+            sum += inner
+                .records(index)
+                .map_err(|damage| damage.at(number, "count"))?;
+        }
+        Ok(sum)
+    }
+
+    /// The level of the pages at this depth of a path.
+    pub(super) fn level_of(&self, depth: usize) -> u8 {
+        self.root.depth - 1 - depth as u8
+    }
+
+    /// Notes that the tree changed in this transaction.
+    pub(super) fn touch(&mut self) {
+        self.root.changed = self.sink.transaction();
+    }
+
+    pub(super) fn new_leaf(&mut self) -> Result<PageNumber> {
+        self.root.leaf_pages = self.root.leaf_pages.saturating_add(1);
+        self.sink.allocate()
+    }
+
+    pub(super) fn new_inner(&mut self) -> Result<PageNumber> {
+        self.root.inner_pages = self.root.inner_pages.saturating_add(1);
+        self.sink.allocate()
+    }
+
+    /// Takes a leaf out of the tree. Its large values are the caller's to release.
+    pub(super) fn release_leaf(&mut self, number: PageNumber) -> Result<()> {
+        self.root.leaf_pages = one_less(self.root.leaf_pages, number)?;
+        self.sink.release(number)
+    }
+
+    pub(super) fn release_inner(&mut self, number: PageNumber) -> Result<()> {
+        self.root.inner_pages = one_less(self.root.inner_pages, number)?;
+        self.sink.release(number)
+    }
+
+    /// The large value of a record of a leaf, if it has one.
+    pub(super) fn run_at(
+        &self,
+        number: PageNumber,
+        index: usize,
+        operation: &'static str,
+    ) -> Result<Option<ValueRun>> {
+        let leaf = visit_leaf(&*self.sink, number, operation)?;
+        let run = leaf.node(index).and_then(|node| node.value.as_run());
+        run.map_err(|damage| damage.at(number, operation))
+    }
+
+    pub(super) fn release_run(&mut self, run: &ValueRun) -> Result<()> {
+        let pages = value_pages(run, self.sink.page_size());
+        self.root.value_pages = self.root.value_pages.saturating_sub(pages);
+        self.sink.release_value(run)
+    }
+
+    pub(super) fn header(&self, number: PageNumber) -> Result<Header> {
+        Ok(Header::read(self.sink.page(number)?))
+    }
+}
+
+/// How many pages of a kind a tree has without this one. So no tree loses more pages than it has, whatever leads to them.
+fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
+    pages.checked_sub(1).ok_or_else(|| {
+        let detail = "its tree has more pages than its root counts: some are below several pages";
+        Error::corrupted(number, "release", detail)
+    })
+}
+
+pub(super) fn value_pages(run: &ValueRun, page_size: usize) -> u64 {
+    run.len_bytes.div_ceil(page_size as u64)
+}

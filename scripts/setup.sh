@@ -59,8 +59,8 @@ setup_rust() {
         else
             # Older releases do not, and Debian's own cargo cannot be installed beside that package.
             have curl || install_packages ca-certificates curl
-            say "installing rustup from https://sh.rustup.rs into $HOME/.cargo"
-            curl --proto '=https' --tlsv1.2 --silent --show-error --fail https://sh.rustup.rs \
+            say "installing rustup from https://static.rust-lang.org into $HOME/.cargo"
+            curl --proto '=https' --tlsv1.2 --silent --show-error --fail https://static.rust-lang.org/rustup/rustup-init.sh \
                 | RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal --default-toolchain none
             export PATH="$HOME/.cargo/bin:$PATH"
         fi

@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
     step("size", "cargo xtask size"),
+    step("style", "cargo xtask style"),
     step("header of the C interface", "cargo xtask header --check"),
     step(
         "lints",

@@ -33,11 +33,12 @@ mod seeds;
 mod size;
 mod sources;
 mod storm;
+mod style;
 mod teeth;
 mod threads;
 mod workload;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 use teak::testing::{self, Planted};
@@ -61,6 +62,7 @@ enum Task {
     Ci,
     Layers(layers::Arguments),
     Size(size::Arguments),
+    Style(style::Arguments),
     Header(header::Arguments),
     InstallC(install_c::Arguments),
     DocsC(docs_c::Arguments),
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Task::Ci => ci::run(),
         Task::Layers(arguments) => layers::run(&arguments),
         Task::Size(arguments) => size::run(&arguments),
+        Task::Style(arguments) => style::run(&arguments, tasks()),
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),
@@ -146,6 +149,13 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The names of all tasks.
+fn tasks() -> Vec<String> {
+    let command = Arguments::command();
+    let tasks = command.get_subcommands();
+    tasks.map(|task| task.get_name().to_owned()).collect()
 }
 
 fn plant(name: Option<&str>) -> Result<(), Failure> {

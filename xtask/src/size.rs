@@ -108,7 +108,11 @@ fn compare(name: &str, measures: &Measures, ratchet: &mut Ratchet) {
             limit.names,
         ),
     ];
-    for (what, count, limit) in counts {
-        ratchet.compare(&format!("{name}: {what} (`size --list`)"), count, limit);
+    for (offenders, count, limit) in counts {
+        ratchet.compare(
+            &format!("{name}: {offenders} (`size --list`)"),
+            count,
+            limit,
+        );
     }
 }

@@ -33,6 +33,38 @@ const PARTS: [(u64, u64); 12] = [
     (389_120, 128),
     (393_216, 4096),
 ];
+/// The places for records of visible states: where the first is, how long each is, how many there are, and where a place has its record.
+const PLACES: u64 = 69_632;
+const PLACE_LEN: u64 = 69_632;
+const PLACE_COUNT: u64 = 4;
+const RECORD_IN_PLACE: u64 = 64;
+const RECORD_LEN_MAX: usize = 65_536;
+/// Where the state is that readers begin with.
+const VISIBLE: u64 = 389_120;
+/// Where a record has its transaction and its page size, and the bytes that its checksum covers and that are not lists: see docs/format.md.
+const TRANSACTION: usize = 96;
+const PAGE_SIZE: usize = 36;
+const RECORD_FIRST_CHECKED: usize = 16;
+const RECORD_HEAD_LEN: usize = 400;
+/// Where a record has its numbers, and how many bytes each has.
+const FIELDS: [(usize, usize); 16] = [
+    (16, 4),
+    (22, 1),
+    (23, 1),
+    (PAGE_SIZE, 4),
+    (40, 2),
+    (44, 4),
+    (48, 4),
+    (88, 8),
+    (TRANSACTION, 8),
+    (104, 8),
+    (120, 8),
+    (128, 8),
+    (320, 4),
+    (344, 4),
+    (384, 4),
+    (388, 4),
+];
 /// As long as somebody waits for the writer's place, which may be anybody's as far as the file says.
 const TURN_MAX: Duration = Duration::from_millis(50);
 
@@ -50,7 +82,10 @@ pub(crate) fn work(rng: &mut Rng, image: &[u8]) -> io::Result<()> {
         processes.extend(testing::open_apart(&disk, &path, &options(), false, BOOT));
         if round > 0 {
             let file = OpenOptions::new().read(true).write(true).open(&path);
-            let _ = file.and_then(|file| forge(rng, &file));
+            let _ = file.and_then(|file| match rng.u8(0..3) {
+                0 => forge_record(rng, &file),
+                _ => forge(rng, &file),
+            });
         }
         for database in &processes {
             let _ = use_it(database);
@@ -72,19 +107,67 @@ fn forge(rng: &mut Rng, file: &File) -> io::Result<()> {
         let mut bytes = [0; 8];
         file.read_at(&mut bytes[..width as usize], at)?;
         let old = u64::from_le_bytes(bytes);
-        let new = match rng.u8(0..8) {
-            0 => 0,
-            1 => u64::MAX,
-            2 => 1,
-            3 => old.wrapping_add(1),
-            4 => old.wrapping_sub(1),
-            5 => old ^ 1 << rng.u32(0..8 * width as u32),
-            6 => rng.u64(0..64),
-            _ => rng.u64(..),
-        };
+        let new = another_number(rng, old, 8 * width as u32);
         file.write_all_at(&new.to_le_bytes()[..width as usize], at)?;
     }
     Ok(())
+}
+
+fn another_number(rng: &mut Rng, old: u64, bits: u32) -> u64 {
+    match rng.u8(0..8) {
+        0 => 0,
+        1 => u64::MAX,
+        2 => 1,
+        3 => old.wrapping_add(1),
+        4 => old.wrapping_sub(1),
+        5 => old ^ 1 << rng.u32(0..bits),
+        6 => rng.u64(0..64),
+        _ => rng.u64(..),
+    }
+}
+
+/// Puts other numbers into the record of a visible state, with the checksum that they need, and perhaps has that be the state that readers
+/// begin with.
+pub(crate) fn forge_record(rng: &mut Rng, file: &File) -> io::Result<()> {
+    let visible = read_number(file, VISIBLE)?;
+    let (mut record, mut place) = (vec![0; RECORD_LEN_MAX], 0);
+    for number in 0..PLACE_COUNT {
+        place = PLACES + number * PLACE_LEN;
+        if read_number(file, place)? == visible.wrapping_add(1) {
+            break;
+        }
+    }
+    file.read_exact_at(&mut record, place + RECORD_IN_PLACE)?;
+    for _ in 0..1 + rng.usize(0..2) {
+        let (at, width) = match rng.bool() {
+            true => FIELDS[rng.usize(0..FIELDS.len())],
+            false => (RECORD_FIRST_CHECKED + rng.usize(0..RECORD_HEAD_LEN), 1),
+        };
+        let mut old = [0; 8];
+        old[..width].copy_from_slice(&record[at..at + width]);
+        let mut new = another_number(rng, u64::from_le_bytes(old), 8 * width as u32);
+        if at == PAGE_SIZE && rng.bool() {
+            new = 4096 << rng.u32(0..5);
+        }
+        record[at..at + width].copy_from_slice(&new.to_le_bytes()[..width]);
+    }
+    if rng.bool() {
+        let next = visible.wrapping_add(1);
+        record[TRANSACTION..TRANSACTION + 8].copy_from_slice(&next.to_le_bytes());
+        testing::repair_checksum(&mut record);
+        file.write_all_at(&record, place + RECORD_IN_PLACE)?;
+        file.write_all_at(&next.wrapping_add(1).to_le_bytes(), place)?;
+        file.write_all_at(&next.to_le_bytes(), VISIBLE)
+    } else {
+        testing::repair_checksum(&mut record);
+        file.write_all_at(&record, place + RECORD_IN_PLACE)
+    }
+}
+
+fn read_number(file: &File, at: u64) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, at)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// Reads and writes, whatever comes of it.

@@ -1,7 +1,9 @@
 //! The campaign itself: its files, and that all is well with those that nobody forged.
 
-use crate::{cases::Case, exercise, exercise::Outcome, seeds};
+use crate::{cases::Case, exercise, exercise::Outcome, locks, seeds};
 use fastrand::Rng;
+use std::fs::OpenOptions;
+use teak::testing::{self, SimDisk};
 
 #[test]
 fn seeds_are_sound_and_always_the_same() {
@@ -19,4 +21,39 @@ fn seeds_are_sound_and_always_the_same() {
             assert_eq!(outcome, Outcome::Clean, "{}", seed.name);
         }
     }
+}
+
+/// More of them than a campaign has among so many files.
+#[test]
+fn lock_files_of_a_forger_end_no_process() {
+    let seeds = seeds::all().unwrap();
+    for number in 0..300 {
+        let mut rng = Rng::with_seed(number);
+        let image = &seeds[rng.usize(0..seeds.len())].image;
+        locks::work(&mut rng, image).unwrap();
+    }
+}
+
+/// Whose checksum is wrong is refused for that alone.
+#[test]
+fn forged_records_of_lock_files_have_their_checksums() {
+    let image = seeds::all().unwrap().swap_remove(0).image;
+    let [mut of_another, mut damaged] = [0; 2];
+    for number in 0..100 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let disk = SimDisk::from_image(image.clone(), image.len() + (4 << 20));
+        let open = || testing::open_apart(&disk, &path, &seeds::options(), false, seeds::BOOT);
+        let first = open().unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        locks::forge_record(&mut Rng::with_seed(number), &file.unwrap()).unwrap();
+        if let Err(error) = open() {
+            let text = format!("{error} {:?}", std::error::Error::source(&error));
+            of_another += u32::from(text.contains("it is of another database"));
+            damaged += u32::from(text.contains("damaged"));
+        }
+        drop(first);
+    }
+    // A length may be forged, too.
+    assert!(of_another > 5 && damaged < 20, "{of_another}, {damaged}");
 }

@@ -17,7 +17,7 @@ pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use fuzz::{fuzz_page, fuzz_record};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, redone, without_accidents};
-pub use repair::{anonymize, repair};
+pub use repair::{anonymize, repair, repair_checksum};
 pub use simulated::{kill, kill_behind, open, open_apart, salvage};
 pub use vast::{VastCounts, VastFile, make_vast};
 

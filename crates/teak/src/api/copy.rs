@@ -5,7 +5,7 @@ use super::{
     codec::{Bytes, Codec},
     table::{OwnedBounds, as_slices, encoded_bounds},
 };
-use crate::{Error, KeyRange, Result, tree::TreeRoot, txn::write};
+use crate::{Error, KeyRange, Result, tree::TreeRoot, txn::catalog};
 use std::ops::{Bound, RangeBounds};
 
 /// Bytes of records that are in memory at once, unless one alone has more.
@@ -137,7 +137,7 @@ pub(super) fn out_of_order(root: &TreeRoot, table: &[u8], before: &[u8], key: &[
         page: root.page,
         detail: "the keys of this tree are not in order".into(),
         detected_by: "copy",
-        table: Some(write::printable(table)),
+        table: Some(catalog::printable(table)),
         keys: Some(Box::new(KeyRange {
             low: Some(key.to_vec()),
             high: Some(before.to_vec()),
@@ -150,7 +150,7 @@ pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
     if source != target {
         return Ok(());
     }
-    let name = write::printable(source);
+    let name = catalog::printable(source);
     let text = format!("table {name:?} cannot be copied to itself; give another table");
     Err(Error::InvalidArgument(text))
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     tree::{TreeRoot, count, cursor, estimate, lookup, reading::reading_twice, split},
-    txn::{located::located, write},
+    txn::{catalog, located::located},
 };
 use std::ops::{Bound, RangeBounds};
 
@@ -63,7 +63,7 @@ pub(super) fn check_counted(root: &TreeRoot, name: &[u8]) -> Result<()> {
     if root.counted {
         return Ok(());
     }
-    let name = write::printable(name);
+    let name = catalog::printable(name);
     Err(Error::InvalidArgument(format!(
         "table {name:?} does not count its records; create it with TableOptions::counted, or use Table::count_range, which reads all leaves of the range, or Table::estimate_range"
     )))

@@ -17,7 +17,7 @@ use crate::{
         PageSource, TreeRoot,
         differences::{self, Kind},
     },
-    txn::{Engine, dropped, located::located, write},
+    txn::{Engine, catalog, dropped, located::located, write},
 };
 use std::{
     fmt,
@@ -276,7 +276,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         (old, old_values): (KeyOrder, Option<KeyOrder>),
         (new, new_values): (KeyOrder, Option<KeyOrder>),
     ) -> Error {
-        let name = write::printable(self.name());
+        let name = catalog::printable(self.name());
         let in_words = |keys: KeyOrder, values: Option<KeyOrder>| match values {
             Some(values) => format!("{keys:?}, of values {values:?}"),
             None => format!("{keys:?}"),

@@ -11,7 +11,7 @@ use crate::{
     tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification, WithoutName, dropped::DropLimits,
+        SlowReaderChoice, SlowReaderHook, Verification, WithoutName, policies::DropLimits,
     },
 };
 use std::{

@@ -14,7 +14,12 @@ use crate::{
         position::Position,
         reading::{reading, reading_twice},
     },
-    txn::{Engine, catalog::Entry, located::located, write},
+    txn::{
+        Engine,
+        catalog::{self, Entry},
+        located::located,
+        write,
+    },
 };
 use std::{
     fmt,
@@ -212,7 +217,7 @@ impl<K, V> Clone for Table<K, V> {
 impl<K, V> fmt::Debug for Table<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
-            .field("name", &write::printable(&self.name))
+            .field("name", &catalog::printable(&self.name))
             .finish()
     }
 }
@@ -293,7 +298,7 @@ impl<K, V> Table<K, V> {
     #[cold]
     pub(super) fn is_other(&self, detail: &str) -> Error {
         Error::TableMismatch {
-            name: write::printable(&self.name),
+            name: catalog::printable(&self.name),
             detail: detail.to_owned(),
         }
     }

@@ -72,7 +72,8 @@ fn anonymize_record(page: &mut [u8]) {
     }
 }
 
-fn repair_checksum(bytes: &mut [u8]) {
+/// Gives a commit record, or an entry of a journal, the checksum of its bytes.
+pub fn repair_checksum(bytes: &mut [u8]) {
     let Some(length) = bytes.get(LENGTH) else {
         return;
     };

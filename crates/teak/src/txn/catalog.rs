@@ -1,6 +1,5 @@
 //! The catalog: a tree whose keys are the names of tables and whose values are their roots.
 
-use super::write::printable;
 use crate::{
     Error, PageNumber, Result,
     page::{
@@ -169,4 +168,8 @@ pub(super) fn remove<S: PageSink>(
     name: &[u8],
 ) -> Result<bool> {
     Tree::new(sink, catalog).remove(name)
+}
+
+pub(crate) fn printable(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }

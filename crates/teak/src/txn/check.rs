@@ -8,8 +8,8 @@ use super::{
     catalog::{self, Entry},
     demanded::Demanded,
     dropped::is_reserved,
-    engine::slot_page,
     reader::Reader,
+    record_ref::slot_page,
     snapshot::Snapshot,
 };
 use crate::{

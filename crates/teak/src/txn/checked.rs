@@ -285,6 +285,15 @@ fn bit(number: PageNumber) -> u64 {
     1 << (number.index() % WORD)
 }
 
+/// What a reader of a named snapshot takes for compared with its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trust {
+    /// Only what it compared itself: another state may have another page in that place.
+    Own,
+    /// What the newest state compared, too, since the caller compares all that counts.
+    Newest,
+}
+
 #[cfg(test)]
 #[path = "checked_tests.rs"]
 mod tests;

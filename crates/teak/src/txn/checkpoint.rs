@@ -50,7 +50,7 @@ impl WriteTransaction {
     fn commit_in_place(&mut self) -> Result<TransactionId> {
         let transaction = self
             .write()
-            .map_err(|error| error.at(&self.engine.path))?
+            .map_err(|error| error.at(&self.engine.file.path))?
             .transaction();
         self.undo();
         if !self.pages.durability.is_seen_at_once() {

@@ -1,10 +1,8 @@
 //! Closing: the last who has a database open notes that all is well.
 
 use super::{
-    engine::{Engine, Writer, WriterTurn},
-    events::Event,
-    place::Entered,
-    shared::{Shared, lock_file_error},
+    engine::Engine, events::Event, lock_file_errors::lock_file_error, place::Entered,
+    shared::Shared, writer::Writer, writer_turn::WriterTurn,
 };
 use crate::{Error, Result, commit::record::Record};
 use std::{sync::atomic::Ordering, time::Duration};
@@ -21,10 +19,10 @@ impl Engine {
     pub(crate) fn close(&self) -> Result<bool> {
         self.refuse_forked()?;
         let Some(turnstile) = &self.turnstile else {
-            self.closed.store(true, Ordering::Release);
+            self.openings.set_closed();
             return Ok(true);
         };
-        if self.closed.load(Ordering::Acquire) {
+        if self.openings.is_closed() {
             return Ok(true);
         }
         self.refuse_unwritable()?;
@@ -33,10 +31,10 @@ impl Engine {
         };
         let writer = self.writer_turn(turn);
         self.refuse_unwritable()?;
-        self.closed.store(true, Ordering::Release);
+        self.openings.set_closed();
         let closed = self.named(self.write_last(writer));
         if closed.is_ok() {
-            let file_bytes = self.storage.len();
+            let file_bytes = self.file.storage.len();
             self.flusher.events.note(|| Event::Closed { file_bytes });
         }
         self.flusher.wake_told();
@@ -71,7 +69,7 @@ impl Engine {
             self.note_clean_close(&mut writer)?;
         } else {
             // It may have grown for what came to nothing.
-            self.cut_to(self.storage.len())?;
+            self.cut_to(self.file.storage.len())?;
         }
         if let Some(shared) = shared {
             shared.region.set_closed();
@@ -81,7 +79,7 @@ impl Engine {
 
     /// Makes the file so long, which may be longer than is known.
     fn cut_to(&self, bytes: u64) -> Result<()> {
-        let cut = self.storage.set_len(bytes);
+        let cut = self.file.storage.set_len(bytes);
         cut.map_err(Error::io("making the file shorter"))
     }
 
@@ -97,7 +95,7 @@ impl Engine {
             let _ = self.close_alone(self.writer_turn(turn));
         }
         self.flusher.stop();
-        self.storage.grow_ahead(0);
+        self.file.storage.grow_ahead(0);
         self.flusher.progress.leave(|| shared.leave(gate));
     }
 
@@ -107,7 +105,7 @@ impl Engine {
         // What the last durable commit saw and this one does not is free now.
         writer.space.reclaim(&self.flusher.pins(&writer.named)?);
         let used = writer.space.page_count() - writer.space.trailing_free();
-        let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
+        let lower = writer.newest.geometry.lower_limit_bytes / self.file.page_size as u64;
         (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
         let page_count = writer.space.page_count();
         // Two, so that one may rot: the records before them may speak of a longer file.
@@ -126,7 +124,10 @@ impl Engine {
             ..writer.newest.clone()
         };
         self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
-        let (old_bytes, bytes) = (self.storage.len(), page_count * self.page_size as u64);
+        let (old_bytes, bytes) = (
+            self.file.storage.len(),
+            page_count * self.file.page_size as u64,
+        );
         self.cut_to(bytes)?;
         if bytes < old_bytes {
             self.flusher.events.note(|| Event::Shrunk {

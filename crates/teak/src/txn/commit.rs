@@ -15,16 +15,17 @@
 //! is on the disk: the database refuses writes until it is opened again.
 
 use super::{
-    engine::Durability,
+    clock::now_ms,
+    deaths::{contains, joined},
+    deferred::Deferred,
+    durability::Durability,
     events::{CommitNote, Event},
     flusher::Commit,
-    journal::CommitNews,
+    journal::news::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
-    named,
-    open::now_ms,
-    pages::{WRITING_PAGES, write_pages},
+    named_list,
+    page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
     policies::WithoutName,
-    progress::{Deferred, UnwrittenPage},
     roots::KnownRoots,
     snapshot::Snapshot,
     ticket::Ticket,
@@ -32,7 +33,7 @@ use super::{
     written::union,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, Run, TransactionId,
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
@@ -199,7 +200,7 @@ impl WriteTransaction {
         taken: &[Run],
         deaths: &[(Run, TransactionId)],
     ) -> Result<Committed> {
-        let page_size = self.engine.page_size;
+        let page_size = self.engine.file.page_size;
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
         let taken_count = self.pages.taken_count();
@@ -245,7 +246,7 @@ impl WriteTransaction {
     ) -> Result<Arc<Snapshot>> {
         let page_count = self.pages.writer.space.page_count();
         self.pages.extend_file(page_count, Fill::HugePages)?;
-        let mapping = self.engine.storage.mapping();
+        let mapping = self.engine.file.storage.mapping();
         let mapping = mapping.map_err(Error::io("mapping the file"))?;
         self.pages.mark_mapped();
         let deferred = self.pages_to_defer(&committed, deaths);
@@ -253,12 +254,12 @@ impl WriteTransaction {
             self.write_every_page(&committed)?;
         }
         self.pages.refuse_lost()?;
-        let storage = &self.engine.storage;
+        let storage = &self.engine.file.storage;
         storage.refuse_cut().map_err(Error::io(WRITING_PAGES))?;
         self.refuse_lost_name()?;
         let taken = union(taken, &committed.fold_taken);
-        let bytes =
-            taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
+        let bytes = taken.iter().map(|run| u64::from(run.len)).sum::<u64>()
+            * self.engine.file.page_size as u64;
         let record = self.record(
             committed,
             &union(&taken, self.revived.as_deref().unwrap_or_default()),
@@ -298,7 +299,7 @@ impl WriteTransaction {
             }
         };
         let dead = deaths.iter().map(|(run, _)| u64::from(run.len)).sum();
-        let taken = bytes / self.engine.page_size as u64;
+        let taken = bytes / self.engine.file.page_size as u64;
         let work = std::mem::take(&mut self.pages.work);
         flusher.counters.note_commit(taken, dead, is_deferred, work);
         if let Some(note) = &mut self.commit_note {
@@ -314,13 +315,13 @@ impl WriteTransaction {
 
     /// Tells once that the file has lost its name, or refuses to commit.
     fn refuse_lost_name(&self) -> Result<()> {
-        let Some(LostName { path, moved_to, .. }) = self.engine.storage.lost_name() else {
+        let Some(LostName { path, moved_to, .. }) = self.engine.file.storage.lost_name() else {
             return Ok(());
         };
         if self.engine.policies.without_name == WithoutName::Refuse {
             return Err(Error::NameLost { path, moved_to });
         }
-        if !self.engine.has_told_lost_name.swap(true, Ordering::Relaxed) {
+        if self.engine.file.is_first_loss_of_name() {
             let events = &self.engine.flusher.events;
             events.note(|| Event::NameLost { path, moved_to });
         }
@@ -342,7 +343,8 @@ impl WriteTransaction {
             && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
-            && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX;
+            && self.pages.writer.unwritten.len() * self.engine.file.page_size
+                <= ALL_DEFERRED_BYTES_MAX;
         if !is_fit {
             return None;
         }
@@ -372,12 +374,12 @@ impl WriteTransaction {
             self.engine.flusher.write_deferred()?;
         }
         self.engine.flusher.refuse_evicted()?;
-        let storage = Arc::clone(&self.engine.storage);
+        let storage = Arc::clone(&self.engine.file.storage);
         let mut pages = self.pages.unwritten_pages();
         let folded = committed.fold_pages.iter();
         pages.extend(folded.map(|(number, page)| (*number, &page[..])));
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*storage, self.engine.page_size, &pages).map_err(Error::io(WRITING_PAGES))
+        write_pages(&*storage, self.engine.file.page_size, &pages).map_err(Error::io(WRITING_PAGES))
     }
 
     /// The record of this commit, which wrote the pages `taken`.
@@ -389,7 +391,7 @@ impl WriteTransaction {
             let durable = (state.flushed.transaction, state.durable.transaction);
             (state.next_slot(), sequence, durable, state.last_target())
         };
-        let (page_size, transaction) = (self.engine.page_size, self.id());
+        let (page_size, transaction) = (self.engine.file.page_size, self.id());
         let writer = &mut *self.pages.writer;
         writer
             .written
@@ -422,7 +424,7 @@ impl WriteTransaction {
             space_log: committed.log,
             ..writer.newest.without_lists()
         };
-        named::note(&mut record, &self.snapshots);
+        named_list::note(&mut record, &self.snapshots);
         let mut roots = self.tables.values().filter_map(|table| table.root);
         if roots.any(|root| root.is_special()) {
             record.features.incompatible |= TABLE_KINDS;
@@ -464,28 +466,4 @@ impl WriteTransaction {
             Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }
     }
-}
-
-/// Deaths, sorted and with neighbours of the same birth as one.
-fn joined(deaths: &[(Run, TransactionId)]) -> Vec<(Run, TransactionId)> {
-    let mut sorted = deaths.to_vec();
-    sorted.sort_unstable_by_key(|(run, _)| run.start);
-    let mut joined: Vec<(Run, TransactionId)> = Vec::with_capacity(sorted.len());
-    for (run, birth) in sorted {
-        match joined.last_mut() {
-            Some((last, same)) if *same == birth && last.end() == u64::from(run.start.0) => {
-                last.len += run.len;
-            }
-            _ => joined.push((run, birth)),
-        }
-    }
-    joined
-}
-
-/// Whether a page is in one of the runs, which are sorted.
-pub(super) fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
-    let behind = deaths.partition_point(|(run, _)| run.start <= number);
-    deaths[..behind]
-        .last()
-        .is_some_and(|(run, _)| u64::from(number.0) < run.end())
 }

@@ -6,9 +6,7 @@
 //! gap begins behind the one before, so that this ends.
 
 use super::{
-    engine::{Durability, Engine},
-    high_water::FREE_MIN,
-    tail::ROUNDS_MAX,
+    durability::Durability, engine::Engine, high_water::FREE_MIN, tail_state::ROUNDS_MAX,
     write::WriteTransaction,
 };
 use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};
@@ -179,7 +177,7 @@ impl Engine {
         Compaction {
             engine: self,
             options,
-            page_size: self.page_size as u64,
+            page_size: self.file.page_size as u64,
             done: CompactProgress {
                 file_bytes: self.file_bytes(),
                 ..CompactProgress::default()
@@ -524,7 +522,7 @@ impl Engine {
         };
         let space = &writer.space;
         let used = space.used_count().saturating_sub(space.pending_count());
-        let goal = options.goal_pages(used, self.page_size as u64);
+        let goal = options.goal_pages(used, self.file.page_size as u64);
         // What has a name stays where it is.
         let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
             && writer.named.live().is_empty()
@@ -566,11 +564,11 @@ impl WriteTransaction {
     fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
-        let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.page_size as u64;
+        let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.file.page_size as u64;
         let least = if is_first { TRAILING_MIN } else { 0 };
         let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
         let is_dead = space.used_count() > self.living_pages()?;
-        Ok(is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached)
+        Ok(is_free || writer.is_to_cut(&*self.engine.file.storage) || is_dead && !done.is_reached)
     }
 
     /// Has pages of the space map moved that are behind the boundary, if there is room before.

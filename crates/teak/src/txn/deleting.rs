@@ -4,10 +4,11 @@
 //! the lock file is another one, or none, and looks at the name of the database anew.
 
 use super::{
-    door::lock_path,
     engine::Engine,
+    lock_file_errors::{lock_file_error, not_opened},
+    names::lock_path,
     opening::open_here,
-    shared::{Shared, lock_file_error, not_opened},
+    shared::Shared,
 };
 use crate::{
     Error, Result,
@@ -193,8 +194,11 @@ impl Engine {
     pub(super) fn give_lock_name_up(&self) {
         let is_gone = || {
             // It looks how many links there are.
-            let _ = self.storage.refuse_cut();
-            self.storage.lost_name().is_some_and(|lost| lost.is_gone)
+            let _ = self.file.storage.refuse_cut();
+            self.file
+                .storage
+                .lost_name()
+                .is_some_and(|lost| lost.is_gone)
         };
         if self.refuse_forked().is_ok()
             && let Some(shared) = self.shared()

@@ -5,24 +5,24 @@
 
 use super::{
     demanded,
-    open::{How, Settled},
-    policies::Settings,
+    lock_file_errors::{lock_file_error, not_opened},
+    names::lock_path,
+    policies::{How, Settings},
     published::{
         PUBLISHING, no_record, publish_record, record_of_visible, refuse_shorter, wrong_record,
     },
-    shared::{Shared, is_alive, lock_file_error, not_opened},
+    settled::Settled,
+    shared::{Shared, is_alive},
 };
 use crate::{
-    Error, Result, Tag, TransactionId,
+    Error, Result, TransactionId,
     commit::record::{Record, SLOT_COUNT},
     share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
     store::{Company, LockFile, LockMode, Storage, pid_namespace},
 };
 use std::{
-    ffi::{OsStr, OsString},
-    fs, io,
+    io,
     ops::Range,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process,
     sync::Arc,
@@ -303,58 +303,5 @@ fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
     match (0..SLOT_COUNT).any(&mut is_of_same) {
         true => Ok(()),
         false => Err(wrong_record("it is of another database")),
-    }
-}
-
-/// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
-pub(super) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
-    if let Some(chosen) = chosen {
-        return in_resolved_directory(chosen);
-    }
-    let path = resolved(path)?;
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    Ok(path.with_file_name(lock_name(name)))
-}
-
-/// The most bytes that a file name has.
-const NAME_MAX: usize = 255;
-const LOCK_SUFFIX: &str = "-lock";
-
-/// The name of a database with `-lock` behind it; of one that leaves no room for that, its beginning and a number that all
-/// compute alike.
-fn lock_name(name: &OsStr) -> OsString {
-    let mut lock = name.to_os_string();
-    if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
-        let number = Tag::of(name.as_bytes()).0;
-        let text = name.to_string_lossy();
-        let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
-        while !text.is_char_boundary(kept) {
-            kept -= 1;
-        }
-        lock = match name.to_str() {
-            Some(name) => OsString::from(&name[..kept]),
-            None => OsString::new(),
-        };
-        lock.push(format!("~{number:016x}"));
-    }
-    lock.push(LOCK_SUFFIX);
-    lock
-}
-
-/// A path without links but perhaps the last name, which is looked at as it is.
-pub(super) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    Ok(parent.join(name))
-}
-
-/// A path without links, of a file that need not be there.
-fn resolved(path: &Path) -> io::Result<PathBuf> {
-    match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => in_resolved_directory(path),
-        found => found,
     }
 }

@@ -19,16 +19,17 @@
 
 use super::{
     catalog::{self, Entry},
-    engine::Durability,
+    dropped_trees::Debts,
+    durability::Durability,
     snapshot::Snapshot,
     write::{WriteTransaction, changing},
 };
 use crate::{
-    Error, Result, TransactionId,
+    Error, Result,
     page::comparison::Comparisons,
     tree::{PageSource, TreeRoot, cursor::Cursor, mutable_tree::Tree, reading::reading, seal},
 };
-use std::{collections::HashSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 /// How the names of such trees begin. The transaction follows that dropped the tree, and a number.
 const NAME_START: &[u8; 8] = b"\0dropped";
@@ -45,60 +46,6 @@ const DEATHS_OF_A_PAGE: u64 = 64;
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
     name.len() == NAME_LEN && name.starts_with(NAME_START)
-}
-
-/// How much is released when, in pages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DropLimits {
-    /// By the transaction that drops a tree.
-    pub(crate) at_once: u64,
-    /// By each later one, if it takes few pages itself.
-    pub(crate) later_min: u64,
-    /// One that takes more pages releases so many times as many.
-    pub(crate) later_share: u64,
-    /// But no more than this, or than it takes itself.
-    pub(crate) later_max: u64,
-    /// So many times as much if the file had to become longer, or there was no space.
-    pub(crate) wanted: u64,
-}
-
-impl Default for DropLimits {
-    fn default() -> Self {
-        Self {
-            at_once: 65_536,
-            later_min: 64,
-            later_share: 4,
-            later_max: 512,
-            wanted: 16,
-        }
-    }
-}
-
-/// What a writer knows of such trees from one transaction to the next.
-#[derive(Default, Debug)]
-pub(super) struct DroppedTrees {
-    /// A state that has none.
-    none_in: Option<TransactionId>,
-    /// How many pages a transaction would have taken that found no space.
-    wanted: u64,
-    /// For so many transactions nothing is tried.
-    resting: u32,
-    /// Names of those that cannot be released.
-    damaged: HashSet<Vec<u8>>,
-}
-
-impl DroppedTrees {
-    /// A transaction found no space, and would have taken so many pages.
-    pub(super) fn want(&mut self, pages: u64) {
-        self.wanted = self.wanted.max(pages.max(1));
-    }
-}
-
-/// How much of the space that was wanted is released when a transaction begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Debts {
-    All,
-    Some,
 }
 
 /// A tree in the catalog that is being released.

@@ -1,102 +1,46 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
-    arena::Arena,
-    dropped::DroppedTrees,
+    database_file::DatabaseFile,
+    durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
-    high_water::HighWater,
-    holes::Punching,
     lock,
     metrics::Metrics,
-    named::NamedPins,
-    open::Settled,
-    pages::zone::Zone,
+    openings::Openings,
     place::Entered,
     policies::{Asked, Policies, Settings},
-    progress::{UnwrittenPage, Written},
     published::{FOLLOWING, Published, foreign_snapshot, refuse_shorter},
-    reader::{Reader, Readers, Trust, private_table},
-    readers_seen::SlowReaderHook,
-    recover::Recovery,
+    readers::{Readers, private_table},
+    record_ref::{Written, slot_page},
+    recovery::Recovery,
+    settled::Settled,
     shared::Shared,
+    slow_reader::SlowReaderHook,
     snapshot::Snapshot,
-    tail::Tail,
+    table_handles::TableHandles,
     ticket::Ticket,
-    written::WrittenRuns,
+    unique_id::unique_id,
+    writer::Writer,
+    writer_turn::WriterTurn,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, TransactionId,
     commit::record::Record,
-    planted::{Planted, is_planted},
     share::{Taken, Turn, Turnstile},
-    space::Space,
     store::{Access, Generation, Storage},
 };
 use std::{
     collections::{HashMap, HashSet},
     fs::Metadata,
-    ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-/// When a commit is on the disk. A process that is killed loses nothing of any; a power cut may
-/// take the newest commits that are not on the disk yet, never a part of one, and never one without
-/// those behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-#[non_exhaustive]
-pub enum Durability {
-    /// When it returns. Readers see it then, or when a later commit that is seen builds on it.
-    /// Threads that commit at the same time share flushes.
-    #[default]
-    Durable,
-    /// Soon after it returns, without anybody's doing; a [`Ticket`](super::Ticket) tells when.
-    /// Readers see it when it returns.
-    Async,
-    /// When the operating system, a later durable commit, or the limits
-    /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes) have it written. Readers
-    /// see it when it returns.
-    Lazy,
-}
-
-impl Durability {
-    /// Whether readers see a commit before it is on the disk.
-    pub(super) fn is_seen_at_once(self) -> bool {
-        self != Self::Durable
-    }
-
-    /// The byte that stands for it in a commit record.
-    pub(super) fn to_byte(self) -> u8 {
-        match self {
-            Self::Durable => 0,
-            Self::Lazy => 1,
-            Self::Async => 2,
-        }
-    }
-
-    /// What a byte of a commit record says. One that a later version wrote means the safest.
-    pub(super) fn from_byte(byte: u8) -> Self {
-        match byte {
-            1 => Self::Lazy,
-            2 => Self::Async,
-            _ => Self::Durable,
-        }
-    }
-}
-
-/// The id of the next engine, or savepoint.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// A number that nothing else of this process has.
-pub(super) fn unique_id() -> u64 {
-    NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
 
 /// One open database.
 #[derive(Debug)]
@@ -105,125 +49,15 @@ pub(crate) struct Engine {
     id: u64,
     /// The process that opened it.
     pub(super) generation: Generation,
-    pub(super) path: PathBuf,
-    pub(super) storage: Arc<dyn Storage>,
-    pub(super) page_size: usize,
+    pub(super) file: DatabaseFile,
     pub(super) policies: Policies,
     /// Absent in a database that is open for reading only.
     pub(super) turnstile: Option<Arc<Turnstile<Writer>>>,
     pub(super) flusher: Arc<Flusher>,
-    pub(super) closed: AtomicBool,
+    pub(super) openings: Openings,
     pub(super) recovery: Recovery,
     pub(super) readers: Readers,
-    pub(super) slow_readers: Option<SlowReaderHook>,
-    /// How often this process has the database open.
-    openings: Mutex<u32>,
-    /// Whether the last opening was closed.
-    is_closing: AtomicBool,
-    /// Whether the program was told that the file has lost its name.
-    pub(super) has_told_lost_name: AtomicBool,
-    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
-    pub(super) has_unknown_writers: bool,
-    handles: Mutex<HashMap<Vec<u8>, usize>>,
-    /// Tables whose keys were found to be in the order that their comparison says.
-    pub(super) compared: Mutex<HashSet<usize>>,
-}
-
-/// What only the writer touches, kept from one write transaction to the next.
-#[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) space: Space,
-    pub(super) arena: Arena,
-    /// The record of the newest commit. Its slot and sequence are decided when it is written.
-    pub(super) newest: Record,
-    pub(super) asked: Asked,
-    pub(super) written: WrittenRuns,
-    /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
-    pub(super) unwritten: Arc<[UnwrittenPage]>,
-    /// Whether a clean close has to be noted.
-    pub(super) is_changed: bool,
-    /// Whether all of this has yet to be read from the file.
-    pub(super) is_stale: bool,
-    /// How often processes had given blocks of the file back.
-    pub(super) blocks_given_back: u64,
-    /// Where the file may be cut, and when.
-    pub(super) excess: Excess,
-    pub(super) tail: Tail,
-    pub(super) punching: Punching,
-    pub(super) high_water: HighWater,
-    /// When the file became longer.
-    pub(super) last_growth: Option<Instant>,
-    pub(super) zone: Zone,
-    pub(super) dropped: DroppedTrees,
-    /// The states that stay because they have a name.
-    pub(super) named: NamedPins,
-}
-
-/// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
-/// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Excess {
-    /// The commit that made the database shorter.
-    since: TransactionId,
-    /// The most pages that a commit since then has.
-    page_count: u64,
-    /// The last durable commit when it was first seen that the other one is durable.
-    seen: Option<TransactionId>,
-}
-
-/// The turn of a writer, and the writer's place among processes.
-#[derive(Debug)]
-pub(super) struct WriterTurn {
-    /// Absent only at the end.
-    turn: Option<Turn<Writer>>,
-    generation: Generation,
-    flusher: Arc<Flusher>,
-}
-
-impl WriterTurn {
-    pub(super) fn flusher(&self) -> &Arc<Flusher> {
-        &self.flusher
-    }
-
-    /// The turn, for who goes on with it. This one is left without, and may only be dropped.
-    pub(super) fn take(&mut self) -> Self {
-        Self {
-            turn: self.turn.take(),
-            generation: self.generation,
-            flusher: Arc::clone(&self.flusher),
-        }
-    }
-}
-
-impl Deref for WriterTurn {
-    type Target = Writer;
-
-    fn deref(&self) -> &Writer {
-        self.turn
-            .as_ref()
-            .expect("a writer has its turn until it ends")
-    }
-}
-
-impl DerefMut for WriterTurn {
-    fn deref_mut(&mut self) -> &mut Writer {
-        self.turn
-            .as_mut()
-            .expect("a writer has its turn until it ends")
-    }
-}
-
-impl Drop for WriterTurn {
-    fn drop(&mut self) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
-        if self.generation.is_past() {
-            // It is the parent's, which goes on.
-            return std::mem::forget(turn);
-        }
-        self.flusher.place.leave(&self.flusher.progress);
-    }
+    pub(super) tables: TableHandles,
 }
 
 impl Engine {
@@ -256,34 +90,26 @@ impl Engine {
         Self {
             id: unique_id(),
             generation: Generation::current(),
-            path,
-            page_size,
+            file: DatabaseFile::new(path, Arc::clone(&storage), page_size),
             policies,
             turnstile: writer.map(Turnstile::new),
-            closed: AtomicBool::new(false),
+            openings: Openings::default(),
             recovery,
-            slow_readers: settings.slow_readers.clone(),
-            openings: Mutex::default(),
-            is_closing: AtomicBool::new(false),
-            has_told_lost_name: AtomicBool::new(false),
-            has_unknown_writers: false,
-            handles: Mutex::default(),
-            compared: Mutex::default(),
-            readers: Readers::new(table, shared.clone()),
+            tables: TableHandles::default(),
+            readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
             flusher: Arc::new(Flusher::new(
-                Arc::clone(&storage),
+                storage,
                 published,
                 state,
                 policies.flush_limits,
                 shared,
                 Events::new(settings.events.clone()),
             )),
-            storage,
         }
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
-        &self.path
+        &self.file.path
     }
 
     /// Tells engines of this process apart.
@@ -298,14 +124,14 @@ impl Engine {
 
     /// The directory that the file is in.
     pub(crate) fn directory(&self) -> PathBuf {
-        match self.path.parent() {
+        match self.file.path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         }
     }
 
     pub(crate) fn page_size(&self) -> usize {
-        self.page_size
+        self.file.page_size
     }
 
     pub(crate) fn recovery(&self) -> &Recovery {
@@ -347,13 +173,13 @@ impl Engine {
 
     /// The attributes of the file, if it is one.
     pub(crate) fn file_metadata(&self) -> Result<Vec<Metadata>> {
-        let found = self.storage.metadata();
+        let found = self.file.storage.metadata();
         let found = found.map_err(Error::io("reading the attributes of the database file"))?;
         Ok(found.into_iter().collect())
     }
 
     pub(crate) fn file_bytes(&self) -> u64 {
-        self.storage.len()
+        self.file.storage.len()
     }
 
     /// How many readers there are.
@@ -361,64 +187,17 @@ impl Engine {
         Ok(self.flusher.published.readers()?.len())
     }
 
-    /// Begins to read the newest state that readers see.
-    #[inline]
-    pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
-        self.refuse_closed()?;
-        Reader::begin(self)
-    }
-
-    /// Begins to read the state of a named snapshot.
-    pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
-        self.refuse_closed()?;
-        Reader::begin_at(self, name, Trust::Own)
-    }
-
     /// Somebody of this process opens the database, or opens it again.
     /// `false` if it is being closed.
     pub(super) fn begin_opening(&self) -> bool {
-        let mut openings = self.openings();
-        if self.is_closing.load(Ordering::Acquire) {
-            return false;
-        }
-        if *openings == 0 {
-            self.readers.open();
-        }
-        *openings += 1;
-        true
+        self.openings.begin(&self.readers)
     }
 
-    /// The last handle of an opening goes: with the last opening, nobody will begin anything any more.
+    /// The last handle of an opening goes.
     pub(super) fn end_opening(&self, was_closed: bool) {
-        if self.generation.is_past() {
-            return;
+        if !self.generation.is_past() {
+            self.openings.end(&self.readers, was_closed);
         }
-        let mut openings = self.openings();
-        *openings -= u32::from(!was_closed);
-        if *openings == 0 {
-            self.readers.close();
-        }
-    }
-
-    /// An opening is closed; says whether it was the last, so that nobody opens the database again before it is closed.
-    pub(super) fn closes_with_this(&self) -> bool {
-        let mut openings = self.openings();
-        *openings -= 1;
-        if *openings == 0 {
-            self.is_closing.store(true, Ordering::Release);
-        }
-        *openings == 0
-    }
-
-    /// The last opening could not be closed, and stays.
-    pub(super) fn stay_open(&self) {
-        let mut openings = self.openings();
-        *openings += 1;
-        self.is_closing.store(false, Ordering::Release);
-    }
-
-    fn openings(&self) -> MutexGuard<'_, u32> {
-        lock(&self.openings)
     }
 
     /// Whether it can be opened again in this process.
@@ -444,19 +223,13 @@ impl Engine {
 
     /// The number of a table, if anybody here has asked for it.
     pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
-        lock(&self.handles).get(name).copied()
+        self.tables.known(name)
     }
 
     /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
     /// tables that are there, or are about to be.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
-        let mut handles = lock(&self.handles);
-        if let Some(&handle) = handles.get(name) {
-            return handle;
-        }
-        let handle = handles.len();
-        handles.insert(name.to_vec(), handle);
-        handle
+        self.tables.of(name)
     }
 
     /// Refuses who has inherited the database from the process that opened it.
@@ -471,7 +244,7 @@ impl Engine {
     #[inline]
     pub(super) fn refuse_closed(&self) -> Result<()> {
         self.refuse_forked()?;
-        if self.closed.load(Ordering::Acquire) {
+        if self.openings.is_closed() {
             return Err(closed());
         }
         Ok(())
@@ -534,7 +307,7 @@ impl Engine {
         };
         let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
         if taken == Taken::Again && is_known {
-            return self.storage.refuse_cut().map_err(Error::io(FOLLOWING));
+            return self.file.storage.refuse_cut().map_err(Error::io(FOLLOWING));
         }
         // Whatever fails is done again in the next turn.
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
@@ -546,14 +319,15 @@ impl Engine {
         }
         // It may be shorter, too, also where the other process committed nothing.
         let given_back = shared.region.blocks_given_back();
-        self.storage
+        self.file
+            .storage
             .refresh(given_back == writer.blocks_given_back)
             .map_err(Error::io("reading the length of the file"))?;
         writer.blocks_given_back = given_back;
         if is_known {
-            refuse_shorter(&*self.storage, &writer.newest)?;
+            refuse_shorter(&*self.file.storage, &writer.newest)?;
             // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
-            (writer.space).shrink(self.storage.len() / self.page_size as u64);
+            (writer.space).shrink(self.file.storage.len() / self.file.page_size as u64);
             writer.is_stale = false;
             return Ok(());
         }
@@ -564,7 +338,7 @@ impl Engine {
             false => Arc::new(self.unseen(shared, newest)?),
         };
         let record = &snapshot.record;
-        refuse_shorter(&*self.storage, record)?;
+        refuse_shorter(&*self.file.storage, record)?;
         if was_stale || record.snapshots_root != writer.newest.snapshots_root {
             writer.named = snapshot.named_pins()?;
         }
@@ -601,7 +375,7 @@ impl Engine {
             }
         };
         let before = self.flusher.published.newest_here();
-        foreign_snapshot(&*self.storage, record, &before)
+        foreign_snapshot(&*self.file.storage, record, &before)
     }
 
     pub(super) fn refuse_unwritable(&self) -> Result<()> {
@@ -620,7 +394,7 @@ impl Engine {
 
     /// Has an error of the system name the database file, if it names no other.
     pub(super) fn named<T>(&self, done: Result<T>) -> Result<T> {
-        done.map_err(|error| error.at(&self.path))
+        done.map_err(|error| error.at(&self.file.path))
     }
 
     /// Returns when a commit is durable. One that was opened for reading cannot see to that.
@@ -694,85 +468,7 @@ impl Drop for Engine {
     }
 }
 
-impl Writer {
-    /// Goes on from a commit of another process, as the space map does already.
-    fn take_over(&mut self, record: Record) {
-        self.written = WrittenRuns::of(&record);
-        self.newest = Record {
-            clean_close: false,
-            ..record
-        };
-        self.asked.note(&mut self.newest);
-        self.unwritten = Arc::default();
-        self.is_changed = true;
-        self.is_stale = false;
-        self.excess = Excess::of(&self.newest);
-    }
-
-    /// Whether the file is becoming shorter, which takes flushes.
-    pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
-        self.tail.is_emptying() || self.is_to_cut(storage)
-    }
-
-    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
-    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
-        storage.len() > self.least_bytes()
-    }
-
-    /// The file may be this long when what made the database shorter is on the disk.
-    fn least_bytes(&self) -> u64 {
-        let page_count = self.excess.page_count.max(self.space.page_count());
-        page_count * u64::from(self.newest.page_size)
-    }
-
-    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
-    /// stays for another time.
-    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
-        let bytes = self.least_bytes();
-        let is_early = is_planted(Planted::CutEarly);
-        if storage.len() <= bytes || durable < self.excess.since && !is_early {
-            return false;
-        }
-        let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
-        if is_due {
-            let _ = storage.set_len(bytes);
-        }
-        is_due
-    }
-
-    /// Notes a commit, with what died in it, sorted.
-    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
-        self.excess = match record.page_count < self.newest.page_count {
-            true => Excess::of(&record),
-            false => Excess {
-                page_count: self.excess.page_count.max(record.page_count),
-                ..self.excess
-            },
-        };
-        self.newest = record;
-        self.asked = Asked::default();
-        self.written.forget_dead(deaths);
-        self.is_changed = true;
-    }
-}
-
-impl Excess {
-    /// From a commit on.
-    pub(super) fn of(record: &Record) -> Self {
-        Self {
-            since: record.transaction,
-            page_count: record.page_count,
-            seen: None,
-        }
-    }
-}
-
 /// What who uses a database is told that was closed.
 pub(super) fn closed() -> Error {
     Error::InvalidArgument("the database has been closed; open it again".into())
-}
-
-/// The page in which a record stands, for messages.
-pub(super) fn slot_page(slot: u8) -> PageNumber {
-    PageNumber(u32::from(slot))
 }

@@ -3,7 +3,7 @@
 //! Where something happens it is only noted, since locks may be held there. Whoever holds none any more tells it: at the end of
 //! a write transaction, behind a wait, in the thread that flushes. So a program may do whatever it likes when it is told.
 
-use super::{Durability, Recovery, SlowReader, flusher::Flusher, lock};
+use super::{Durability, Recovery, SlowReader, lock};
 use crate::{TransactionId, error::in_words};
 use std::{
     cell::RefCell,
@@ -299,29 +299,6 @@ impl Events {
             }
         }
         TELLING.with_borrow_mut(Vec::pop);
-    }
-}
-
-/// Tells what happened in a write transaction, when it is dropped: so it is dropped behind the turn.
-#[derive(Debug)]
-pub(super) struct Teller(Option<Arc<Flusher>>);
-
-impl Teller {
-    pub(super) fn new(flusher: &Arc<Flusher>) -> Self {
-        Self(Some(Arc::clone(flusher)).filter(|flusher| flusher.events.is_wanted()))
-    }
-
-    /// Leaves it to another one, since the turn goes on.
-    pub(super) fn disarm(&mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Teller {
-    fn drop(&mut self) {
-        if let Some(flusher) = &self.0 {
-            flusher.events.tell();
-        }
     }
 }
 

@@ -15,16 +15,19 @@
 mod failures;
 
 use super::{
-    engine::{Durability, slot_page},
+    deferred::Deferred,
+    durability::Durability,
     events::{Event, Events},
-    journal::{CommitNews, Journal},
+    flush_target::Target,
+    journal::{Journal, news::CommitNews},
     lock,
     metrics::Counters,
-    named::NamedPins,
-    pages::{WRITING_PAGES, write_pages},
+    named_list::NamedPins,
+    page_writes::{WRITING_PAGES, write_pages},
     place::Place,
-    progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
+    progress::{Due, Progress, State, StateGuard},
     published::Published,
+    record_ref::{Written, slot_page},
     shared::Shared,
     snapshot::Snapshot,
 };
@@ -423,6 +426,10 @@ impl Flusher {
         let has_flush = self.take_flush();
         let pen = self.pen();
         let mut state = self.progress.lock();
+        if has_flush.is_some() {
+            // Whoever flushes has the lock that this process has now, so what the shared state says of a flush elsewhere is wrong.
+            state.forget_foreign_target();
+        }
         if has_flush.is_some() && (state.has_failed() || !is_wanted(&state)) {
             // Another process has done it, or nobody can any more.
             drop(pen);
@@ -462,6 +469,12 @@ impl Flusher {
             Ok(is_flushed) if self.publish(&target) => {
                 let told = state.end_flush(&target, is_flushed);
                 self.told().extend(told);
+                if is_wanted(&state) && state.is_all_durable() {
+                    let error = io::Error::other(
+                        "the lock file does not know of it any more; somebody has written to that file",
+                    );
+                    self.note_failure(&mut state, "waiting for a commit", &error);
+                }
             }
             Ok(_) => {
                 state.end_failed_flush();

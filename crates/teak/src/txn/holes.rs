@@ -10,7 +10,7 @@
 //!
 //! Holes are filled when the file would have to become longer (`txn/pages/runs.rs`).
 
-use super::{engine::Writer, high_water::FREE_MIN};
+use super::{high_water::FREE_MIN, writer::Writer};
 use crate::{
     Geometry, Run,
     planted::{Planted, is_planted},
@@ -22,13 +22,6 @@ const PUNCHED_MAX: u64 = 32 << 20;
 const LOOKED_THROUGH: u64 = 16;
 /// The shortest hole, unless so little counts as much by the geometry.
 const HOLE_LEN_MIN: u64 = 1 << 20;
-
-#[derive(Clone, Default, Debug)]
-pub(super) struct Punching {
-    is_punching: bool,
-    /// The file system cannot do it, or does not want to.
-    is_refused: bool,
-}
 
 /// How much is to be given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

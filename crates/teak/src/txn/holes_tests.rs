@@ -77,10 +77,10 @@ fn stretches_that_are_holes_already_count_as_given_back() {
             writer.high_water.note(used, TransactionId(durable + 1000));
         }
         if !is_first {
-            assert!(writer.punch_some(&*engine.storage));
+            assert!(writer.punch_some(&*engine.file.storage));
         }
         while let Some(run) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
-            assert!(punch(&*engine.storage, PAGE, run));
+            assert!(punch(&*engine.file.storage, PAGE, run));
             writer.space.add_hole(run);
         }
     }

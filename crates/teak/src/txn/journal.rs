@@ -34,10 +34,7 @@
 //! | 8 | 4 | count of parts that differ |
 //! | 12 | | the parts: start (2) and length (2) in words of 8 bytes, and the bytes |
 
-use super::{
-    commit::contains,
-    progress::{Target, Written},
-};
+use super::{flush_target::Target, journal::news::Noted, record_ref::Written};
 use crate::{
     PageNumber, Run, Tag, TransactionId,
     commit::record::{JournalPages, Record},
@@ -45,12 +42,12 @@ use crate::{
     store::{Mapping, Storage},
 };
 use std::{
-    collections::BTreeMap,
     io,
     sync::Arc,
     thread::{self, JoinHandle},
 };
 
+pub(super) mod news;
 mod part;
 mod redo;
 
@@ -75,117 +72,10 @@ const DEAD_PER_PAGE: f64 = 4.0;
 /// From this part of a journal on the system writes pages. What it has written by then is written again if it is taken anew before the flush; with less
 /// time than this it would not be done.
 const WRITTEN_BACK_FROM: f64 = 15.0 / 16.0;
-/// More pages than these are flushed rather than noted.
-const NEWS_MAX: usize = 256;
 
 /// How many pages all entries of a journal may have.
 fn pages_max(journal: Run, page_size: usize) -> usize {
     (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
-}
-
-/// Pages that a commit wrote, each with the one that it was copied from.
-pub(super) type Born = Vec<(PageNumber, Option<PageNumber>)>;
-
-/// The pages of the newest commit that the last durable one has not.
-#[derive(Debug)]
-pub(super) struct News {
-    /// The commit that they are new behind.
-    since: TransactionId,
-    /// The newest commit.
-    until: TransactionId,
-    /// With their sources, which the last durable commit has; `None` if they are too many, or not known.
-    pages: Option<Pages>,
-    /// Pages that died and that the last flushed commit sees.
-    died: u64,
-    /// As the newest commit has it, and the file.
-    journal: Option<(JournalPages, Arc<Mapping>)>,
-}
-
-/// Pages that were written, with their sources.
-type Pages = BTreeMap<PageNumber, Option<PageNumber>>;
-
-/// What a commit has that the last durable one has not, and where that may be written.
-#[derive(Clone, Debug)]
-pub(super) struct Noted {
-    since: TransactionId,
-    pages: Pages,
-    died: u64,
-    journal: Option<(JournalPages, Arc<Mapping>)>,
-}
-
-impl Noted {
-    /// Whether there are pages for an entry.
-    pub(super) fn has_journal(&self) -> bool {
-        self.journal.is_some()
-    }
-}
-
-/// What a commit wrote, for the journal.
-#[derive(Debug)]
-pub(super) struct CommitNews {
-    /// `None` if it is not for the journal.
-    pub(super) born: Option<Born>,
-    /// Sorted.
-    pub(super) deaths: Vec<(Run, TransactionId)>,
-    pub(super) journal: Option<JournalPages>,
-    /// The file as it is with this commit.
-    pub(super) mapping: Arc<Mapping>,
-}
-
-impl News {
-    /// None, behind a commit that is durable.
-    pub(super) fn behind(until: TransactionId) -> Self {
-        Self {
-            since: until,
-            until,
-            pages: Some(BTreeMap::new()),
-            died: 0,
-            journal: None,
-        }
-    }
-
-    /// Notes a commit.
-    pub(super) fn note(
-        &mut self,
-        transaction: TransactionId,
-        commit: &CommitNews,
-        flushed: TransactionId,
-    ) {
-        let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction
-            || is_planted(Planted::EntryOfOwn);
-        let mapping = || Arc::clone(&commit.mapping);
-        self.journal = commit.journal.map(|journal| (journal, mapping()));
-        let kept = commit.deaths.iter().filter(|(_, birth)| *birth <= flushed);
-        self.died += kept.map(|(run, _)| u64::from(run.len)).sum::<u64>();
-        let (Some(born), Some(pages), true) = (&commit.born, self.pages.as_mut(), is_next) else {
-            self.pages = None;
-            return;
-        };
-        let first_source = |source: PageNumber| pages.get(&source).copied().unwrap_or(Some(source));
-        let born: Vec<_> = born
-            .iter()
-            .map(|(number, source)| (*number, source.and_then(first_source)))
-            .collect();
-        pages.retain(|number, _| {
-            !contains(&commit.deaths, *number) && !is_planted(Planted::EntryOfSome)
-        });
-        pages.extend(born);
-        if pages.len() > NEWS_MAX {
-            self.pages = None;
-        }
-    }
-
-    /// What is new in `commit`, the newest one, if that is known; from now on it counts what comes behind.
-    pub(super) fn take(&mut self, commit: TransactionId) -> Option<Noted> {
-        let news = std::mem::replace(self, Self::behind(commit));
-        let pages = news.pages.filter(|_| news.until == commit);
-        pages.map(|pages| Noted {
-            since: news.since,
-            pages,
-            died: news.died,
-            journal: news.journal,
-        })
-    }
 }
 
 /// The entries that this process has written since the last flush.

@@ -1,4 +1,5 @@
-use super::{CommitNews, Entry, HEAD_LEN, Journal, RECORD};
+use super::{Entry, HEAD_LEN, Journal, RECORD};
+use crate::txn::journal::news::CommitNews;
 use crate::{
     Error, Tag, TransactionId,
     store::{

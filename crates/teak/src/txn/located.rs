@@ -1,7 +1,7 @@
 //! What an error lacks when it comes from a tree, which knows neither the name of its table nor, at the
 //! page concerned, whose keys these are.
 
-use super::write::printable;
+use super::catalog::printable;
 use crate::{
     Error, KeyRange, PageNumber,
     tree::{PageSource, TreeRoot, locate, lookup, multi},

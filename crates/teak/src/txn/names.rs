@@ -1,8 +1,7 @@
 //! The names of a database and of its lock file, and which new files would get one of these.
 
-use super::door::{in_resolved_directory, lock_path};
 use crate::{
-    Error, Result,
+    Error, Result, Tag,
     commit::record::{
         RecordFault,
         probe::{PROBE_LEN, find_page_size},
@@ -11,8 +10,8 @@ use crate::{
     store::{id_of, read_head},
 };
 use std::{
-    ffi::OsStr,
-    fs,
+    ffi::{OsStr, OsString},
+    fs, io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -99,4 +98,58 @@ fn is_same(a: &Path, b: &Path) -> bool {
 fn is_database(path: &Path) -> bool {
     read_head(path, PROBE_LEN)
         .is_ok_and(|(head, _)| !matches!(find_page_size(&head), Err(RecordFault::NotARecord)))
+}
+
+/// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
+pub(super) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return in_resolved_directory(chosen);
+    }
+    let path = resolved(path)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok(path.with_file_name(lock_name(name)))
+}
+
+/// The most bytes that a file name has.
+pub(super) const NAME_MAX: usize = 255;
+
+pub(super) const LOCK_SUFFIX: &str = "-lock";
+
+/// The name of a database with `-lock` behind it; of one that leaves no room for that, its beginning and a number that all
+/// compute alike.
+pub(super) fn lock_name(name: &OsStr) -> OsString {
+    let mut lock = name.to_os_string();
+    if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
+        let number = Tag::of(name.as_bytes()).0;
+        let text = name.to_string_lossy();
+        let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
+        while !text.is_char_boundary(kept) {
+            kept -= 1;
+        }
+        lock = match name.to_str() {
+            Some(name) => OsString::from(&name[..kept]),
+            None => OsString::new(),
+        };
+        lock.push(format!("~{number:016x}"));
+    }
+    lock.push(LOCK_SUFFIX);
+    lock
+}
+
+/// A path without links but perhaps the last name, which is looked at as it is.
+pub(super) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok(parent.join(name))
+}
+
+/// A path without links, of a file that need not be there.
+pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_resolved_directory(path),
+        found => found,
+    }
 }

@@ -1,6 +1,6 @@
 //! A database is made of an empty file in place, and something fails meanwhile.
 
-use super::{FORMATTED_LENS, format_in_place};
+use crate::txn::open_file::{FORMATTED_LENS, format_in_place};
 use crate::{
     Database, Error, Options, Result,
     store::sim::{Fault, SimDisk},

@@ -2,9 +2,9 @@
 //! open. What the openings must agree on they agree on, or the second is refused.
 
 use super::{
-    door::lock_path,
     engine::{Engine, closed},
     lock,
+    names::lock_path,
     policies::Settings,
 };
 use crate::{
@@ -151,7 +151,7 @@ impl Opening {
         }
         // Who waits for commits is told that there will be none.
         self.engine.flusher.published.bell.ring();
-        if !self.engine.closes_with_this() {
+        if !self.engine.openings.closes_with_this() {
             return match self.is_read_only {
                 true => Ok(()),
                 false => self.engine.sync(),
@@ -161,7 +161,7 @@ impl Opening {
         if self.engine.close()? {
             return Ok(());
         }
-        self.engine.stay_open();
+        self.engine.openings.stay_open();
         self.is_closed.store(false, Ordering::Release);
         let text = "a write transaction has been open for 30 seconds while the database was to be closed, so it stays open: commit or drop \
                     that transaction, and close the database then";

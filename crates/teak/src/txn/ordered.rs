@@ -1,6 +1,6 @@
 //! Tables in orders that the application brings.
 
-use super::{engine::Engine, lock, write::printable};
+use super::{catalog::printable, engine::Engine, lock};
 use crate::{
     Error, Result,
     page::key::KeyOrder,
@@ -27,7 +27,7 @@ impl Engine {
         let of_keys = comparison_of(Some(root.order));
         let of_values = comparison_of(root.kind.values);
         let is_plain = of_keys.is_none() && of_values.is_none();
-        if is_plain || root.is_empty() || lock(&self.compared).contains(&handle) {
+        if is_plain || root.is_empty() || self.tables.is_compared(handle) {
             return Ok(());
         }
         let wrong = reading(source, || {
@@ -41,7 +41,7 @@ impl Engine {
         });
         match wrong {
             Ok(None) => {
-                lock(&self.compared).insert(handle);
+                self.tables.note_compared(handle);
                 Ok(())
             }
             Ok(Some(comparison)) => Err(Error::ComparisonMismatch {

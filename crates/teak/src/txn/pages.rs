@@ -1,18 +1,22 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
+mod kept_pages;
+mod reclaim;
 mod runs;
 mod savepoints;
 pub(super) mod zone;
 
+use super::pages::kept_pages::KeptPages;
 use super::{
     arena::Arena,
     checked::Checked,
-    demanded::in_runs,
-    engine::{Durability, WriterTurn},
+    durability::Durability,
+    file_reads::in_runs,
     metrics::Work,
-    progress::UnwrittenPage,
+    page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
     readers_seen::SlowReaders,
     snapshot::{Snapshot, outside, value_in},
+    writer_turn::WriterTurn,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, Run, Tag, TransactionId,
@@ -25,11 +29,7 @@ use crate::{
         reading::{Faults, Pace, unreadable},
     },
 };
-use savepoints::KeptPages;
-use std::{
-    io::{self, IoSlice},
-    sync::Arc,
-};
+use std::{io::IoSlice, sync::Arc};
 
 /// Pages taken at first; each further run is twice as long.
 const FIRST_RUN_LEN: u32 = 16;
@@ -40,10 +40,6 @@ const SOURCES_MAX: usize = 128;
 const RECENT_PAGES: usize = 32;
 /// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
 const STORED_VALUE_MAX: u64 = 64 << 10;
-/// What errors say was being done.
-pub(super) const WRITING_PAGES: &str = "writing pages";
-/// Parts of one write at most, so that a write has bounded bookkeeping.
-const WRITE_PARTS_MAX: usize = 512;
 
 /// Pages to read, and pages to build, for one transaction.
 #[derive(Debug)]
@@ -726,26 +722,4 @@ impl PageSink for WritePages {
 #[cold]
 fn used_twice(number: PageNumber) -> Error {
     Error::corrupted(number, "write", "it is in use and free at once")
-}
-
-/// Writes pages, given in order, to their final place, with one write for each stretch of pages in
-/// a row.
-pub(super) fn write_pages(
-    storage: &dyn Storage,
-    page_size: usize,
-    pages: &[(PageNumber, &[u8])],
-) -> io::Result<()> {
-    let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
-    for stretch in pages.chunk_by(in_a_row) {
-        for part in stretch.chunks(WRITE_PARTS_MAX) {
-            let offset = u64::from(part[0].0.0) * page_size as u64;
-            let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
-            let written = storage.write(offset, &slices);
-            if is_planted(Planted::IgnoreWriteError) {
-                continue;
-            }
-            written?;
-        }
-    }
-    Ok(())
 }

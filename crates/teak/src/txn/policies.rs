@@ -1,8 +1,6 @@
 //! What a database is opened with, and what holds for it then.
 
-use super::{
-    Durability, Verification, dropped::DropLimits, events::EventHook, readers_seen::SlowReaderHook,
-};
+use super::{Durability, Verification, events::EventHook, slow_reader::SlowReaderHook};
 use crate::{
     Error, Geometry, Result,
     commit::record::{FlushLimits, Record},
@@ -185,4 +183,42 @@ impl Asked {
         record.geometry = self.geometry.unwrap_or(record.geometry);
         *record != before
     }
+}
+
+/// How much is released when, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropLimits {
+    /// By the transaction that drops a tree.
+    pub(crate) at_once: u64,
+    /// By each later one, if it takes few pages itself.
+    pub(crate) later_min: u64,
+    /// One that takes more pages releases so many times as many.
+    pub(crate) later_share: u64,
+    /// But no more than this, or than it takes itself.
+    pub(crate) later_max: u64,
+    /// So many times as much if the file had to become longer, or there was no space.
+    pub(crate) wanted: u64,
+}
+
+impl Default for DropLimits {
+    fn default() -> Self {
+        Self {
+            at_once: 65_536,
+            later_min: 64,
+            later_share: 4,
+            later_max: 512,
+            wanted: 16,
+        }
+    }
+}
+
+/// What a database is opened with.
+pub(super) struct How {
+    pub(super) path: PathBuf,
+    pub(super) is_new: bool,
+    /// What this opening has written to a file that it has made, and flushed.
+    pub(super) formatted: Option<Record>,
+    pub(super) is_read_only: bool,
+    pub(super) settings: Settings,
+    pub(super) boot: [u8; 16],
 }

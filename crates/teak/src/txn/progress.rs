@@ -26,14 +26,17 @@
 mod words;
 
 use super::{
-    journal::{CommitNews, News, Noted},
+    deferred::Deferred,
+    flush_target::Target,
+    journal::news::{CommitNews, News, Noted},
     lock,
+    record_ref::Written,
     shared::Shared,
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Result, TransactionId,
-    commit::record::{FlushLimits, Record, SLOT_COUNT},
+    Error, Result, TransactionId,
+    commit::record::{FlushLimits, SLOT_COUNT},
     planted::{Planted, is_planted},
 };
 use std::{
@@ -50,56 +53,6 @@ use std::{
     thread::{self, Thread},
     time::{Duration, Instant},
 };
-
-/// A commit whose record was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Written {
-    pub(super) transaction: TransactionId,
-    pub(super) slot: u8,
-    pub(super) sequence: u64,
-}
-
-impl Written {
-    pub(super) fn of(record: &Record) -> Self {
-        Self {
-            transaction: record.transaction,
-            slot: record.slot,
-            sequence: record.sequence,
-        }
-    }
-}
-
-/// A page that is not in the file yet.
-#[derive(Clone, Debug)]
-pub(super) struct UnwrittenPage {
-    pub(super) number: PageNumber,
-    pub(super) bytes: Arc<[u8]>,
-    /// The commit that wrote it.
-    pub(super) transaction: TransactionId,
-}
-
-/// Commits that are not in the file yet, as one.
-#[derive(Debug)]
-pub(super) struct Deferred {
-    /// The state that the last of them makes.
-    pub(super) snapshot: Arc<Snapshot>,
-    /// Its pages that were not in the file when it was made, sorted.
-    pub(super) pages: Arc<[UnwrittenPage]>,
-}
-
-/// What a flush under way makes durable.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
-    pub(super) commit: Written,
-    /// The state, if readers did not see it when the flush began.
-    pub(super) unpublished: Option<Arc<Snapshot>>,
-    /// The last durable commit when it began, and the last flushed one.
-    pub(super) durable: TransactionId,
-    pub(super) flushed: Written,
-    /// What it has that the durable one has not, if that is known; only whoever makes it durable has that.
-    pub(super) news: Option<Noted>,
-    may_be_entry: bool,
-}
 
 /// Lazy commits that no flush was begun for.
 #[derive(Clone, Copy, Default, Debug)]
@@ -368,6 +321,11 @@ impl State {
     /// Whether commits wait in memory for a flush that writes them.
     pub(super) fn has_deferred(&self) -> bool {
         self.has_deferred
+    }
+
+    /// Whether no commit is known that could still become durable.
+    pub(super) fn is_all_durable(&self) -> bool {
+        !self.has_deferred && self.newest.transaction <= self.durable.transaction
     }
 
     /// Whether commits wait that are to be flushed now.

@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, roots::KnownRoots, shared::lock_file_error, snapshot::Snapshot};
+use super::{lock, lock_file_errors::lock_file_error, roots::KnownRoots, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,

@@ -10,12 +10,12 @@
 //! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
 //! all of it is sequentially consistent, so one of the two sees the other.
 
-use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
+use super::{checked::Trust, engine::Engine, lock, readers::HoldsSlot, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, Tag, TransactionId,
     page::value::ValueRun,
-    share::{Bell, ReaderTable, SPARE, Slot},
-    store::{Memory, Seat, thread_id, uptime_ms},
+    share::Slot,
+    store::{Seat, thread_id, uptime_ms},
     tree::{
         PageSource,
         reading::{Faults, Pace},
@@ -25,7 +25,7 @@ use std::{
     cell::RefCell,
     ops::Deref,
     sync::{
-        Arc, Mutex, Weak,
+        Arc,
         atomic::{
             AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed, SeqCst},
@@ -36,91 +36,6 @@ use std::{
 
 /// Seats of a thread, for all databases together. Enough for nested readers of a few databases.
 const SEATS_MAX: usize = 16;
-
-/// Blocks of slots where there is one process: 65,536 readers.
-const BLOCK_COUNT: usize = 1024;
-
-/// The owner of blocks of slots where there is one process.
-const OWNER: u64 = 1;
-
-/// All readers of one open database.
-#[derive(Debug)]
-pub(super) struct Readers {
-    pub(super) table: ReaderTable,
-    /// Absent where no other process can have the database open.
-    shared: Option<Arc<Shared>>,
-    free: Mutex<Vec<Slot>>,
-    seats: Mutex<Vec<Weak<Seat<Hold>>>>,
-    /// Set when nothing is to be left in seats any more.
-    is_closing: Arc<AtomicBool>,
-}
-
-impl Readers {
-    pub(super) fn new(table: ReaderTable, shared: Option<Arc<Shared>>) -> Self {
-        Self {
-            table,
-            shared,
-            free: Mutex::default(),
-            seats: Mutex::default(),
-            is_closing: Arc::default(),
-        }
-    }
-
-    fn take_slot(&self) -> Result<Slot> {
-        let mut free = lock(&self.free);
-        if free.is_empty() {
-            // The first of them is taken first.
-            free.extend(self.take_block()?.into_iter().rev());
-        }
-        let too_many = || Error::TooManyReaders(self.table.slots_used());
-        free.pop().ok_or_else(too_many)
-    }
-
-    fn take_block(&self) -> Result<Vec<Slot>> {
-        let Some(shared) = &self.shared else {
-            let taken = self.table.take_block(OWNER, |_| Ok(()));
-            let taken = taken.map_err(Error::io("making room for readers"))?;
-            return Ok(taken.unwrap_or_default());
-        };
-        let mut block = shared.take_block()?;
-        if block.is_none() {
-            shared.bury_the_dead();
-            block = shared.take_block()?;
-        }
-        Ok(block.unwrap_or_default())
-    }
-
-    fn add_seat(&self, seat: &Arc<Seat<Hold>>) {
-        let mut seats = lock(&self.seats);
-        if seats.len() == seats.capacity() {
-            seats.retain(|seat| seat.strong_count() > 0);
-        }
-        seats.push(Arc::downgrade(seat));
-    }
-
-    /// Has holds left in seats.
-    pub(super) fn open(&self) {
-        self.is_closing.store(false, SeqCst);
-    }
-
-    /// Empties all seats, and has them left empty.
-    pub(super) fn close(&self) {
-        self.is_closing.store(true, SeqCst);
-        // They stay listed: an opening may come while a reader keeps the database, and have them used again.
-        let seats = lock(&self.seats).clone();
-        for seat in seats.iter().filter_map(Weak::upgrade) {
-            drop(seat.take());
-        }
-    }
-}
-
-/// The table of a database that only one process can have open, and the bell that is rung when another state becomes
-/// visible.
-pub(super) fn private_table() -> (ReaderTable, Bell) {
-    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
-    let bell = Bell::new(Arc::clone(&memory), SPARE * 2);
-    (ReaderTable::new(memory, 0, BLOCK_COUNT), bell)
-}
 
 /// A slot, and what it pins when there is a [`Reader`] with this: pages to read, until others ask for the end of that.
 #[derive(Debug)]
@@ -299,13 +214,19 @@ impl Reader {
     }
 }
 
-/// What a reader of a named snapshot takes for compared with its tag.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Trust {
-    /// Only what it compared itself: another state may have another page in that place.
-    Own,
-    /// What the newest state compared, too, since the caller compares all that counts.
-    Newest,
+impl Engine {
+    /// Begins to read the newest state that readers see.
+    #[inline]
+    pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
+        self.refuse_closed()?;
+        Reader::begin(self)
+    }
+
+    /// Begins to read the state of a named snapshot.
+    pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
+        self.refuse_closed()?;
+        Reader::begin_at(self, name, Trust::Own)
+    }
 }
 
 /// A slot for a reader, taken before there is the state that it will read.
@@ -450,7 +371,7 @@ impl Drop for Reader {
 fn prepare(engine: &Engine) -> Result<()> {
     match &engine.readers.shared {
         Some(shared) if shared.is_evicted() => Err(shared.evicted()),
-        None if engine.has_unknown_writers => engine.look_for_commits(),
+        None if engine.readers.has_unknown_writers => engine.look_for_commits(),
         _ => Ok(()),
     }
 }
@@ -478,6 +399,12 @@ fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
             return Ok(());
         }
         state = hold.engine.readers.table.pin(hold.slot);
+    }
+}
+
+impl HoldsSlot for Seat<Hold> {
+    fn empty(&self) {
+        drop(self.take());
     }
 }
 
@@ -535,7 +462,8 @@ fn add_seat(seats: &mut Vec<OwnSeat>, hold: Arc<Hold>) -> Option<Arc<Hold>> {
         Arc::clone(&hold.engine.readers.is_closing),
     );
     let seat = Arc::new(Seat::default());
-    hold.engine.readers.add_seat(&seat);
+    let own_seat: Arc<dyn HoldsSlot> = Arc::clone(&seat) as _;
+    hold.engine.readers.add_seat(Arc::downgrade(&own_seat));
     let own = OwnSeat {
         engine,
         seat,

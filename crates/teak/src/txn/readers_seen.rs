@@ -1,96 +1,19 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, events::Event, named::NamedPins, pages::WritePages, reader::Reader};
-use crate::{
-    Error, Result, Run, TransactionId,
-    share::{Pinned, ReaderId},
-    space::Policy,
-    store::uptime_ms,
+use super::{
+    engine::Engine,
+    named_list::NamedPins,
+    reader::Reader,
+    slow_reader::{ReaderInfo, SlowReaderHook},
 };
+use crate::{Error, Result, TransactionId, share::Pinned, store::uptime_ms};
 use std::{
     collections::HashMap,
-    fmt, process,
+    process,
     sync::{Arc, Weak},
-    thread,
     time::Duration,
 };
-
-/// A read transaction of any process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct ReaderInfo {
-    /// The id of its process; `None` if that is not known here, as in another PID namespace.
-    pub process: Option<u32>,
-    /// The system's number of the thread that began it.
-    pub thread: u64,
-    /// How long ago it began, to within some milliseconds.
-    pub age: Duration,
-    /// The state that it reads.
-    pub transaction: TransactionId,
-    /// So many commits have become visible since.
-    pub lag: u64,
-    /// Whether it is parked: what it sees is given up when space is wanted.
-    pub is_parked: bool,
-    /// Pages that would be free if nobody read this state. Other readers of the same state keep the same ones.
-    pub kept_pages: u64,
-    /// The bytes of these pages.
-    pub kept_bytes: u64,
-    /// Whether it was cancelled, and has not ended yet.
-    pub is_cancelled: bool,
-    /// The open database, and the reader there.
-    id: (u64, ReaderId),
-}
-
-/// A reader of an old state that keeps space which a write transaction wants.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SlowReader {
-    /// The one that keeps the most.
-    pub reader: ReaderInfo,
-    /// So many pages are wanted.
-    pub wanted_pages: u64,
-    /// How long the file is.
-    pub file_bytes: u64,
-    /// How often this was asked before, for the same pages.
-    pub asked: u32,
-}
-
-/// What a write transaction does about a [`SlowReader`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SlowReaderChoice {
-    /// It waits some milliseconds and looks again, and asks again if nothing has changed.
-    Wait,
-    /// It cancels the reader, as [`Database::cancel_reader`](crate::Database::cancel_reader) does, and waits like that until
-    /// that has ended. A reader that does nothing does not end: then it is asked again, and `reader.is_cancelled` is set.
-    Cancel,
-    /// It makes the file longer, and does not ask again.
-    Grow,
-    /// It gives up: [`Error::HeldByReader`].
-    GiveUp,
-}
-
-/// What a program has to say about slow readers.
-type Ask = dyn Fn(&SlowReader) -> SlowReaderChoice + Send + Sync;
-
-/// Whom to ask.
-#[derive(Clone)]
-pub(crate) struct SlowReaderHook(Arc<Ask>);
-
-impl SlowReaderHook {
-    pub(crate) fn new(
-        ask: impl Fn(&SlowReader) -> SlowReaderChoice + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(ask))
-    }
-}
-
-impl fmt::Debug for SlowReaderHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SlowReaderHook")
-    }
-}
 
 /// Whom to ask and to tell, and the database that it is about.
 #[derive(Clone, Debug)]
@@ -103,7 +26,7 @@ pub(super) struct SlowReaders {
 impl SlowReaders {
     /// `None` where nobody wants to know of slow readers.
     pub(super) fn of(engine: &Arc<Engine>) -> Option<Self> {
-        let hook = engine.slow_readers.clone();
+        let hook = engine.readers.slow_hook.clone();
         let is_wanted = hook.is_some() || engine.flusher.events.is_wanted();
         is_wanted.then(|| Self {
             hook,
@@ -179,7 +102,7 @@ impl Engine {
                 lag: newest.0.saturating_sub(reader.state),
                 is_parked: reader.is_parked,
                 kept_pages,
-                kept_bytes: kept_pages * self.page_size as u64,
+                kept_bytes: kept_pages * self.file.page_size as u64,
                 is_cancelled: reader.is_cancelled,
                 id: (self.id(), reader.reader),
             }
@@ -202,137 +125,5 @@ impl Engine {
             Some(shared) if owner != shared.owner() => shared.process_of(owner),
             _ => Some(process::id()),
         }
-    }
-}
-
-impl WritePages {
-    /// Looks for space that only readers keep, before the file becomes longer: takes away what parked ones see, and asks about
-    /// others. `None` if that came to nothing.
-    pub(super) fn ask_readers(
-        &mut self,
-        want: u32,
-        least: u64,
-        policy: Policy,
-    ) -> Result<Option<Run>> {
-        if self.writer.space.pending_count() < least {
-            return Ok(None);
-        }
-        let are_parked_enough = self.would_free(least, |reader| reader.is_parked)?;
-        if are_parked_enough || self.slow_readers.as_ref().is_some_and(SlowReaders::asks) {
-            // Nobody is troubled while there are crumbs.
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
-            }
-        }
-        if are_parked_enough {
-            // What has a name stays anyway.
-            let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
-            let is_taken = |state| state < base && named.binary_search(&state).is_err();
-            self.writer.flusher().published.take_parked(is_taken)?;
-            self.reclaim_again()?;
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
-            }
-        }
-        let mut asked = 0;
-        while let Some(slow) = self.slow_readers.clone() {
-            let Some(engine) = slow.engine.upgrade() else {
-                break;
-            };
-            let pinned = engine.flusher.published.readers()?;
-            let (space, named) = (&self.writer.space, &self.writer.named);
-            let readers =
-                engine.describe(
-                    pinned,
-                    self.base(),
-                    named,
-                    |pins| Ok(space.kept_alone(pins)),
-                )?;
-            // Of readers of the same state those come first that have not been cancelled.
-            let slowest = readers
-                .into_iter()
-                .filter(|reader| reader.lag > 0)
-                .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
-            let Some(reader) = slowest else {
-                break;
-            };
-            // Each of some may keep little that no other one does, and all of them together much.
-            if reader.kept_pages < least && !self.would_free(least, |_| true)? {
-                break;
-            }
-            let question = SlowReader {
-                reader,
-                wanted_pages: least,
-                file_bytes: self.storage.len(),
-                asked,
-            };
-            let flusher = self.writer.flusher();
-            if asked == 0 && flusher.events.is_wanted() {
-                let event = question.clone();
-                flusher.events.note(|| Event::SlowReader(event));
-                flusher.have_told_woken();
-            }
-            let Some(hook) = slow.hook else {
-                self.slow_readers = None;
-                break;
-            };
-            match (hook.0)(&question) {
-                SlowReaderChoice::Wait => thread::sleep(PAUSE),
-                SlowReaderChoice::Cancel => {
-                    engine.cancel_reader(&question.reader)?;
-                    thread::sleep(PAUSE);
-                }
-                SlowReaderChoice::Grow => self.slow_readers = None,
-                SlowReaderChoice::GiveUp => {
-                    let reader = question.reader;
-                    return Err(Error::HeldByReader {
-                        process: reader.process,
-                        thread: reader.thread,
-                        transaction: reader.transaction,
-                        lag: reader.lag,
-                        kept_bytes: reader.kept_bytes,
-                    });
-                }
-            }
-            asked += 1;
-            self.reclaim_again()?;
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether so many pages would be free without these readers of older states.
-    fn would_free(&self, least: u64, is_one: impl Fn(&Pinned) -> bool) -> Result<bool> {
-        let readers = self.writer.flusher().published.readers()?;
-        let is_taken = |reader: &Pinned| reader.state < self.base().0 && is_one(reader);
-        if !readers.iter().any(is_taken) {
-            return Ok(false);
-        }
-        let left = readers.iter().filter(|reader| !is_taken(reader));
-        Ok(self.unseen_by(left.map(|reader| TransactionId(reader.state))) >= least)
-    }
-
-    /// How many dead pages are seen neither by a reader of these states, nor by a state that stays by itself.
-    pub(super) fn unseen_by(&self, read: impl Iterator<Item = TransactionId>) -> u64 {
-        let mut pins = self.writer.flusher().own_pins();
-        let oldest = pins.iter().min().copied();
-        pins.extend(self.writer.named.counting(oldest).chain(read));
-        pins.sort_unstable();
-        self.writer.space.unseen_count(&pins)
-    }
-
-    /// Frees what readers have let go of since the transaction began, dead ones too.
-    fn reclaim_again(&mut self) -> Result<()> {
-        let flusher = Arc::clone(self.writer.flusher());
-        flusher
-            .shared
-            .iter()
-            .for_each(|shared| shared.bury_the_dead());
-        flusher.published.forget_held();
-        let pins = flusher.pins(&self.writer.named)?;
-        self.writer.space.reclaim(&pins);
-        Ok(())
     }
 }

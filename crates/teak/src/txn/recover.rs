@@ -22,10 +22,12 @@
 
 use super::{
     catalog::{self, Entry},
-    demanded::{self, Demanded},
-    engine::slot_page,
+    demanded::Demanded,
+    file_reads,
     journal::Redo,
-    named,
+    named_list,
+    record_ref::slot_page,
+    recovery::Recovery,
     snapshot::Snapshot,
 };
 use crate::{
@@ -46,43 +48,6 @@ use crate::{
     },
 };
 use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
-
-/// What opening a database found and did.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Recovery {
-    /// The database had been closed.
-    Clean,
-    /// Other processes have it open, so there was nothing to be done.
-    Joined,
-    /// It had not been closed, but the machine stayed up: nothing is lost.
-    Killed {
-        /// The newest commit.
-        last: TransactionId,
-    },
-    /// The machine went down, or does not tell whether it did; the newest commit was verified and is
-    /// whole.
-    Verified {
-        /// The newest commit.
-        last: TransactionId,
-    },
-    /// The newest commit is not whole, and was not known to be on the disk. As a rule the machine
-    /// went down in the middle of a commit, or before lazy commits were on the disk. It may have
-    /// stayed up, too: a flush failed, and the system dropped what did not reach the disk. And what
-    /// that commit wrote may have rotted since.
-    ///
-    /// A commit record that is there and cannot be read counts as that of the newest commit, since
-    /// nobody can tell: as a rule the machine went down while it was written. If in truth it was an
-    /// older one, and has rotted, nothing is lost.
-    RolledBack {
-        /// The newest commit that had begun to reach the disk, as far as can be told.
-        from: TransactionId,
-        /// The newest whole one, which counts now.
-        to: TransactionId,
-        /// What was missing.
-        reason: String,
-    },
-}
 
 /// What was found at the head of a file.
 #[derive(Debug)]
@@ -305,7 +270,7 @@ impl Found {
         let page_size = self.newest.page_size as usize;
         let mut image = vec![0; page_size];
         let offset = u64::from(self.newest.slot) * page_size as u64;
-        let is_read = demanded::copy(mapping, offset, &mut image)?;
+        let is_read = file_reads::copy(mapping, offset, &mut image)?;
         let there = Record::decode(&image, self.newest.slot);
         Ok(is_read && there.is_ok_and(|record| record == self.newest))
     }
@@ -331,7 +296,7 @@ impl Found {
             while start < end {
                 let len = (end - start).min(chunk.len() as u64) as usize;
                 let part = &mut chunk[..len];
-                if demanded::copy(&mapping, start, part)? {
+                if file_reads::copy(&mapping, start, part)? {
                     let written = storage.write(start, &[IoSlice::new(part)]);
                     written.map_err(Error::io("writing pages again"))?;
                 }
@@ -359,7 +324,7 @@ fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Resu
         return Ok(audit.young);
     }
     audit.walk(&snapshot, snapshot.catalog());
-    audit.walk(&snapshot, &named::root(record)?);
+    audit.walk(&snapshot, &named_list::root(record)?);
     audit.walk_named(&snapshot)?;
     let mut runs = audit.young;
     let own = snapshot.space_to_look_at()?.classify().own;
@@ -387,7 +352,7 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
             reason: fault.to_string(),
         },
     };
-    if !demanded::copy(mapping, 0, &mut head)? {
+    if !file_reads::copy(mapping, 0, &mut head)? {
         return Err(not_a_database(RecordFault::NotARecord));
     }
     let page_size = find_page_size(&head).map_err(not_a_database)?;

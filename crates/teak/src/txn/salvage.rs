@@ -9,15 +9,14 @@
 mod choose;
 mod pages;
 
-use super::demanded::Demanded;
 use super::{
     Durability,
     catalog::{self, Entry},
-    engine::slot_page,
     marks::Marks,
-    named,
+    record_ref::slot_page,
     snapshot::Snapshot,
 };
+use super::{demanded::Demanded, named_list};
 use crate::{
     Error, Geometry, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
     commit::record::FlushLimits,
@@ -183,7 +182,7 @@ impl Wreck {
         let before = self.losses.listed.len();
         match self.state.named_list() {
             Ok(list) => self.harvest(&list, &mut |_| {}, &mut |key, _| {
-                names.extend(named::name_in(key).map(<[u8]>::to_vec));
+                names.extend(named_list::name_in(key).map(<[u8]>::to_vec));
                 Ok(())
             })?,
             Err(error) => self.losses.add(Loss {
@@ -193,7 +192,7 @@ impl Wreck {
                 detail: error.to_string(),
             }),
         }
-        let name = |key: Option<Vec<u8>>| named::name_in(&key?).map(<[u8]>::to_vec);
+        let name = |key: Option<Vec<u8>>| named_list::name_in(&key?).map(<[u8]>::to_vec);
         for loss in &mut self.losses.listed[before..] {
             loss.keys = loss.keys.take().map(|keys| KeyRange {
                 low: name(keys.low),

@@ -3,35 +3,12 @@
 //! Pages of the transaction that are older than the innermost savepoint are put aside before they are changed, younger ones are not.
 //! Rolling back puts those back, drops the younger ones and takes up the roots as they were.
 
-use super::{
-    arena::FreshBits,
-    engine::unique_id,
-    named::NamedChange,
-    write::{OpenTable, WriteTransaction},
-};
-use crate::{Error, Geometry, Result, commit::record::Marks, tree::TreeRoot};
-use std::collections::BTreeMap;
+use super::{savepoint_state::SavepointState, unique_id::unique_id, write::WriteTransaction};
+use crate::{Error, Result};
 
 /// Names a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SavepointId(u64);
-
-/// What a savepoint brings back.
-#[derive(Debug)]
-pub(super) struct SavepointState {
-    id: u64,
-    /// Whether it belongs to work that goes on, which ends it.
-    is_nested: bool,
-    fresh: FreshBits,
-    death_count: usize,
-    parked_count: usize,
-    catalog: TreeRoot,
-    tables: BTreeMap<usize, OpenTable>,
-    geometry: Geometry,
-    snapshots: TreeRoot,
-    named: Vec<NamedChange>,
-    marks: Marks,
-}
 
 impl WriteTransaction {
     /// Begins a savepoint within all others.

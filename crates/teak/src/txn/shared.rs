@@ -1,19 +1,14 @@
 //! This process's part in a database that others may have open as well.
 
-use super::{
-    demanded, lock,
-    progress::{State, Written},
-};
+use super::{file_reads, lock};
 use crate::{
     Error, Result,
     commit::record::Record,
-    error::is_full,
     share::{Membership, REGION_HEAD_LEN, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
     io,
-    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -82,33 +77,6 @@ impl Shared {
         !self.region.processes.is_current(self.membership)
     }
 
-    /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
-    /// child of the process.
-    pub(super) fn take_state(&self, state: &mut State) -> bool {
-        if self.generation.is_past() {
-            return false;
-        }
-        let taken = self.take(&self.region.state);
-        if self.is_ousted() {
-            state.forget_foreign_target();
-            state.fail_elsewhere();
-            state.is_given_back = false;
-            return true;
-        }
-        if !(state.is_given_back && taken == Taken::Again) {
-            state.take_words(&self.region.load_state());
-            state.is_given_back = true;
-        }
-        if taken == Taken::FromTheDead {
-            self.look_for_newer(state);
-            state.is_given_back = false;
-        }
-        if self.region.has_failed() {
-            state.fail_elsewhere();
-        }
-        true
-    }
-
     /// What a process is told that was declared dead.
     #[cold]
     pub(super) fn evicted(&self) -> Error {
@@ -126,21 +94,6 @@ impl Shared {
     /// this one dead: the state is not this one's any more.
     pub(super) fn is_ousted(&self) -> bool {
         self.region.epoch() != self.epoch || self.is_evicted()
-    }
-
-    /// Takes over the state that the processes share.
-    pub(super) fn join(&self, state: &mut State) {
-        self.take_state(state);
-        self.give_back(state);
-    }
-
-    /// Gives the state to the others.
-    pub(super) fn give_back(&self, state: &mut State) {
-        if !state.is_given_back && !self.is_ousted() {
-            self.region.store_state(&state.to_words());
-            state.is_given_back = true;
-        }
-        self.release(|region| &region.state);
     }
 
     /// Gives a lock back.
@@ -167,18 +120,6 @@ impl Shared {
         lock.take(self.me(), limit, is_alive)
     }
 
-    /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
-    /// so.
-    pub(super) fn look_for_newer(&self, state: &mut State) {
-        for slot in 0..crate::commit::record::SLOT_COUNT {
-            if let Ok(Some(record)) = self.record_in(slot)
-                && record.sequence > state.newest.sequence
-            {
-                state.note_written(Written::of(&record));
-            }
-        }
-    }
-
     /// The record in a slot, if there is one that can be read.
     pub(super) fn record_in(&self, slot: u8) -> Result<Option<Record>> {
         let mapping = self
@@ -187,11 +128,16 @@ impl Shared {
             .map_err(Error::io("mapping the file"))?;
         let mut bytes = vec![0; self.page_size];
         let offset = u64::from(slot) * self.page_size as u64;
-        if !demanded::copy(&mapping, offset, &mut bytes)? {
+        if !file_reads::copy(&mapping, offset, &mut bytes)? {
             return Ok(None);
         }
         let record = Record::decode(&bytes, slot).ok();
         Ok(record.filter(|record| record.page_size as usize == self.page_size))
+    }
+
+    /// Whether this process is a child of the one that opened the database.
+    pub(super) fn is_inherited(&self) -> bool {
+        self.generation.is_past()
     }
 
     /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.
@@ -279,29 +225,4 @@ pub(super) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> boo
         return false;
     };
     lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
-}
-
-/// Why the lock file at `lock_path` of the database at `path` was not opened.
-pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Error {
-    match error.kind() {
-        io::ErrorKind::ResourceBusy => Error::InUse(path.to_path_buf()),
-        // The engine's own, with the reason; the system's have a number.
-        io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => Error::NotALockFile {
-            path: lock_path.to_path_buf(),
-            reason: error.to_string(),
-        },
-        _ => lock_file_error(error).at(lock_path),
-    }
-}
-
-/// What went wrong with the lock file.
-pub(super) fn lock_file_error(error: io::Error) -> Error {
-    Error::io(OPENING)(error)
-}
-
-const OPENING: &str = "opening the lock file";
-
-/// Whether a database was not opened since there can be no lock file: the disk has no block for one.
-pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {
-    matches!(error, Error::Io { operation: OPENING, source, .. } if is_full(source))
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
-    progress::Written,
     published::PUBLISHING,
+    record_ref::Written,
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
@@ -40,11 +40,11 @@ fn who_enters_the_place_and_fails_follows_the_next_time() {
         while !engine.turnstile.as_ref().unwrap().is_waited_for() {
             thread::yield_now();
         }
-        engine.closed.store(true, Release);
+        engine.openings.set_closed();
         drop(turn);
         assert!(failing.join().unwrap().is_err());
     });
-    engine.closed.store(false, Release);
+    engine.openings.unset_closed();
     let turn = engine.turnstile.as_ref().unwrap().take(None).unwrap();
     assert!(turn.is_stale);
     drop(turn);
@@ -98,14 +98,14 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let in_use = engine.take_turn().unwrap().newest.page_count * engine.page_size as u64;
+    let in_use = engine.take_turn().unwrap().newest.page_count * engine.file.page_size as u64;
     let mut growing = WriteTransaction::begin(&engine).unwrap();
     for (key, value) in records(3000, &[1; 1000]) {
         insert(&mut growing, b"a", &key, &value).unwrap();
     }
     growing.abort();
     let long = engine.take_turn().unwrap();
-    assert!(long.space.page_count() * engine.page_size as u64 > in_use);
+    assert!(long.space.page_count() * engine.file.page_size as u64 > in_use);
     drop(long);
     let shared = engine.flusher.shared.as_ref().unwrap();
     let _ = shared.take(&shared.region.writer);
@@ -133,9 +133,9 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
         transaction: visible.transaction.next(),
         ..visible
     };
-    let offset = u64::from(record.slot) * engine.page_size as u64;
-    let bytes = record.encode(engine.page_size);
-    let written = engine.storage.write(offset, &[IoSlice::new(&bytes)]);
+    let offset = u64::from(record.slot) * engine.file.page_size as u64;
+    let bytes = record.encode(engine.file.page_size);
+    let written = engine.file.storage.write(offset, &[IoSlice::new(&bytes)]);
     written.unwrap();
     state.note_written(Written::of(&record));
     state.fail("closing", &io::Error::other("it is closing"));
@@ -289,4 +289,48 @@ fn taking_back_waits_for_no_record() {
     let began = Instant::now();
     flusher.take_back(&mut state);
     assert!(began.elapsed() < PUBLISHING / 2);
+}
+
+/// It flushed again and again, without an end.
+#[test]
+fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
+    for durability in [Durability::Lazy, Durability::Async] {
+        let (_directory, play) = stage();
+        let engine = play(true).unwrap();
+        fill(&engine, records(10, b"one"));
+        engine.sync().unwrap();
+        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        let before = region.load_state();
+        put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
+        let last = engine.flusher.newest();
+        let token = 1;
+        let _ = region.state.take(token, None, |_| true);
+        region.store_state(&before);
+        region.state.give_back(token);
+        if durability == Durability::Async {
+            engine.flusher.progress.lock().want(last);
+        }
+        assert!(engine.make_durable(last).is_err());
+        assert!(put(&engine, Durability::Durable, records(10, b"three")).is_err());
+    }
+}
+
+/// A process with the lock for flushing believed that another one flushed, and waited for that without an end when something had failed.
+#[test]
+fn a_flush_that_only_the_lock_file_knows_of_is_none() {
+    let (_directory, play) = stage();
+    let engine = play(true).unwrap();
+    fill(&engine, records(10, b"one"));
+    put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let token = 1;
+    let _ = region.state.take(token, None, |_| true);
+    let mut words = region.load_state();
+    let last = engine.flusher.published.visible();
+    // Whether there is a target, and its transaction.
+    (words[0], words[10]) = (1, last.0 + 7);
+    region.store_state(&words);
+    region.state.give_back(token);
+    engine.flusher.shared.as_ref().unwrap().set_failed();
+    assert!(engine.make_durable(last).is_err());
 }

@@ -1,16 +1,13 @@
 //! A committed state, as a reader sees it.
 
 use super::{
-    Durability, Verification, catalog,
-    checked::Checked,
-    demanded::{MapPages, in_runs},
-    roots::KnownRoots,
+    Durability, Verification, catalog, checked::Checked, file_reads::in_runs, roots::KnownRoots,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
     page::{comparison::Comparisons, value::ValueRun},
-    space::{FIRST_PAGE, Pins, Space, SpacePages},
+    space::{FIRST_PAGE, Space, SpacePages},
     store::Mapping,
     tree::{
         PageSource, RootRef, TreeRoot,
@@ -101,15 +98,6 @@ impl Snapshot {
 
     pub(super) fn known_counts(&self) -> Option<[u64; 2]> {
         self.counts
-    }
-
-    /// Free and pending pages when this was committed.
-    pub(crate) fn counts(&self) -> Result<[u64; 2]> {
-        if let Some(counts) = self.counts {
-            return Ok(counts);
-        }
-        let space = self.space_to_look_at()?;
-        Ok([space.free_count(), space.pending_count()])
     }
 
     pub(crate) fn record(&self) -> &Record {
@@ -211,26 +199,6 @@ impl Snapshot {
             Ok(record) => format!("{record:#?}\n"),
             Err(fault) => format!("{fault}\n"),
         }
-    }
-
-    /// The space map as it was when this was committed. What no pin sees is free; without any pin
-    /// but this state itself, all that is dead is free.
-    pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
-        let record = &self.record;
-        Space::load(
-            &MapPages::new(self),
-            &record.space_roots,
-            &record.space_log,
-            record.page_count,
-            pins,
-        )
-    }
-
-    /// The space map, for whoever wants to know what is where and allocates nothing.
-    pub(crate) fn space_to_look_at(&self) -> Result<Space> {
-        let named = self.named_pins()?;
-        let newest = vec![self.record.transaction];
-        self.space(&Pins::new(Arc::clone(named.live()), newest))
     }
 }
 

@@ -7,6 +7,7 @@
 use super::{
     catalog,
     high_water::FREE_MIN,
+    tail_state::{Place, ROUNDS_MAX},
     write::{WriteTransaction, changing},
 };
 use crate::{
@@ -24,13 +25,8 @@ use crate::{
 /// all of them wait for it.
 const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
-/// A value that is larger than what a commit moves is moved by one of the commits of the round after the one that came by it, if it has no more
-/// pages than this: all commits would wait for it.
-const VALUE_MAX: u64 = 256;
 /// Inner pages, or leaves of tables with large values, that one commit looks at.
 const LOOKED_AT: u64 = 64;
-/// So many rounds are made at most before it is looked anew whether it is worth it.
-pub(super) const ROUNDS_MAX: u32 = 16;
 /// A round that moves a smaller part of the pages in use found little.
 const LITTLE: u64 = 64;
 /// After what failed so many commits pass before the next attempt.
@@ -53,81 +49,6 @@ const PASSED_OVER_MAX: usize = 8;
 /// Between two attempts to move pages of the space map so many commits pass.
 const MAP_APART: u64 = 16;
 
-/// How far the walk through all tables is.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Tail {
-    is_emptying: bool,
-    /// Pages from here on are moved.
-    boundary: u64,
-    place: Place,
-    moved_in_round: u64,
-    /// Rounds since it began.
-    rounds: u32,
-    /// Nothing is done before this commit.
-    rests_until: TransactionId,
-    /// Nor before so many pages were written, unless a fourth of the pages that were in use then are free before.
-    resting: u64,
-    used: u64,
-    /// How often in a row it was of little use.
-    fruitless: u32,
-    moved: u64,
-    /// The pages of the smallest value that was left in this round since it is too large, and how large one may be that is moved all the same.
-    passed_over: u64,
-    value_pages: u64,
-    /// Pages that were written since the last sample, and the table that it was of.
-    written: u64,
-    sampled: Option<Vec<u8>>,
-}
-
-impl Tail {
-    /// Begins to move what is behind the pages in use, whether that is worth it or not, in so many rounds at most.
-    pub(super) fn begin(&mut self, rounds: u32) {
-        *self = Self {
-            is_emptying: true,
-            rounds: ROUNDS_MAX.saturating_sub(rounds),
-            ..Self::default()
-        };
-    }
-
-    /// Notes which values a commit of this round has left.
-    fn note_values(&mut self, work: &Lowering) {
-        self.value_pages = work.value_pages_max;
-        self.passed_over = match (self.passed_over, work.passed_over) {
-            (0, other) | (other, 0) => other,
-            (one, other) => one.min(other),
-        };
-        if matches!(self.place, Place::Begin) {
-            let passed_over = std::mem::take(&mut self.passed_over);
-            self.value_pages = if passed_over <= VALUE_MAX {
-                passed_over
-            } else {
-                0
-            };
-        }
-    }
-
-    pub(super) fn is_emptying(&self) -> bool {
-        self.is_emptying
-    }
-
-    /// Where the file shall end, while pages behind that are moved.
-    pub(super) fn boundary(&self) -> Option<u64> {
-        self.is_emptying.then_some(self.boundary)
-    }
-}
-
-#[derive(Clone, Default, Debug)]
-enum Place {
-    #[default]
-    Begin,
-    /// In a table, from a key on, or from its first.
-    Table { name: Vec<u8>, from: Option<Resume> },
-    /// Behind all tables, in the catalog.
-    Catalog,
-    /// Behind it, in the list of named snapshots.
-    Names,
-}
-
 impl WriteTransaction {
     /// Moves some pages from the end of the file, if that is worth it. A disk that fails is an error; what is wrong with pages
     /// will be told to whoever wants them.
@@ -136,7 +57,7 @@ impl WriteTransaction {
         if self.is_compacting || percent == 0 || self.is_broken {
             return Ok(());
         }
-        let page_size = self.engine.page_size as u64;
+        let page_size = self.engine.file.page_size as u64;
         let least = match self.pages.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,

@@ -3,7 +3,7 @@
 
 use super::{
     Durability, Engine, Network, Settings, Sharing, Verification, WithoutName, WriteTransaction,
-    check, dropped::DropLimits, snapshot::Snapshot,
+    check, policies::DropLimits, snapshot::Snapshot,
 };
 use crate::{
     Result, TransactionId,

@@ -1,6 +1,6 @@
 //! Waiting for a commit to become durable.
 
-use super::{engine::unique_id, progress::Progress};
+use super::{progress::Progress, unique_id::unique_id};
 use crate::{Error, Result, TransactionId, store::Generation};
 use std::{
     future::Future,

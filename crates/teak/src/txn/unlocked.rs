@@ -13,18 +13,20 @@
 //!   lost. Each read transaction begins with the newest record in the file.
 
 use super::{
-    door::lock_path,
     engine::Engine,
-    open::{How, settle, wait_for_leaving},
-    policies::{Settings, Sharing},
+    file_reads,
+    names::lock_path,
+    open_file::wait_for_leaving,
+    policies::{How, Settings, Sharing},
     published::foreign_snapshot,
+    settle::settle,
 };
 use crate::{
     Error, Result,
     commit::record::{Record, SLOT_COUNT},
     error::is_full,
     store::{Access, Company, Create, FileStorage, LockFile, Storage, boot_id},
-    txn::{Verification, demanded, snapshot::Snapshot},
+    txn::{Verification, snapshot::Snapshot},
 };
 use std::{io::ErrorKind, path::Path, sync::Arc};
 
@@ -71,7 +73,7 @@ impl Engine {
         };
         let settled = settle(&storage, &how)?;
         let mut engine = Self::new(how.path, storage, &how.settings, settled, None);
-        engine.has_unknown_writers = has_company;
+        engine.readers.has_unknown_writers = has_company;
         Ok(engine)
     }
 
@@ -84,7 +86,7 @@ impl Engine {
             && record.sequence > known.record.sequence
         {
             let sequence = record.sequence;
-            match foreign_snapshot(&*self.storage, record, &known) {
+            match foreign_snapshot(&*self.file.storage, record, &known) {
                 Ok(newest) => {
                     self.flusher.published.publish(Arc::new(newest));
                     break;
@@ -100,7 +102,7 @@ impl Engine {
     /// What an error means for a reader of `snapshot`: of pages that were used again it is no damage.
     #[cold]
     pub(super) fn lost_or(&self, error: Error, snapshot: &Snapshot) -> Error {
-        if self.has_unknown_writers
+        if self.readers.has_unknown_writers
             && matches!(error, Error::Corrupted { .. })
             && let Ok(Some(newest)) = self.newest_record(snapshot)
             && newest.sequence > snapshot.record.sequence
@@ -111,12 +113,12 @@ impl Engine {
     }
 
     fn newest_record(&self, known: &Snapshot) -> Result<Option<Record>> {
-        let mapping = (self.storage.mapping()).map_err(Error::io("mapping the file"))?;
-        let mut bytes = vec![0; self.page_size];
+        let mapping = (self.file.storage.mapping()).map_err(Error::io("mapping the file"))?;
+        let mut bytes = vec![0; self.file.page_size];
         let mut newest: Option<Record> = None;
         for slot in 0..SLOT_COUNT {
-            let offset = u64::from(slot) * self.page_size as u64;
-            if demanded::copy(&mapping, offset, &mut bytes)?
+            let offset = u64::from(slot) * self.file.page_size as u64;
+            if file_reads::copy(&mapping, offset, &mut bytes)?
                 && let Ok(record) = Record::decode(&bytes, slot)
                 && record.database_id == known.record.database_id
                 && newest

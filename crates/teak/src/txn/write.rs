@@ -1,17 +1,22 @@
 //! The write transaction: tables that are changed, and what becomes of them.
 
 use super::{
-    catalog,
-    dropped::Debts,
-    engine::{Durability, Engine, WriterTurn, unique_id},
-    events::{CommitNote, Event, Teller},
+    catalog::{self, printable},
+    dropped_trees::Debts,
+    durability::Durability,
+    engine::Engine,
+    events::{CommitNote, Event},
     latency::Stopwatch,
     located::located,
-    named::{self, NamedChange, NamedPins},
+    named_list::{self, NamedChange, NamedPins},
+    open_table::OpenTable,
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
-    savepoint::SavepointState,
+    savepoint_state::SavepointState,
     snapshot::Snapshot,
+    teller::Teller,
+    unique_id::unique_id,
+    writer_turn::WriterTurn,
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
@@ -32,20 +37,6 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-
-/// A table as this transaction sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenTable {
-    pub(super) name: Vec<u8>,
-    /// `None` if there is no such table.
-    pub(super) root: Option<TreeRoot>,
-    /// Whether the catalog has another root.
-    pub(super) is_changed: bool,
-    /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
-    pub(super) version: u64,
-    /// The path to where a key was last inserted or removed, or would have been, if nothing else has changed the table since; else empty.
-    near: Vec<Step>,
-}
 
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]
@@ -135,7 +126,7 @@ impl WriteTransaction {
             mapping,
             limits,
         } = beginning;
-        let storage = Arc::clone(&engine.storage);
+        let storage = Arc::clone(&engine.file.storage);
         Self {
             engine: Arc::clone(engine),
             teller: Teller::new(&engine.flusher),
@@ -370,7 +361,9 @@ impl WriteTransaction {
         });
         table.is_changed |= *root != before;
         self.is_broken = result.is_err();
-        result.map_err(|error| located(error, &self.pages, root, name, None).at(&self.engine.path))
+        result.map_err(|error| {
+            located(error, &self.pages, root, name, None).at(&self.engine.file.path)
+        })
     }
 
     /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
@@ -561,22 +554,22 @@ impl Beginning {
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.storage, durable);
+        let is_cut = writer.cut_file(&engine.file.storage, durable);
         if engine.file_bytes() < old_bytes {
             engine.flusher.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: engine.file_bytes(),
             });
         }
-        if (writer.punch_some(&*engine.storage) || is_cut)
+        if (writer.punch_some(&*engine.file.storage) || is_cut)
             && let Some(shared) = shared
         {
             shared.region.note_blocks_given_back();
         }
-        let mapping = engine.storage.mapping();
+        let mapping = engine.file.storage.mapping();
         Ok(Self {
             mapping: mapping.map_err(Error::io("mapping the file"))?,
-            snapshots: named::root(&base.record)?,
+            snapshots: named_list::root(&base.record)?,
             base,
             limits: Limits {
                 durability: engine.policies.durability,
@@ -641,8 +634,4 @@ pub(super) fn changing<R>(
 
 pub(crate) fn not_found(name: &[u8]) -> Error {
     Error::TableNotFound(printable(name))
-}
-
-pub(crate) fn printable(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
 }

@@ -8,7 +8,7 @@ use crate::{
         Ticket, codec::Codec, options::refuse_impossible,
     },
     tree::{PageSource, RootRef, TreeRoot},
-    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, dropped, write},
+    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, catalog, dropped, write},
 };
 use std::{mem, sync::Arc};
 
@@ -174,7 +174,7 @@ impl WriteTxn {
         let existing = TableOptions::of_root(&root);
         if existing != options {
             return Err(Error::TableMismatch {
-                name: write::printable(name),
+                name: catalog::printable(name),
                 detail: format!("it was created with {existing:?}"),
             });
         }

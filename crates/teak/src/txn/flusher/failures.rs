@@ -3,7 +3,7 @@
 use super::{Flusher, State, refuse_nonsense};
 use crate::{
     commit::record::{ERASED_LEN, Record},
-    txn::progress::Written,
+    txn::record_ref::Written,
 };
 use std::{
     io::{self, IoSlice},

@@ -1,6 +1,6 @@
 //! What a write transaction has to do with the journal: where it is, and what of a commit may stand there.
 
-use super::Born;
+use crate::txn::journal::news::Born;
 use crate::{
     Result, Run,
     commit::record::JournalPages,
@@ -21,7 +21,7 @@ impl WriteTransaction {
     /// Takes pages for the journal if small commits would have been better off with one, or gives them back if they are in the way of a shorter file.
     pub(in crate::txn) fn change_journal(&mut self) -> Result<()> {
         let (page_size, asked) = (
-            self.engine.page_size as u64,
+            self.engine.file.page_size as u64,
             self.engine.policies.journal_bytes,
         );
         let page_count = self.pages.writer.space.page_count();
@@ -66,7 +66,7 @@ impl WriteTransaction {
             && page_count == self.base.record.page_count
             && self.journal == self.base.record.journal
             && self.engine.policies.journal_bytes != Some(0)
-            && !self.pages.writer.is_to_shrink(&*self.engine.storage);
+            && !self.pages.writer.is_to_shrink(&*self.engine.file.storage);
         // What is not listed here is flushed with the commit that takes a journal, before the first entry.
         let noted = if self.journal.is_some() { taken } else { &[] };
         let numbers = noted.iter().flat_map(|run| run.pages());

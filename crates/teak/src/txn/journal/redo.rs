@@ -10,7 +10,7 @@ use crate::{
     planted::{Planted, is_planted},
     space::{Pins, Space, SpacePages},
     store::{Mapping, Storage},
-    txn::{demanded, pages::write_pages},
+    txn::{file_reads, page_writes::write_pages},
 };
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -42,7 +42,7 @@ impl Redo {
             let page_size = base.page_size as usize;
             let mut image = vec![0; page_size];
             let offset = u64::from(base.slot) * page_size as u64;
-            if !demanded::copy(mapping, offset, &mut image)? {
+            if !file_reads::copy(mapping, offset, &mut image)? {
                 continue;
             }
             clear_behind(&mut image);
@@ -98,7 +98,7 @@ impl Redo {
             .filter(|page| page.source != RECORD)
             .map(|page| PageNumber(page.number))
             .collect();
-        demanded::in_runs(&mut numbers)
+        file_reads::in_runs(&mut numbers)
     }
 
     /// Puts the pages where they belong, but for those that died meanwhile: they may have given place to what a newer commit wrote.
@@ -141,7 +141,7 @@ impl Redo {
                     bytes.copy_from_slice(source);
                 } else if page.source != 0 {
                     let offset = u64::from(page.source) * page_size as u64;
-                    if !demanded::copy(mapping, offset, &mut bytes)? {
+                    if !file_reads::copy(mapping, offset, &mut bytes)? {
                         return Err(self.nonsense());
                     }
                 }
@@ -231,7 +231,7 @@ fn entry_at(
     }
     let offset = (u64::from(run.start.0) + u64::from(at)) * page_size as u64;
     let mut head = [0; HEAD_LEN];
-    if !demanded::copy(mapping, offset, &mut head)? {
+    if !file_reads::copy(mapping, offset, &mut head)? {
         return Ok(None);
     }
     let len = half_word(&head, 16).unwrap_or(0) as usize;
@@ -242,7 +242,7 @@ fn entry_at(
         return Ok(None);
     }
     let mut entry = vec![0; len];
-    if !demanded::copy(mapping, offset, &mut entry)? {
+    if !file_reads::copy(mapping, offset, &mut entry)? {
         return Ok(None);
     }
     let is_whole = word(&entry, 8) == Some(Tag::of(&entry[CHECKED_FROM..]).0);

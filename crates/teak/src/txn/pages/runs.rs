@@ -6,7 +6,7 @@ use crate::{
     error::is_full,
     space::Policy,
     store::{Fill, WritableMapping, WritableRun},
-    txn::{engine::Durability, events::Event},
+    txn::{durability::Durability, events::Event},
 };
 use std::{
     io::{self, IoSlice},

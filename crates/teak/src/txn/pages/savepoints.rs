@@ -9,17 +9,10 @@
 //! are put aside once for each savepoint, and the innermost one that was there when the page was taken has none.
 
 use super::WritePages;
-use crate::{PageNumber, Run, txn::arena::FreshBits};
-use std::collections::HashMap;
-
-/// What a savepoint keeps of pages from before it.
-#[derive(Default, Debug)]
-pub(super) struct KeptPages {
-    /// Those that are not used any more.
-    unused: Vec<PageNumber>,
-    /// The bytes of those that were changed.
-    aside: HashMap<PageNumber, Box<[u8]>>,
-}
+use crate::{
+    PageNumber, Run,
+    txn::{arena::FreshBits, pages::kept_pages::KeptPages},
+};
 
 impl WritePages {
     pub(in crate::txn) fn begin_savepoint(&mut self) -> FreshBits {

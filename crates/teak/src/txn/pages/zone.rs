@@ -12,9 +12,8 @@
 use super::WritePages;
 use crate::{
     PageNumber, Result, Run, TransactionId, page::header::Header, store::Fill, tree::PageSource,
-    txn::engine::Durability,
+    txn::durability::Durability,
 };
-use std::ops::Range;
 
 /// A file of fewer pages has none: what a transaction changes of it finds room in a row as it is.
 const FILE_PAGES_MIN: u64 = 2048;
@@ -31,29 +30,6 @@ const HOT_AGE: u64 = 64;
 /// The pages of one transaction that are put there, and how many in a row are looked for.
 const HOT_MAX: u32 = 256;
 const ROW_MAX: u32 = 64;
-
-/// The zone of this process, and where in it to look first.
-#[derive(Default, Debug)]
-pub(in crate::txn) struct Zone {
-    pages: Range<u64>,
-    next: u64,
-    /// How many pages the last transaction put in it.
-    usual: u32,
-    /// Stays as it is until then.
-    rests_until: TransactionId,
-    /// Whether the file became longer for it.
-    has_grown: bool,
-}
-
-impl Zone {
-    pub(super) fn pages(&self) -> &Range<u64> {
-        &self.pages
-    }
-
-    fn len(&self) -> u64 {
-        self.pages.end - self.pages.start
-    }
-}
 
 impl WritePages {
     /// A page in the zone for the copy of this one, if there is a place, and it belongs there.

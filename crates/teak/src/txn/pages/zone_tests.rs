@@ -4,7 +4,8 @@ use crate::{
     TransactionId,
     txn::{
         WriteTransaction,
-        engine::{Durability, Engine},
+        durability::Durability,
+        engine::Engine,
         test_kit::{ascending_key, assert_clean, fill, new_database, put, records, remove},
         tour::walk_pages,
     },
@@ -105,7 +106,7 @@ fn a_file_that_may_not_become_longer_has_its_zone_filled() {
     change(&engine, Durability::Durable, 10);
     let page_count = engine.take_turn().unwrap().space.page_count();
     let geometry = crate::Geometry {
-        upper_limit_bytes: page_count * engine.page_size as u64,
+        upper_limit_bytes: page_count * engine.file.page_size as u64,
         ..crate::Geometry::default()
     };
     let mut txn = WriteTransaction::begin(&engine).unwrap();

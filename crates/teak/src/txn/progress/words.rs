@@ -1,11 +1,12 @@
 //! The part of the state that is in the memory that processes share.
 
-use super::{State, Waiting, Written};
+use super::{State, Waiting};
+use crate::txn::record_ref::Written;
 use crate::{
     TransactionId,
     commit::record::{LAST_NUMBER, SLOT_COUNT},
-    share::{STATE_LEN, StateWords},
-    txn::snapshot::Snapshot,
+    share::{STATE_LEN, StateWords, Taken},
+    txn::{shared::Shared, snapshot::Snapshot},
 };
 use std::sync::Arc;
 
@@ -72,5 +73,62 @@ impl State {
             self.waiting = Waiting::default();
         }
         durable > durable_before
+    }
+}
+
+/// This process's turn with the state that all of them share.
+impl Shared {
+    /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
+    /// child of the process.
+    pub(in crate::txn) fn take_state(&self, state: &mut State) -> bool {
+        if self.is_inherited() {
+            return false;
+        }
+        let taken = self.take(&self.region.state);
+        if self.is_ousted() {
+            state.forget_foreign_target();
+            state.fail_elsewhere();
+            state.is_given_back = false;
+            return true;
+        }
+        if !(state.is_given_back && taken == Taken::Again) {
+            state.take_words(&self.region.load_state());
+            state.is_given_back = true;
+        }
+        if taken == Taken::FromTheDead {
+            self.look_for_newer(state);
+            state.is_given_back = false;
+        }
+        if self.region.has_failed() {
+            state.fail_elsewhere();
+        }
+        true
+    }
+
+    /// Takes over the state that the processes share.
+    pub(in crate::txn) fn join(&self, state: &mut State) {
+        self.take_state(state);
+        self.give_back(state);
+    }
+
+    /// Gives the state to the others.
+    pub(in crate::txn) fn give_back(&self, state: &mut State) {
+        if !state.is_given_back && !self.is_ousted() {
+            self.region.store_state(&state.to_words());
+            state.is_given_back = true;
+        }
+        self.release(|region| &region.state);
+    }
+
+    /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
+    /// so.
+    pub(in crate::txn) fn look_for_newer(&self, state: &mut State) {
+        for slot in 0..crate::commit::record::SLOT_COUNT {
+            if let Ok(Some(record)) = self.record_in(slot)
+                && record.sequence > state.newest.sequence
+            {
+                state.note_written(Written::of(&record));
+            }
+        }
     }
 }

@@ -1,0 +1,41 @@
+//! Bytes of the file that the system is asked for before anybody looks at them.
+
+use crate::{Error, PageNumber, Result, Run, store::Mapping};
+
+/// So many pages of the space map are brought into memory at once, at most.
+pub(super) const AT_ONCE_MAX: u32 = 1024;
+
+pub(super) fn demand(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
+    let demanded = mapping.demand(offset, len);
+    demanded.map_err(Error::io("reading the file"))
+}
+
+/// Copies bytes of the file, asked for before; `false` outside of it.
+pub(super) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<bool> {
+    if !mapping.contains(offset, out.len()) {
+        return Ok(false);
+    }
+    demand(mapping, offset, out.len())?;
+    let fault_count = mapping.faults().count();
+    let is_inside = mapping.copy(offset, out);
+    match mapping.faults().are_more_than(fault_count) {
+        false => Ok(is_inside),
+        true => Err(Error::io("reading the file")(mapping.faults().last().1)),
+    }
+}
+
+/// Pages in any order, sorted and in runs.
+pub(super) fn in_runs(pages: &mut [PageNumber]) -> Vec<Run> {
+    pages.sort_unstable();
+    let mut runs: Vec<Run> = Vec::with_capacity(pages.len());
+    for page in pages {
+        match runs.last_mut() {
+            Some(last) if last.end() > u64::from(page.0) => {}
+            Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
+                last.len += 1;
+            }
+            _ => runs.push(Run::new(page.0, 1)),
+        }
+    }
+    runs
+}

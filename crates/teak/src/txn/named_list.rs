@@ -1,0 +1,373 @@
+//! The list of named snapshots: what stands in it, and the states that stay for it.
+
+use super::{
+    catalog::printable, checked::Trust, demanded::Demanded, record_ref::slot_page,
+    roots::KnownRoots, snapshot::Snapshot,
+};
+use crate::{
+    Error, Result, Tag, TransactionId,
+    commit::record::{Marks, NAMED_SNAPSHOTS, Record},
+    page::value::{StoredValue, ValueKind},
+    tree::{
+        PageSource, TreeRoot,
+        cursor::Cursor,
+        reading::{reading, reading_twice},
+    },
+};
+use std::sync::Arc;
+
+pub(super) const LIVE: u8 = 0;
+
+pub(super) const DROPPED: u8 = 1;
+
+pub(super) const STATE_LEN: usize = 80;
+
+/// The same with marks.
+pub(super) const MARKED_LEN: usize = 112;
+
+pub(super) const READING_LIST: &str = "reading the list of named snapshots";
+
+/// A state that has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Named {
+    pub(super) transaction: TransactionId,
+    pub(super) time_ms: u64,
+    pub(super) catalog: [u8; 64],
+    pub(super) marks: Marks,
+}
+
+/// The states whose pages must stay, as the list has them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct NamedPins {
+    /// Those that have a name, each as often as it has one, ascending. Another slice after each change of the list.
+    pub(super) live: Arc<[TransactionId]>,
+    pub(super) dropped: Vec<DroppedPin>,
+}
+
+/// A state that had a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct DroppedPin {
+    pub(super) state: TransactionId,
+    /// Where it was dropped: it must stay until nothing leads back behind that.
+    pub(super) dropped: TransactionId,
+}
+
+impl DroppedPin {
+    /// Whether the state must stay where `oldest` is the oldest state that something leads back to.
+    pub(super) fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
+        Some(self.dropped) > oldest
+    }
+}
+
+impl NamedPins {
+    /// Those that have a name.
+    pub(super) fn live(&self) -> &Arc<[TransactionId]> {
+        &self.live
+    }
+
+    /// Those that were dropped and must stay yet, where `oldest` is the oldest state that something leads back to.
+    pub(super) fn dropped(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        let counting = self
+            .dropped
+            .iter()
+            .filter(move |pin| pin.counts_for(oldest));
+        counting.map(|pin| pin.state)
+    }
+
+    /// All that must stay.
+    pub(super) fn counting(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        self.live.iter().copied().chain(self.dropped(oldest))
+    }
+
+    /// What is left when these are named and those dropped, and some notes are taken away.
+    pub(super) fn changed(
+        &self,
+        named: impl Iterator<Item = TransactionId>,
+        dropped: Vec<DroppedPin>,
+        over: &[DroppedPin],
+    ) -> Self {
+        let mut live = self.live.to_vec();
+        for state in named {
+            live.insert(live.partition_point(|other| *other <= state), state);
+        }
+        for pin in &dropped {
+            if let Ok(index) = live.binary_search(&pin.state) {
+                live.remove(index);
+            }
+        }
+        let left = self.dropped.iter().filter(|pin| !over.contains(pin));
+        let mut dropped: Vec<_> = left.copied().chain(dropped).collect();
+        // Of two names of one state there is one note.
+        dropped.sort_unstable();
+        dropped.dedup();
+        Self {
+            live: live.into(),
+            dropped,
+        }
+    }
+}
+
+/// What a transaction does to the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum NamedChange {
+    /// A state gets this name.
+    Create(Vec<u8>, Which),
+    Drop(Vec<u8>, Named),
+}
+
+/// Which state gets a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    /// The one that the transaction makes.
+    Made,
+    /// The one that it began with: it has been rolled back since it gave the name.
+    Base,
+}
+
+impl Named {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(MARKED_LEN);
+        bytes.extend(self.transaction.0.to_le_bytes());
+        bytes.extend(self.time_ms.to_le_bytes());
+        bytes.extend(self.catalog);
+        if self.marks != Marks::default() {
+            let marks = self.marks.values.iter().chain([&self.marks.transaction.0]);
+            bytes.extend(marks.flat_map(|number| number.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// The tag of the catalog's root page.
+    pub(super) fn catalog_tag(&self) -> Tag {
+        TreeRoot::decode_of_names(&self.catalog).map_or(Tag(0), |catalog| catalog.tag)
+    }
+
+    pub(super) fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
+        let bytes = value.bytes;
+        if !matches!(bytes.len(), STATE_LEN | MARKED_LEN) || value.kind != ValueKind::Inline {
+            return Err(damaged(
+                root,
+                "a named snapshot is not described as it should be",
+            ));
+        }
+        let u64_at =
+            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let marks = match bytes.len() {
+            STATE_LEN => Marks::default(),
+            _ => Marks {
+                values: [80, 88, 96].map(u64_at),
+                transaction: TransactionId(u64_at(104)),
+            },
+        };
+        Ok(Self {
+            transaction: TransactionId(u64_at(0)),
+            time_ms: u64_at(8),
+            catalog: bytes[16..STATE_LEN]
+                .try_into()
+                .expect("what is left of them"),
+            marks,
+        })
+    }
+}
+
+pub(super) fn damaged(root: &TreeRoot, detail: &'static str) -> Error {
+    Error::corrupted(root.page, READING_LIST, detail)
+}
+
+/// The key of a name.
+pub(super) fn live_key(name: &[u8]) -> Vec<u8> {
+    [&[LIVE], name].concat()
+}
+
+/// The name that a key of the list stands for, if it stands for one.
+pub(super) fn name_in(key: &[u8]) -> Option<&[u8]> {
+    match key {
+        [LIVE, name @ ..] => Some(name),
+        _ => None,
+    }
+}
+
+/// The root of the list, as a record has it.
+pub(super) fn root(record: &Record) -> Result<TreeRoot> {
+    TreeRoot::decode_of_names(&record.snapshots_root).map_err(|fault| {
+        fault.at(
+            slot_page(record.slot),
+            "open",
+            "the tree of named snapshots",
+        )
+    })
+}
+
+/// Calls `visit` with the name of each named snapshot, in the order of names.
+pub(super) fn for_each<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    mut visit: impl FnMut(&[u8], Named) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = Cursor::new(source, *root);
+    while cursor.next()? {
+        if let Some(name) = name_in(cursor.key()) {
+            visit(name, Named::decode(root, cursor.stored_value())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// All states that must stay, whose notes are in the list.
+pub(super) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
+    let (mut live, mut dropped) = (Vec::new(), Vec::new());
+    let mut cursor = Cursor::new(source, *root);
+    while cursor.next()? {
+        match cursor.key() {
+            [LIVE, ..] => live.push(Named::decode(root, cursor.stored_value())?.transaction),
+            [DROPPED, states @ ..] => {
+                dropped.push(dropped_pin(states).ok_or_else(|| {
+                    damaged(root, "what was dropped is not noted as it should be")
+                })?)
+            }
+            _ => {
+                return Err(damaged(
+                    root,
+                    "there is an entry of a kind that is not known",
+                ));
+            }
+        }
+    }
+    live.sort_unstable();
+    Ok(NamedPins {
+        live: live.into(),
+        dropped,
+    })
+}
+
+pub(super) fn dropped_pin(states: &[u8]) -> Option<DroppedPin> {
+    let (state, dropped) = states.split_first_chunk()?;
+    Some(DroppedPin {
+        state: TransactionId(u64::from_be_bytes(*state)),
+        dropped: TransactionId(u64::from_be_bytes(dropped.try_into().ok()?)),
+    })
+}
+
+pub(super) fn dropped_key(pin: &DroppedPin) -> Vec<u8> {
+    let (state, dropped) = (pin.state.0.to_be_bytes(), pin.dropped.0.to_be_bytes());
+    [&[DROPPED], &state[..], &dropped[..]].concat()
+}
+
+pub(super) fn find<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    name: &[u8],
+) -> Result<Option<Named>> {
+    let mut cursor = Cursor::new(source, *root);
+    match cursor.seek(&live_key(name))? {
+        Some(true) => Named::decode(root, cursor.stored_value()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl Snapshot {
+    /// The named snapshot of that name, as this state has it.
+    pub(super) fn named(&self, name: &[u8]) -> Result<Named> {
+        let root = root(&self.record)?;
+        reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
+    }
+
+    /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
+    /// not find such a name in a later state knows that it was dropped.
+    fn refuse_unfindable(&self, name: &[u8], named: &Named) -> Result<()> {
+        match self.named(name) {
+            Ok(found) if found == *named => Ok(()),
+            Ok(_) | Err(Error::SnapshotNotFound(_)) => {
+                let detail = format!(
+                    "the list has the snapshot {:?}, and a search does not find it there",
+                    printable(name)
+                );
+                Err(Error::corrupted(
+                    self.named_list()?.page,
+                    READING_LIST,
+                    detail,
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The root of the list.
+    pub(super) fn named_list(&self) -> Result<TreeRoot> {
+        root(&self.record)
+    }
+
+    /// All named snapshots, in the order of names.
+    pub(super) fn all_named(&self) -> Result<Vec<(Vec<u8>, Named)>> {
+        let root = root(&self.record)?;
+        reading(self, || {
+            let mut all = Vec::new();
+            for_each(&Demanded(self), &root, |name, named| {
+                all.push((name.to_vec(), named));
+                Ok(())
+            })?;
+            Ok(all)
+        })
+    }
+
+    /// The states that must stay for names.
+    pub(super) fn named_pins(&self) -> Result<NamedPins> {
+        let root = root(&self.record)?;
+        match root.is_empty() {
+            true => Ok(NamedPins::default()),
+            false => {
+                let pins = reading(self, || pins(&Demanded(self), &root))?;
+                let newest = pins.counting(None).max();
+                match newest <= Some(self.transaction()) {
+                    true => Ok(pins),
+                    false => Err(damaged(&root, "there is one of a transaction to come")),
+                }
+            }
+        }
+    }
+
+    /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
+    pub(super) fn past(&self, named: &Named, trust: Trust) -> Result<Self> {
+        let record = Record {
+            transaction: named.transaction,
+            time_ms: named.time_ms,
+            catalog_root: named.catalog,
+            marks: named.marks,
+            // The list is not held with it.
+            snapshots_root: super::catalog::empty().encode(),
+            ..self.record.clone()
+        };
+        let checked = match trust {
+            Trust::Own => self.checked.apart(),
+            Trust::Newest => self.checked.clone(),
+        };
+        let mut past = Self::new(
+            record,
+            Arc::clone(&self.mapping),
+            checked,
+            self.comparisons.clone(),
+            KnownRoots::default(),
+        )?;
+        past.is_past = true;
+        Ok(past)
+    }
+}
+
+pub(super) fn not_found(name: &[u8]) -> Error {
+    Error::SnapshotNotFound(printable(name))
+}
+
+/// Notes the root of the list in a record, and whether those who do not know such lists may write.
+pub(super) fn note(record: &mut Record, root: &TreeRoot) {
+    record.snapshots_root = root.encode();
+    record.features.read_only_compatible &= !NAMED_SNAPSHOTS;
+    if !root.is_empty() {
+        record.features.read_only_compatible |= NAMED_SNAPSHOTS;
+    }
+}

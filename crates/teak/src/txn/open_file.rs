@@ -1,0 +1,160 @@
+//! Opening or making the file of a database.
+
+use super::{
+    door::Door,
+    file_reads,
+    look::refusal,
+    policies::{How, Settings},
+    settle::format,
+};
+use crate::{
+    Error, Result,
+    commit::record::{PROBE_LEN, RecordFault, begins_with_record, find_page_size},
+    error::shown,
+    store::{Access, Company, Create, Created, FileStorage, Storage, boot_id, read_head},
+};
+use std::{
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What is wrong with a symbolic link that leads to nothing.
+pub(super) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
+    let target = path.parent().unwrap_or(Path::new("")).join(target);
+    if create == Create::Never {
+        return Error::NotFound(target);
+    }
+    Error::InvalidArgument(format!(
+        "{} is a symbolic link to {}, where nothing is; name that file to create the database there, or remove the link",
+        shown(path),
+        shown(&target)
+    ))
+}
+
+/// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
+pub(super) fn open_file(
+    (path, access, create): (&Path, Access, Create),
+    company: Company,
+    settings: Settings,
+    mut door: Option<&mut Door>,
+) -> Result<(Arc<FileStorage>, How)> {
+    let opened = |create| {
+        wait_for_leaving(|| FileStorage::open(path, access, create, company, settings.file_mode))
+    };
+    let (mut storage, created) = opened(create)?;
+    let boot = boot_id();
+    if let Some(door) = &mut door {
+        door.look(storage.id(), boot)?;
+    }
+    let may_format = created == Created::No
+        && create == Create::IfMissing
+        && access == Access::ReadWrite
+        && company == Company::None;
+    if may_format && is_blank(&storage)? {
+        // As `mktemp` makes it.
+        format_in_place(&storage, path, &settings, boot)?;
+    }
+    let mut formatted = None;
+    if created == Created::Yes {
+        formatted = Some(format(&storage, path, &settings, boot)?);
+        drop(storage);
+        // The system knows what is open by the path that it was opened by, and a new file had none.
+        storage = opened(Create::Never)?.0;
+        if let Some(door) = door {
+            // There are file systems that number a file anew when it is opened again.
+            door.note_file(storage.id());
+        }
+    }
+    storage.set_read_ahead(settings.read_ahead);
+    let how = How {
+        path: path.to_path_buf(),
+        is_new: false,
+        formatted,
+        is_read_only: matches!(access, Access::ReadOnly),
+        settings,
+        boot,
+    };
+    Ok((Arc::new(storage), how))
+}
+
+/// Looks at the database file before anything is done to its lock file.
+pub(super) fn look_first(path: &Path, create: Create) -> Result<()> {
+    if create == Create::New && path.symlink_metadata().is_ok() {
+        return Err(Error::AlreadyExists(path.to_path_buf()));
+    }
+    let read = |len| match read_head(path, len) {
+        Err(Error::NotFound(_)) => Ok(Vec::new()),
+        read => read.map(|(head, _)| head),
+    };
+    let head = read(QUICK_LOOK_LEN)?;
+    // What is empty, or not there, is for who opens it.
+    if head.is_empty() || begins_with_record(&head) {
+        return Ok(());
+    }
+    let head = read(PROBE_LEN + 1)?;
+    if create == Create::IfMissing && is_half_formatted(head.len() as u64, &head) {
+        return Ok(());
+    }
+    match find_page_size(&head) {
+        Err(RecordFault::NotARecord) => Err(refusal(RecordFault::NotARecord, path)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether nothing is in the file: it is empty, or is as a crash in [`format_in_place`] leaves it.
+pub(super) fn is_blank(storage: &FileStorage) -> Result<bool> {
+    let file_len = storage.len();
+    if file_len == 0 {
+        return Ok(true);
+    }
+    if !FORMATTED_LENS.contains(&file_len) {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; file_len as usize];
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    Ok(file_reads::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
+}
+
+/// Whether a file of that length, which begins with `bytes`, has the length of an empty database and no record yet.
+pub(super) fn is_half_formatted(file_len: u64, bytes: &[u8]) -> bool {
+    FORMATTED_LENS.contains(&file_len)
+        && bytes.len() as u64 == file_len
+        && bytes.iter().all(|byte| *byte == 0)
+}
+
+/// The lengths of empty databases, of each page size.
+pub(super) const FORMATTED_LENS: [u64; 5] = [4 << 12, 4 << 13, 4 << 14, 4 << 15, 4 << 16];
+
+/// Bytes that tell whether there is a record in the first place for one.
+pub(super) const QUICK_LOOK_LEN: usize = 64;
+
+/// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
+pub(super) fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
+    let began = Instant::now();
+    loop {
+        match open() {
+            Err(Error::InUse(_)) if began.elapsed() < GOING => thread::sleep(GOING / 100),
+            opened => return opened,
+        }
+    }
+}
+
+/// How long a process may take to go.
+pub(super) const GOING: Duration = Duration::from_secs(1);
+
+/// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
+/// a database, since the record is one sector.
+pub(super) fn format_in_place(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<()> {
+    let formatted = format(storage, path, settings, boot).inspect_err(|_| {
+        // If that fails too, the file is one of these all the same, unless the record was written in part.
+        let _ = storage.set_len(0);
+    });
+    formatted.map(drop)
+}

@@ -1,0 +1,113 @@
+//! The slots of the readers of one open database, and what their threads keep of them.
+
+use super::{lock, shared::Shared, slow_reader::SlowReaderHook};
+use crate::{
+    Error, Result,
+    share::{Bell, ReaderTable, SPARE, Slot},
+    store::Memory,
+};
+use std::fmt;
+use std::sync::{
+    Arc, Mutex, Weak,
+    atomic::{AtomicBool, Ordering::SeqCst},
+};
+
+/// Blocks of slots where there is one process: 65,536 readers.
+pub(super) const BLOCK_COUNT: usize = 1024;
+
+/// The owner of blocks of slots where there is one process.
+pub(super) const OWNER: u64 = 1;
+
+/// Something of a thread that keeps a slot for its next reader, and can be told to let go of it.
+pub(super) trait HoldsSlot: fmt::Debug + Send + Sync {
+    fn empty(&self);
+}
+
+/// All readers of one open database.
+#[derive(Debug)]
+pub(super) struct Readers {
+    /// Whom to ask about slow readers.
+    pub(super) slow_hook: Option<SlowReaderHook>,
+    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
+    pub(super) has_unknown_writers: bool,
+    pub(super) table: ReaderTable,
+    /// Absent where no other process can have the database open.
+    pub(super) shared: Option<Arc<Shared>>,
+    pub(super) free: Mutex<Vec<Slot>>,
+    pub(super) seats: Mutex<Vec<Weak<dyn HoldsSlot>>>,
+    /// Set when nothing is to be left in seats any more.
+    pub(super) is_closing: Arc<AtomicBool>,
+}
+
+impl Readers {
+    pub(super) fn new(
+        table: ReaderTable,
+        shared: Option<Arc<Shared>>,
+        slow_hook: Option<SlowReaderHook>,
+    ) -> Self {
+        Self {
+            slow_hook,
+            has_unknown_writers: false,
+            table,
+            shared,
+            free: Mutex::default(),
+            seats: Mutex::default(),
+            is_closing: Arc::default(),
+        }
+    }
+
+    pub(super) fn take_slot(&self) -> Result<Slot> {
+        let mut free = lock(&self.free);
+        if free.is_empty() {
+            // The first of them is taken first.
+            free.extend(self.take_block()?.into_iter().rev());
+        }
+        let too_many = || Error::TooManyReaders(self.table.slots_used());
+        free.pop().ok_or_else(too_many)
+    }
+
+    pub(super) fn take_block(&self) -> Result<Vec<Slot>> {
+        let Some(shared) = &self.shared else {
+            let taken = self.table.take_block(OWNER, |_| Ok(()));
+            let taken = taken.map_err(Error::io("making room for readers"))?;
+            return Ok(taken.unwrap_or_default());
+        };
+        let mut block = shared.take_block()?;
+        if block.is_none() {
+            shared.bury_the_dead();
+            block = shared.take_block()?;
+        }
+        Ok(block.unwrap_or_default())
+    }
+
+    pub(super) fn add_seat(&self, seat: Weak<dyn HoldsSlot>) {
+        let mut seats = lock(&self.seats);
+        if seats.len() == seats.capacity() {
+            seats.retain(|seat| seat.strong_count() > 0);
+        }
+        seats.push(seat);
+    }
+
+    /// Has holds left in seats.
+    pub(super) fn open(&self) {
+        self.is_closing.store(false, SeqCst);
+    }
+
+    /// Empties all seats, and has them left empty.
+    pub(super) fn close(&self) {
+        self.is_closing.store(true, SeqCst);
+        // They stay listed: an opening may come while a reader keeps the database, and have them used again.
+        let seats = lock(&self.seats).clone();
+        for seat in seats.iter().filter_map(Weak::upgrade) {
+            seat.empty();
+        }
+    }
+}
+
+/// The table of a database that only one process can have open, and the bell that is rung when another state becomes
+/// visible.
+pub(super) fn private_table() -> (ReaderTable, Bell) {
+    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
+    let bell = Bell::new(Arc::clone(&memory), SPARE * 2);
+    (ReaderTable::new(memory, 0, BLOCK_COUNT), bell)
+}

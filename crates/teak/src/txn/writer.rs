@@ -1,0 +1,130 @@
+//! What the writer keeps from one transaction to the next.
+
+use super::{
+    arena::Arena, dropped_trees::DroppedTrees, high_water::HighWater, hot_zone::Zone,
+    named_list::NamedPins, page_writes::UnwrittenPage, policies::Asked, punching::Punching,
+    tail_state::Tail, written::WrittenRuns,
+};
+use crate::{
+    Run, TransactionId,
+    commit::record::Record,
+    planted::{Planted, is_planted},
+    space::Space,
+    store::Storage,
+};
+use std::{sync::Arc, time::Instant};
+
+/// What only the writer touches, kept from one write transaction to the next.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) space: Space,
+    pub(super) arena: Arena,
+    /// The record of the newest commit. Its slot and sequence are decided when it is written.
+    pub(super) newest: Record,
+    pub(super) asked: Asked,
+    pub(super) written: WrittenRuns,
+    /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
+    pub(super) unwritten: Arc<[UnwrittenPage]>,
+    /// Whether a clean close has to be noted.
+    pub(super) is_changed: bool,
+    /// Whether all of this has yet to be read from the file.
+    pub(super) is_stale: bool,
+    /// How often processes had given blocks of the file back.
+    pub(super) blocks_given_back: u64,
+    /// Where the file may be cut, and when.
+    pub(super) excess: Excess,
+    pub(super) tail: Tail,
+    pub(super) punching: Punching,
+    pub(super) high_water: HighWater,
+    /// When the file became longer.
+    pub(super) last_growth: Option<Instant>,
+    pub(super) zone: Zone,
+    pub(super) dropped: DroppedTrees,
+    /// The states that stay because they have a name.
+    pub(super) named: NamedPins,
+}
+
+/// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
+/// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Excess {
+    /// The commit that made the database shorter.
+    pub(super) since: TransactionId,
+    /// The most pages that a commit since then has.
+    pub(super) page_count: u64,
+    /// The last durable commit when it was first seen that the other one is durable.
+    pub(super) seen: Option<TransactionId>,
+}
+
+impl Writer {
+    /// Goes on from a commit of another process, as the space map does already.
+    pub(super) fn take_over(&mut self, record: Record) {
+        self.written = WrittenRuns::of(&record);
+        self.newest = Record {
+            clean_close: false,
+            ..record
+        };
+        self.asked.note(&mut self.newest);
+        self.unwritten = Arc::default();
+        self.is_changed = true;
+        self.is_stale = false;
+        self.excess = Excess::of(&self.newest);
+    }
+
+    /// Whether the file is becoming shorter, which takes flushes.
+    pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
+        self.tail.is_emptying() || self.is_to_cut(storage)
+    }
+
+    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
+    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
+        storage.len() > self.least_bytes()
+    }
+
+    /// The file may be this long when what made the database shorter is on the disk.
+    pub(super) fn least_bytes(&self) -> u64 {
+        let page_count = self.excess.page_count.max(self.space.page_count());
+        page_count * u64::from(self.newest.page_size)
+    }
+
+    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
+    /// stays for another time.
+    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
+        let bytes = self.least_bytes();
+        let is_early = is_planted(Planted::CutEarly);
+        if storage.len() <= bytes || durable < self.excess.since && !is_early {
+            return false;
+        }
+        let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
+        if is_due {
+            let _ = storage.set_len(bytes);
+        }
+        is_due
+    }
+
+    /// Notes a commit, with what died in it, sorted.
+    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
+        self.excess = match record.page_count < self.newest.page_count {
+            true => Excess::of(&record),
+            false => Excess {
+                page_count: self.excess.page_count.max(record.page_count),
+                ..self.excess
+            },
+        };
+        self.newest = record;
+        self.asked = Asked::default();
+        self.written.forget_dead(deaths);
+        self.is_changed = true;
+    }
+}
+
+impl Excess {
+    /// From a commit on.
+    pub(super) fn of(record: &Record) -> Self {
+        Self {
+            since: record.transaction,
+            page_count: record.page_count,
+            seen: None,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The table of rules, and the counts that each crate may have today.
+
+use crate::failure::Failure;
+use regex::Regex;
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
+
+const RULES: &str = include_str!("rules.tsv");
+const LIMITS: &str = "xtask/src/style/limits.tsv";
+
+/// A word or an idiom to avoid.
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) place: Where,
+    pub(super) pattern: Regex,
+    /// The replacement, in words.
+    pub(super) instead: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// Comments, rustdoc, Markdown.
+    Prose,
+    /// All identifiers.
+    Identifier,
+    /// Identifiers after `fn`.
+    Function,
+    /// Identifiers that begin with a capital letter.
+    Type,
+}
+
+/// How many hits a rule may have in a crate, or in the Markdown files, by rule and crate.
+pub(super) type HitCounts = BTreeMap<(String, String), usize>;
+
+/// The rules of the table.
+pub(super) fn rules() -> Result<Vec<Rule>, Failure> {
+    rows(RULES).map(|row| rule(&row)).collect()
+}
+
+fn rule(row: &[&'static str]) -> Result<Rule, Failure> {
+    let &[name, place, pattern, instead] = row else {
+        return Err(Failure(format!("rules.tsv: not four columns: {row:?}")));
+    };
+    let place = match place {
+        "prose" => Where::Prose,
+        "identifier" => Where::Identifier,
+        "function" => Where::Function,
+        "type" => Where::Type,
+        _ => return Err(Failure(format!("rules.tsv: {name} is for {place}"))),
+    };
+    let pattern = match place {
+        Where::Prose => pattern.to_owned(),
+        Where::Type => format!("^(?:{pattern})$"),
+        Where::Identifier | Where::Function => format!("(?:^|_)(?:{pattern})(?:_|$)"),
+    };
+    Ok(Rule {
+        name,
+        place,
+        pattern: Regex::new(&pattern)?,
+        instead,
+    })
+}
+
+/// Reads the limits of a workspace.
+pub(super) fn read_limits(workspace: &Path) -> Result<HitCounts, Failure> {
+    let text = fs::read_to_string(workspace.join(LIMITS))?;
+    let limit = |row: Vec<&str>| match row[..] {
+        [rule, scope, count] => Ok(((rule.to_owned(), scope.to_owned()), count.parse()?)),
+        _ => Err(Failure(format!("{LIMITS}: not three columns: {row:?}"))),
+    };
+    rows(&text).map(limit).collect()
+}
+
+/// Writes the limits of a workspace; those of zero need no row.
+pub(super) fn write_limits(workspace: &Path, limits: &HitCounts) -> Result<(), Failure> {
+    let mut text =
+        "# Rule, crate, hits allowed. `cargo xtask style --lower` lowers them.\n".to_owned();
+    for ((rule, scope), count) in limits.iter().filter(|(_, count)| **count > 0) {
+        writeln!(text, "{rule}\t{scope}\t{count}")?;
+    }
+    Ok(fs::write(workspace.join(LIMITS), text)?)
+}
+
+fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = table.lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| line.split('\t').collect())
+}

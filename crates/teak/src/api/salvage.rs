@@ -95,7 +95,7 @@ impl SalvageReport {
 }
 
 /// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
-/// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
+/// file is not changed, and need not be one that can be opened: see `docs/corruption.md` for what is tried.
 /// The new database has the page size of the old one, its geometry, its marks, and the durability that it is opened with; its tables
 /// have the options and sequences of the old ones. Named snapshots are not saved; their names are in the report. The new
 /// database gets its name when it is complete: if salvage ends with an error, or is killed, there is none.

@@ -1,6 +1,6 @@
 //! Where durable transactions put the pages that are soon written anew.
 //!
-//! What a flush takes is a matter of its pieces (docs/measured.md). In a file with little free space each free page
+//! What a flush takes is a matter of its pieces (docs/decisions/0011-zone-for-short-lived-pages.md). In a file with little free space each free page
 //! stands alone, so pages taken anywhere are as many pieces. But inner pages, and leaves that were written lately, die soon, and
 //! there are few of them: a part of the file several times as large as they are, the *zone*, in which nothing else is put, is mostly
 //! free, and those of a transaction find room in a row in it. Leaves, which stay, are put elsewhere. (Log-structured file systems

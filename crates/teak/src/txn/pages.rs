@@ -48,13 +48,14 @@ const STORED_VALUE_MAX: u64 = 64 << 10;
 /// Pages to read, and pages to build, for one transaction.
 #[derive(Debug)]
 pub(crate) struct WritePages {
+    // Fields are dropped in this order: the turn ends before mappings are unmapped.
+    pub(super) writer: WriterTurn,
     /// The file, as this transaction maps and extends it.
     pub(super) file: TransactionFile,
     /// Which pages of the state that this builds on were compared with their tags.
     checked: Checked,
     transaction: TransactionId,
     pub(super) limits: Limits,
-    pub(super) writer: WriterTurn,
     /// Where the next pages come from.
     pub(super) supply: PageSupply,
     recent: RecentPages,

@@ -1,0 +1,85 @@
+//! Opening a database with options.
+
+use super::{database::Database, options::Options};
+use crate::{
+    Error, Result,
+    store::{Access, handle_faults},
+    txn::Opening,
+};
+use std::path::Path;
+
+impl Options {
+    /// Opens the database in the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] or [`Error::AlreadyExists`] if it is not to be created, or is to be;
+    /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
+    /// while somebody has it open who cannot share it; [`Error::Corrupted`] if the newest commit is
+    /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
+    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
+        let settings = self.settings()?;
+        if self.handles_faults {
+            handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
+        }
+        let access = if self.is_read_only {
+            Access::ReadOnly
+        } else {
+            Access::ReadWrite
+        };
+        let path = path.as_ref();
+        Opening::open(path, access, self.create, &settings)
+            .map(Database::new)
+            .map_err(|error| error.at(path))
+    }
+
+    /// Opens the database in any storage, for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_storage(
+        &self,
+        storage: std::sync::Arc<dyn crate::store::Storage>,
+        is_new: bool,
+        boot: [u8; 16],
+    ) -> Result<Database> {
+        let (path, settings) = ("simulated".into(), self.settings()?);
+        let access = match self.is_read_only {
+            true => Access::ReadOnly,
+            false => Access::ReadWrite,
+        };
+        let engine = crate::txn::Engine::open_storage(
+            storage,
+            path,
+            is_new,
+            self.is_read_only,
+            settings,
+            boot,
+        )?;
+        Ok(Database::new(Opening::alone(engine, access)))
+    }
+
+    /// Opens the database in any storage as one of several processes, all of which this one plays.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_apart(
+        &self,
+        storage: std::sync::Arc<dyn crate::store::Storage>,
+        lock_file: &Path,
+        is_new: bool,
+        boot: [u8; 16],
+    ) -> Result<Database> {
+        let settings = self.settings()?;
+        let engine = crate::txn::Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+    }
+}
+
+impl Database {
+    /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+}

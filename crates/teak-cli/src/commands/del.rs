@@ -1,8 +1,6 @@
 //! `teak del`: one record, removed for good.
 
-use crate::arguments::{
-    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
-};
+use crate::common_arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -1,6 +1,6 @@
 //! `teak diff`: the records in which two states of a database differ.
 
-use crate::arguments::DatabaseArgument;
+use crate::common_arguments::DatabaseArgument;
 use crate::commands::scan::Format;
 use crate::engine::{self, RecordChange};
 use crate::failure::Failure;

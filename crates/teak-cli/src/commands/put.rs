@@ -1,8 +1,6 @@
 //! `teak put`: one record, written and durable.
 
-use crate::arguments::{
-    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
-};
+use crate::common_arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -2,7 +2,7 @@
 
 mod picture;
 
-use crate::arguments::DatabaseArgument;
+use crate::common_arguments::DatabaseArgument;
 use crate::commands::tables::{self, TableReport};
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;

@@ -1,11 +1,7 @@
 //! Opening a database with options.
 
 use super::{database::Database, options::Options};
-use crate::{
-    Error, Result,
-    store::{Access, handle_faults},
-    txn::Opening,
-};
+use crate::{Error, Result, txn::Opening};
 use std::path::Path;
 
 impl Options {
@@ -20,16 +16,9 @@ impl Options {
     /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
-        if self.handles_faults {
-            handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
-        }
-        let access = if self.is_read_only {
-            Access::ReadOnly
-        } else {
-            Access::ReadWrite
-        };
+        self.prepare_for_faults()?;
         let path = path.as_ref();
-        Opening::open(path, access, self.create, &settings)
+        Opening::open(path, self.access(), self.create, &settings)
             .map(Database::new)
             .map_err(|error| error.at(path))
     }
@@ -43,10 +32,6 @@ impl Options {
         boot: [u8; 16],
     ) -> Result<Database> {
         let (path, settings) = ("simulated".into(), self.settings()?);
-        let access = match self.is_read_only {
-            true => Access::ReadOnly,
-            false => Access::ReadWrite,
-        };
         let engine = crate::txn::Engine::open_storage(
             storage,
             path,
@@ -55,7 +40,7 @@ impl Options {
             settings,
             boot,
         )?;
-        Ok(Database::new(Opening::alone(engine, access)))
+        Ok(Database::new(Opening::alone(engine, self.access())))
     }
 
     /// Opens the database in any storage as one of several processes, all of which this one plays.
@@ -69,7 +54,10 @@ impl Options {
     ) -> Result<Database> {
         let settings = self.settings()?;
         let engine = crate::txn::Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+        Ok(Database::new(Opening::alone(
+            engine,
+            crate::store::Access::ReadWrite,
+        )))
     }
 }
 

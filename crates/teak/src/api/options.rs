@@ -3,7 +3,7 @@
 use crate::{
     Error, Geometry, Result,
     page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
-    store::{Create, FILE_MODE},
+    store::{Access, Create, FILE_MODE, handle_faults},
     txn::{
         Durability, Event, EventHook, Network, Settings, Sharing, SlowReader, SlowReaderChoice,
         SlowReaderHook, Verification, WithoutName, dropped::DropLimits,
@@ -48,7 +48,7 @@ pub struct Options {
     file_mode: u32,
     network: Network,
     without_name: WithoutName,
-    pub(super) handles_faults: bool,
+    handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
     read_ahead: ReadAhead,
 }
@@ -422,6 +422,22 @@ impl Options {
     pub(super) fn with_comparisons_of(mut self, comparisons: &Comparisons) -> Self {
         self.comparisons.extend(comparisons.all());
         self
+    }
+
+    /// What the database is opened for.
+    pub(super) fn access(&self) -> Access {
+        match self.is_read_only {
+            true => Access::ReadOnly,
+            false => Access::ReadWrite,
+        }
+    }
+
+    /// Installs the handler for SIGBUS, unless the program does without.
+    pub(super) fn prepare_for_faults(&self) -> Result<()> {
+        match self.handles_faults {
+            true => handle_faults().map_err(Error::io("installing a handler for SIGBUS")),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn settings(&self) -> Result<Settings> {

@@ -4,8 +4,8 @@ use crate::commands::{
     backup, check, compact, completions, del, diff, dump, get, import, load, man, page, put,
     readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
-use crate::locking::{self, Locking};
 use crate::failure::Failure;
+use crate::locking::{self, Locking};
 use crate::output::Style;
 use crate::text::decode_hex;
 use clap::{CommandFactory, Parser, Subcommand};

@@ -8,8 +8,8 @@ pub(crate) use records::{Direction, KeyBound, RecordChange};
 pub(crate) use table::AnyTable;
 
 use crate::common_arguments::WaitArgument;
-use crate::locking::{Locking, locking};
 use crate::failure::Failure;
+use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
 use crate::text::{Kind, Order, shown_path};

@@ -71,5 +71,4 @@ impl Failure {
         };
         output::write_json(&report, output)
     }
-
 }

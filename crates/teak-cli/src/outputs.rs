@@ -1,7 +1,7 @@
 //! Files that a command writes: never over a file that it reads, over a database, or over a database's lock file, and never half.
 
-use crate::locking;
 use crate::failure::Failure;
+use crate::locking;
 use crate::text::shown_path;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Read, Write};

@@ -1,6 +1,8 @@
 //! `teak del`: one record, removed for good.
 
-use crate::common_arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument};
+use crate::common_arguments::{
+    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -27,8 +27,7 @@ pub(crate) fn run(arguments: &Arguments, command: Command) -> Result<(), Failure
     fs::create_dir_all(directory).map_err(Failure::file("creating", directory))?;
     let failed = || Failure::file("writing manual pages to", directory);
     let made = tempfile::tempdir().map_err(failed())?;
-    clap_mangen::generate_to(command, made.path())
-        .map_err(failed())?;
+    clap_mangen::generate_to(command, made.path()).map_err(failed())?;
     for page in fs::read_dir(made.path()).map_err(failed())? {
         let page = page.map_err(failed())?;
         let text = fs::read(page.path()).map_err(failed())?;

@@ -1,6 +1,8 @@
 //! `teak put`: one record, written and durable.
 
-use crate::common_arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument};
+use crate::common_arguments::{
+    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -262,7 +262,7 @@ impl Database {
     }
 
     /// The same, but only if lazy commits have reached one of the limits
-    /// [`Options::flush_after`] and [`Options::flush_after_bytes`]; says whether they had.
+    /// [`Options::flush_after`](crate::Options::flush_after) and [`Options::flush_after_bytes`](crate::Options::flush_after_bytes); says whether they had.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Opening a database with options.
 
 use super::{database::Database, options::Options};
-use crate::{Error, Result, txn::Opening};
+use crate::{Result, txn::Opening};
 use std::path::Path;
 
 impl Options {
@@ -9,11 +9,11 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] or [`Error::AlreadyExists`] if it is not to be created, or is to be;
-    /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
-    /// while somebody has it open who cannot share it; [`Error::Corrupted`] if the newest commit is
-    /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
-    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
+    /// [`Error::NotFound`](crate::Error::NotFound) or [`Error::AlreadyExists`](crate::Error::AlreadyExists) if it is not to be created, or is to be;
+    /// [`Error::NotADatabase`](crate::Error::NotADatabase) and [`Error::UnknownFormat`](crate::Error::UnknownFormat) for another file; [`Error::InUse`](crate::Error::InUse)
+    /// while somebody has it open who cannot share it; [`Error::Corrupted`](crate::Error::Corrupted) if the newest commit is
+    /// known to have been on disk and is not whole; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a page size
+    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`](crate::Error::OptionsDiffer) if this process has it open with others; [`Error::Io`](crate::Error::Io).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
         self.prepare_for_faults()?;

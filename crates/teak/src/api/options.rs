@@ -403,7 +403,7 @@ impl Options {
         self
     }
 
-    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`]. Each is to be given whenever the
+    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`](crate::KeyOrder::Custom). Each is to be given whenever the
     /// database is opened. A table whose comparison is missing is listed, checked but for its order, and can be dropped; it
     /// cannot be opened ([`Error::ComparisonMissing`]), and others are none the worse for it.
     ///

@@ -17,7 +17,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
+/// What tables are read through: a [`ReadTxn`](crate::ReadTxn) or a [`WriteTxn`](crate::WriteTxn).
 pub trait Transaction: Sealed {
     /// The state that is read: the commit that made it, or, in a write transaction, that it will
     /// make.
@@ -111,7 +111,7 @@ pub trait Transaction: Sealed {
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn tables(&self) -> Result<Vec<TableInfo>>;
 
-    /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`].
+    /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
     fn marks(&self) -> Marks;
 }
 

@@ -10,17 +10,13 @@ mod slots;
 pub(crate) use both_sides::{Difference, READER_COUNT, Runner, SLOT_COUNT, Tally};
 
 use crate::{
-    brief::brief,
     deviations::Deviation,
     kind::KINDS,
-    operation::{
-        Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View, split_record,
-    },
+    operation::{Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View},
     side::Side,
 };
 use both_sides::{difference, first_other_record};
 use slot::{Place, Slot, is_possible_move, is_possible_put, is_possible_put_at};
-use std::fmt;
 
 /// How many readers a side has at most: one more.
 pub(crate) const SIDE_READER_COUNT: usize = READER_COUNT + 1;

@@ -20,14 +20,12 @@ use crate::{
     seeds::{BOOT, options},
 };
 use fastrand::Rng;
-use judge::Judge;
 use std::{
     fmt, fs,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 use teak::{
-    Database, Durability, Error, PageNumber, Recovery, Result, TableInfo, Transaction,
-    Verification, WarmUp,
+    Database, Durability, Error, PageNumber, Recovery, Result, Verification, WarmUp,
     testing::{self, SimDisk},
 };
 use tempfile::TempDir;

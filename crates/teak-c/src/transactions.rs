@@ -6,7 +6,7 @@ use crate::{
     database::{DATABASES, Handle, teak_db},
     failure::{answer, teak_error},
     handles::{Changed, Objects, Shared},
-    names::{Named, Opened},
+    names::Opened,
     options::durability,
     teak_code,
     tickets::{self, teak_ticket},

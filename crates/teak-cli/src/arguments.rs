@@ -7,11 +7,8 @@ use crate::commands::{
 use crate::failure::Failure;
 use crate::locking::{self, Locking};
 use crate::output::Style;
-use crate::text::decode_hex;
 use clap::{CommandFactory, Parser, Subcommand};
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -13,9 +13,7 @@ use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
 use crate::text::{Kind, Order, shown_path};
-use std::ops::Bound;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 use std::time::Duration;
 use teak::Transaction as _;
 use teak::{

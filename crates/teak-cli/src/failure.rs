@@ -1,12 +1,11 @@
 //! What a subcommand can end with other than success, and how that is told: the exit code, the
 //! message with what to do, and the causes beneath it.
 
-use crate::text::{Malformed, ReadError, shown_message, shown_path};
+use crate::text::{Malformed, ReadError, shown_path};
 use serde::Serialize;
 use std::error::Error as StdError;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Why a subcommand did not do what was asked.
 #[derive(Debug)]

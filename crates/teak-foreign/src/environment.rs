@@ -2,7 +2,7 @@
 
 use crate::{
     Engine, Error, Records, Result, Source,
-    format::{Format, TREE_LEN, Tree},
+    format::{Format, TREE_LEN},
     meta::{self, State},
     pages::Pages,
     records::Named,

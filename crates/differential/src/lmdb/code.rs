@@ -1,5 +1,7 @@
 //! Codes that LMDB returns, and their texts.
 
+#![allow(unsafe_code)]
+
 use lmdb_master_sys as ffi;
 use std::ffi::{CStr, c_int};
 

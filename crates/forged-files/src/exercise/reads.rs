@@ -7,7 +7,7 @@ use super::{
     tables::{Plain, some_tables},
 };
 use std::ops::ControlFlow;
-use teak::{Database, ReadTxn, Result, Table, TableInfo, Transaction, codec::Bytes};
+use teak::{Database, ReadTxn, Result, TableInfo, Transaction};
 
 /// Keys that are looked for in all ways.
 const KEYS_MAX: usize = 6;

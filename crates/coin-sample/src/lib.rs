@@ -25,12 +25,12 @@
 //! | value | 4 | 4 | number of the input within the transaction |
 
 mod dump;
+mod records;
+
+pub use records::Records;
 
 use bitcoin::{Block, OutPoint, Transaction, TxOut, consensus};
-use std::{collections::BTreeMap, error::Error};
-
-/// Records in the order of their keys.
-pub type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+use std::error::Error;
 
 /// The block that the sample is made from.
 ///

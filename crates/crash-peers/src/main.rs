@@ -8,12 +8,6 @@
 mod boot;
 mod campaign;
 mod check;
-#[expect(
-    dead_code,
-    reason = "the campaign of Teak itself, whose choices these are, uses more of it"
-)]
-#[path = "../../../xtask/src/crash/images.rs"]
-mod images;
 mod peer;
 mod record;
 mod tally;

@@ -1,5 +1,6 @@
 //! Teak's side.
 
+mod handle;
 mod walk;
 
 use crate::{
@@ -12,24 +13,15 @@ use crate::{
     side::Side,
     translate::of_error,
 };
+use handle::{Handle, PlainTable, ValueTable};
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, Error, MultiTable, Options, ReadTxn, Result, Savepoint, Table,
-    Transaction, WriteTxn, codec::Bytes,
+    Database, Durability, Error, Options, ReadTxn, Result, Savepoint, Transaction, WriteTxn,
 };
 use walk::Slot;
-
-type PlainTable = Table<Bytes, Bytes>;
-type ValueTable = MultiTable<Bytes, Bytes>;
-
-/// The handle of a table. It outlives the table, and the opening that it was made in.
-enum Handle {
-    Plain(PlainTable),
-    Multi(ValueTable),
-}
 
 /// What an episode opens databases with.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! LMDB's side.
 
-pub(crate) mod calls;
+mod calls;
+pub(crate) mod code;
 
 use crate::{
     deviations::Deviation,
@@ -13,7 +14,8 @@ use crate::{
     translate::{cursor_operation, of_code, of_cursor_code, of_put_code, put_flags},
 };
 use anyhow::Result;
-use calls::{Code, Cursor, Environment, Table, Transaction};
+use calls::{Cursor, Environment, Table, Transaction};
+use code::Code;
 use lmdb_master_sys as ffi;
 use std::{
     path::{Path, PathBuf},

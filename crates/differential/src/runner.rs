@@ -3,81 +3,27 @@
 //! Any list of operations can be performed: what makes no sense in the state that both are in, or where a known deviation would
 //! show, is left out on both. So a script stays one when operations are taken out of it.
 
+mod both_sides;
+mod slot;
 mod slots;
 
+pub(crate) use both_sides::{Difference, READER_COUNT, Runner, SLOT_COUNT, Tally};
+
 use crate::{
-    brief::brief,
     deviations::Deviation,
     kind::KINDS,
-    operation::{
-        Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View, split_record,
-    },
+    operation::{Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View},
     side::Side,
 };
-use slots::{Place, Slot, is_possible_move, is_possible_put_at};
-use std::fmt;
+use both_sides::{difference, first_other_record};
+use slot::{Place, Slot, is_possible_move, is_possible_put, is_possible_put_at};
 
-/// How many cursors stay while tables change.
-pub(crate) const SLOT_COUNT: usize = 3;
-/// How many readers a script has at most.
-pub(crate) const READER_COUNT: usize = 3;
 /// How many readers a side has at most: one more.
 pub(crate) const SIDE_READER_COUNT: usize = READER_COUNT + 1;
 /// The reader through which commits are compared.
 const NEWEST: usize = READER_COUNT;
 /// How deep transactions are nested at most.
 const DEPTH_MAX: usize = 4;
-
-/// Two answers that are not the same, or records that are not.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Difference {
-    what: String,
-    teak: String,
-    lmdb: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.what)?;
-        writeln!(f, "  Teak: {}", self.teak)?;
-        write!(f, "  LMDB: {}", self.lmdb)
-    }
-}
-
-/// Both sides, and what is open there.
-pub(crate) struct Runner<T, L> {
-    teak: T,
-    lmdb: L,
-    slots: Vec<Option<Slot>>,
-    readers: [bool; READER_COUNT],
-    is_writing: bool,
-    depth: usize,
-    /// Whether tables were created or dropped in this transaction.
-    is_reshaped: bool,
-    tally: Tally,
-}
-
-/// What was done.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Tally {
-    pub(crate) performed: u64,
-    /// Operations that made no sense where they came.
-    pub(crate) left_out: u64,
-    /// Records that were compared, all of a table at a time.
-    pub(crate) records: u64,
-    /// Of the table that had most.
-    pub(crate) records_max: u64,
-}
-
-impl Tally {
-    /// Adds what another runner did.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.performed += other.performed;
-        self.left_out += other.left_out;
-        self.records += other.records;
-        self.records_max = self.records_max.max(other.records_max);
-    }
-}
 
 impl<T: Side, L: Side> Runner<T, L> {
     pub(crate) fn new(teak: T, lmdb: L) -> Self {
@@ -196,19 +142,55 @@ impl<T: Side, L: Side> Runner<T, L> {
         }
     }
 
-    /// Has both sides answer, and compares.
-    fn ask(&mut self, operation: &Operation) -> Result<Answer, Difference> {
-        let teak = self.teak.perform(operation);
-        let lmdb = self.lmdb.perform(operation);
-        if teak == lmdb && !matches!(teak, Answer::Unexpected(_)) {
-            return Ok(teak);
-        }
-        match Deviation::excuse(operation, &teak, &lmdb) {
-            Some(deviation) => {
-                deviation.meet();
-                Ok(lmdb)
+    /// Puts a value in the place of that which a cursor is on, if LMDB can do that.
+    fn replace_at(&mut self, slot: usize, value: &[u8]) -> Result<(), Difference> {
+        let Some(here) = self.slots[slot].clone() else {
+            return Ok(());
+        };
+        let (key, old) = match here.place {
+            Place::On(key, old) => (key, old),
+            Place::Nowhere => (vec![1], Vec::new()),
+            Place::Gap => return Ok(()),
+        };
+        if let (Some(values), false) = (KINDS[here.table].values, old.is_empty()) {
+            Deviation::ReplacedValue.meet();
+            let order = values.order;
+            let stays = |neighbour: Answer, is_before: bool| match neighbour {
+                Answer::Pair(_, neighbour) if is_before => order.compare(&neighbour, value).is_lt(),
+                Answer::Pair(_, neighbour) => order.compare(value, &neighbour).is_lt(),
+                _ => true,
+            };
+            let before = self.neighbour(here.table, &key, &old, Move::PrevValue)?;
+            let behind = self.neighbour(here.table, &key, &old, Move::NextValue)?;
+            let is_possible = value.len() == old.len()
+                && order.compare(value, &old).is_ne()
+                && stays(before, true)
+                && stays(behind, false);
+            if !is_possible {
+                return Ok(());
             }
-            None => Err(difference(operation, &teak, &lmdb)),
+        }
+        self.ask_and_follow(&Operation::PutAt {
+            slot,
+            key,
+            value: value.to_vec(),
+            how: How::Current,
+        })
+    }
+
+    /// The pair beside another one, among the values of the key.
+    fn neighbour(
+        &mut self,
+        table: TableIndex,
+        key: &[u8],
+        value: &[u8],
+        to: Move,
+    ) -> Result<Answer, Difference> {
+        let moves = vec![Move::GetBoth(key.to_vec(), value.to_vec()), to];
+        let view = View::Writer;
+        match self.ask(&Operation::Walk { view, table, moves })? {
+            Answer::Several(mut answers) => Ok(answers.pop().unwrap_or(Answer::NotFound)),
+            other => Ok(other),
         }
     }
 
@@ -296,15 +278,6 @@ impl<T: Side, L: Side> Runner<T, L> {
     }
 }
 
-fn is_possible_put(is_multi: bool, how: How) -> bool {
-    match how {
-        How::Upsert | How::NewKey | How::Append => true,
-        How::NewPair | How::AppendValue => is_multi,
-        How::Reserve => !is_multi,
-        How::Current => false,
-    }
-}
-
 /// Whether an operation begins a write transaction if there is none.
 fn is_of_writer(operation: &Operation) -> bool {
     match operation {
@@ -315,41 +288,5 @@ fn is_of_writer(operation: &Operation) -> bool {
         | Operation::Walk { view, .. }
         | Operation::Packed { view, .. } => *view == View::Writer,
         other => matches!(other.group(), Group::Cursors | Group::Changes),
-    }
-}
-
-fn difference(what: &impl fmt::Debug, teak: &Answer, lmdb: &Answer) -> Difference {
-    let of_moves = match (teak, lmdb) {
-        (Answer::Several(teak), Answer::Several(lmdb)) => {
-            let mut answers = teak.iter().zip(lmdb).enumerate();
-            answers.find(|(_, (teak, lmdb))| teak != lmdb)
-        }
-        _ => None,
-    };
-    let (at, teak, lmdb) = match of_moves {
-        Some((index, (teak, lmdb))) => (format!(", answer {index}"), teak, lmdb),
-        None => (String::new(), teak, lmdb),
-    };
-    Difference {
-        what: brief(what) + &at,
-        teak: brief(teak),
-        lmdb: brief(lmdb),
-    }
-}
-
-fn first_other_record(what: String, teak: &[u8], lmdb: &[u8]) -> Difference {
-    let (mut teak, mut lmdb) = (teak, lmdb);
-    let mut index = 0;
-    while let (Some(of_teak), Some(of_lmdb)) = (split_record(teak), split_record(lmdb)) {
-        if of_teak.0 != of_lmdb.0 {
-            break;
-        }
-        (teak, lmdb) = (of_teak.1, of_lmdb.1);
-        index += 1;
-    }
-    Difference {
-        what: format!("{what}, record {index}"),
-        teak: brief(&split_record(teak).map(|split| split.0)),
-        lmdb: brief(&split_record(lmdb).map(|split| split.0)),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     kind::{Form, Kind, Order},
-    lmdb::calls::{Code, text},
+    lmdb::code::{Code, text},
     operation::{Answer, How, Move},
 };
 use lmdb_master_sys as ffi;

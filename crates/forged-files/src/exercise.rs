@@ -6,20 +6,26 @@
 mod changes;
 mod copies;
 mod cursors;
+mod judge;
 mod pairs;
 mod reads;
 mod states;
+mod tables;
 
+use self::judge::Judge;
 use crate::{
     cases::Case,
-    catch, locks,
+    locks,
+    scratch::directory,
     seeds::{BOOT, options},
 };
 use fastrand::Rng;
-use std::{fmt, fs, io, path::PathBuf};
+use std::{
+    fmt, fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 use teak::{
-    Database, Durability, Error, PageNumber, Recovery, Result, TableInfo, Transaction,
-    Verification, WarmUp,
+    Database, Durability, Error, PageNumber, Recovery, Result, Verification, WarmUp,
     testing::{self, SimDisk},
 };
 use tempfile::TempDir;
@@ -30,8 +36,6 @@ const OTHER_BOOT: [u8; 16] = [0xfe; 16];
 const SAVED_MAX: usize = 16 << 20;
 /// Pages whose content is told in words.
 const PAGES_TOLD: u32 = 6;
-/// Tables that are read and changed in all ways; of a catalog with more it is a few by chance.
-const TABLES_MAX: usize = 5;
 
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,76 +56,6 @@ impl fmt::Display for Outcome {
             Self::Clean => "clean",
         })
     }
-}
-
-/// What was found so far.
-struct Judge<'r> {
-    rng: &'r mut Rng,
-    /// A check has found nothing, so nothing may be found.
-    is_clean: bool,
-    /// Whatever the file says, it has no more records.
-    records_max: usize,
-    findings: Vec<String>,
-}
-
-impl Judge<'_> {
-    fn find(&mut self, text: String) {
-        // One error is met many times.
-        if self.findings.len() < 3 {
-            self.findings.push(text);
-        }
-    }
-
-    /// What an operation came to, if it came to anything.
-    fn note<T>(&mut self, what: &str, result: Result<T>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(error @ Error::Corrupted { .. }) if self.is_clean => {
-                self.find(format!("the check found nothing, and {what}: {error}"));
-                None
-            }
-            Err(_) => None,
-        }
-    }
-
-    /// Two answers that must be the same in a database that is sound.
-    fn agree<T: PartialEq + fmt::Debug>(&mut self, what: &str, a: &T, b: &T) {
-        if self.is_clean && a != b {
-            self.find(format!(
-                "the check found nothing, and {what}: {a:?} and {b:?}"
-            ));
-        }
-    }
-
-    /// Goes through what does not end by itself perhaps; says how many there were before an error.
-    fn exhaust<T>(&mut self, what: &str, items: impl Iterator<Item = Result<T>>) -> usize {
-        let mut count = 0;
-        for item in items {
-            if self.note(what, item).is_none() {
-                break;
-            }
-            count += 1;
-            if count > self.records_max {
-                self.find(format!(
-                    "{what} returns more records than the file has bytes"
-                ));
-                break;
-            }
-        }
-        count
-    }
-}
-
-/// The tables that can be opened; a few of them if there are many.
-fn some_tables(judge: &mut Judge<'_>, txn: &impl Transaction) -> Vec<TableInfo> {
-    let Some(mut tables) = judge.note("the tables", txn.tables()) else {
-        return Vec::new();
-    };
-    tables.retain(|info| info.unknown.is_none() && info.missing_comparisons.is_empty());
-    while tables.len() > TABLES_MAX {
-        tables.swap_remove(judge.rng.usize(0..tables.len()));
-    }
-    tables
 }
 
 /// How a file is opened.
@@ -222,15 +156,6 @@ fn by_name(judge: &mut Judge<'_>, case: &Case<'_>) -> Outcome {
     look_again(judge, self::options().open(&path));
     let _ = teak::delete(&path, teak::Deletion::Now);
     outcome
-}
-
-/// A directory in memory, where there is such.
-pub(crate) fn directory() -> io::Result<TempDir> {
-    let memory = PathBuf::from("/dev/shm");
-    match memory.is_dir() {
-        true => TempDir::new_in(memory),
-        false => TempDir::new(),
-    }
 }
 
 /// A database that was sound, and was changed, is sound.
@@ -334,4 +259,9 @@ fn inspect(judge: &mut Judge<'_>, database: &Database) {
     if let Some(txn) = judge.note("a reader", database.begin_read()) {
         reads::walk(judge, &txn);
     }
+}
+
+/// What `work` returns; nothing if it has panicked, which is told.
+fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok()
 }

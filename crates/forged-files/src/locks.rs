@@ -1,7 +1,7 @@
 //! Lock files that a forger wrote to while several processes use the database.
 
 use crate::{
-    exercise,
+    scratch,
     seeds::{BOOT, options},
 };
 use fastrand::Rng;
@@ -70,7 +70,7 @@ const TURN_MAX: Duration = Duration::from_millis(50);
 
 /// Opens the database as several processes do that come and go, and writes to their lock file in between.
 pub(crate) fn work(rng: &mut Rng, image: &[u8]) -> io::Result<()> {
-    let directory = exercise::directory()?;
+    let directory = scratch::directory()?;
     let path = directory.path().join("locked");
     let disk = SimDisk::from_image(image.to_vec(), image.len() + (4 << 20));
     let mut processes: Vec<Database> = Vec::new();

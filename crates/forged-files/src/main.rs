@@ -14,6 +14,7 @@ mod cases;
 mod exercise;
 mod locks;
 mod program;
+mod scratch;
 mod seeds;
 mod watchdog;
 
@@ -24,8 +25,7 @@ use cases::Cases;
 use clap::Parser;
 use std::{
     error::Error,
-    fs,
-    panic::{self, AssertUnwindSafe, catch_unwind},
+    fs, panic,
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -94,9 +94,4 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn tell(finding: &str) {
     let index = INDEX.load(Ordering::Relaxed);
     println!("finding {index} {}", finding.replace('\n', " "));
-}
-
-/// What `work` returns; nothing if it has panicked, which is told.
-pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -1,6 +1,6 @@
 //! The program `teak`, run on forged files.
 
-use crate::{cases::Case, exercise, locks, watchdog::PATIENCE};
+use crate::{cases::Case, locks, scratch, watchdog::PATIENCE};
 use fastrand::Rng;
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::{
@@ -69,7 +69,7 @@ pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<
     if count == 0 {
         return Ok(findings);
     }
-    let directory = exercise::directory()?;
+    let directory = scratch::directory()?;
     let path = directory.path().join("forged");
     let text = directory.path().join("text");
     fs::write(&path, &case.image)?;

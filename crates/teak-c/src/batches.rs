@@ -1,9 +1,10 @@
 //! Many records in one call: into an array, or to a function.
 
 use crate::{
-    border::{Answer, OK, Out, answer, array_mut, teak_slice, whether},
+    border::{Answer, OK, Out, array_mut, teak_slice, whether},
+    cause::Failure,
     cursors::{Held, changing, teak_cursor},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     names::Named,
     records::teak_record,
     teak_code,

@@ -1,6 +1,6 @@
 //! The border to C: what crosses it, and that panics do not.
 
-use crate::{failure::Failure, failure::teak_error, teak_code};
+use crate::{cause::Failure, teak_code};
 use std::{
     ffi::{CStr, OsStr, c_char, c_void},
     mem::size_of,
@@ -164,20 +164,6 @@ pub(crate) unsafe fn give<T>(place: *mut T, value: T) {
     if !place.is_null() {
         // SAFETY: the caller's promise.
         unsafe { place.write(value) };
-    }
-}
-
-/// What C is told of `work`.
-///
-/// # Safety
-///
-/// `error` is null or leads to a structure of as many bytes as it says.
-#[inline]
-pub(crate) unsafe fn answer(error: *mut teak_error, work: impl FnOnce() -> Answer) -> teak_code {
-    match caught(work) {
-        Ok(code) => code,
-        // SAFETY: the caller's promise.
-        Err(failure) => unsafe { failure.tell(error) },
     }
 }
 

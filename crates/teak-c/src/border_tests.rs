@@ -4,7 +4,7 @@ use super::{Grows, array, caught, teak_slice};
 use crate::{options::teak_options, teak_code};
 use std::{mem::size_of, ptr};
 
-fn code<T>(result: Result<T, crate::failure::Failure>) -> teak_code {
+fn code<T>(result: Result<T, crate::cause::Failure>) -> teak_code {
     result.err().expect("a refusal").code
 }
 

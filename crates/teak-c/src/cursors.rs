@@ -1,8 +1,9 @@
 //! Cursors: places among the records of a table, tied to no transaction.
 
 use crate::{
-    border::{Answer, OK, Out, answer, give, teak_slice, whether},
-    failure::{Failure, teak_error},
+    border::{Answer, OK, Out, give, teak_slice, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     handles::{Changed, Objects},
     names::{Named, Opened},
     records::teak_record,

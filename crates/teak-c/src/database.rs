@@ -1,8 +1,9 @@
 //! Databases.
 
 use crate::{
-    border::{Answer, Grows, OK, Out, answer, array_mut, path},
-    failure::{Failure, teak_error},
+    border::{Answer, Grows, OK, Out, array_mut, path},
+    cause::Failure,
+    failure::{answer, teak_error},
     handles::Objects,
     names::Opened,
     options::teak_options,

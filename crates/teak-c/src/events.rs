@@ -1,8 +1,8 @@
 //! What a program is told, and asked, while a database is open.
 
-use crate::{border::teak_slice, options::teak_options};
+use crate::border::teak_slice;
 use std::ffi::{c_int, c_void};
-use teak::{Event, Options, SlowReader, SlowReaderChoice};
+use teak::SlowReader;
 
 /// What has happened.
 #[repr(C)]
@@ -81,38 +81,6 @@ pub struct teak_slow_reader {
 pub type teak_slow_reader_function =
     Option<unsafe extern "C" fn(user: *mut c_void, reader: *const teak_slow_reader) -> c_int>;
 
-/// What C wants its function to be given, which C says may be used in any thread.
-#[derive(Clone, Copy)]
-struct User(*mut c_void);
-
-// SAFETY: C says so of its functions.
-unsafe impl Send for User {}
-// SAFETY: the same.
-unsafe impl Sync for User {}
-
-impl User {
-    fn get(&self) -> *mut c_void {
-        self.0
-    }
-}
-
-fn kind(event: &Event) -> teak_event_kind {
-    use teak_event_kind as C;
-    match event {
-        Event::Opened { .. } => C::TEAK_EVENT_OPENED,
-        Event::Commit { .. } => C::TEAK_EVENT_COMMIT,
-        Event::Flush { .. } => C::TEAK_EVENT_FLUSH,
-        Event::Grown { .. } => C::TEAK_EVENT_GROWN,
-        Event::Shrunk { .. } => C::TEAK_EVENT_SHRUNK,
-        Event::SlowReader(_) => C::TEAK_EVENT_SLOW_READER,
-        Event::WriterDied { .. } => C::TEAK_EVENT_WRITER_DIED,
-        Event::Poisoned { .. } => C::TEAK_EVENT_POISONED,
-        Event::Closed { .. } => C::TEAK_EVENT_CLOSED,
-        Event::NameLost { .. } => C::TEAK_EVENT_NAME_LOST,
-        _ => C::TEAK_EVENT_OTHER,
-    }
-}
-
 impl From<&SlowReader> for teak_slow_reader {
     fn from(slow: &SlowReader) -> Self {
         let reader = &slow.reader;
@@ -128,43 +96,5 @@ impl From<&SlowReader> for teak_slow_reader {
             file_bytes: slow.file_bytes,
             is_cancelled: reader.is_cancelled.into(),
         }
-    }
-}
-
-impl teak_options {
-    /// The options, with the functions that C wants to be called.
-    ///
-    /// # Safety
-    ///
-    /// The functions are what they should be, as long as the database is open.
-    pub(crate) unsafe fn with_functions(&self, mut options: Options) -> Options {
-        if let Some(tell) = self.on_event {
-            let user = User(self.event_user);
-            options = options.on_event(move |event| {
-                let text = event.to_string();
-                // SAFETY: the caller's promise.
-                unsafe {
-                    tell(
-                        user.get(),
-                        kind(event) as u32,
-                        teak_slice::new(text.as_bytes()),
-                    )
-                };
-            });
-        }
-        if let Some(ask) = self.on_slow_reader {
-            let user = User(self.slow_reader_user);
-            options = options.on_slow_reader(move |slow| {
-                let told = teak_slow_reader::from(slow);
-                // SAFETY: the caller's promise.
-                match unsafe { ask(user.get(), &raw const told) } {
-                    1 => SlowReaderChoice::Wait,
-                    2 => SlowReaderChoice::Cancel,
-                    3 => SlowReaderChoice::GiveUp,
-                    _ => SlowReaderChoice::Grow,
-                }
-            });
-        }
-        options
     }
 }

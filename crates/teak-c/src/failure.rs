@@ -1,11 +1,11 @@
-//! Why a function did not do what it was to do, and how C is told.
+//! How C is told why a function did not do what it was to do.
 
 use crate::{
-    border::{Grows, teak_slice},
+    border::{Answer, Grows, caught, teak_slice},
+    cause::Failure,
     teak_code,
 };
-use std::{ffi::c_char, io, mem::offset_of, path::Path};
-use teak::Error;
+use std::{ffi::c_char, io, mem::offset_of};
 
 /// The bytes of the message of a teak_error.
 pub const TEAK_MESSAGE_LEN: usize = 1024;
@@ -54,134 +54,7 @@ pub extern "C" fn teak_remedy(system_code: i32) -> teak_slice {
     })
 }
 
-/// An error on its way to C.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) code: teak_code,
-    message: String,
-    system_code: i32,
-    page: u64,
-    reader: (u32, u64),
-    number: u64,
-}
-
 impl Failure {
-    #[cold]
-    fn new(code: teak_code, message: String) -> Self {
-        Self {
-            code,
-            message,
-            system_code: 0,
-            page: u64::MAX,
-            reader: (0, 0),
-            number: 0,
-        }
-    }
-
-    #[cold]
-    pub(crate) fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::new(teak_code::TEAK_INVALID_ARGUMENT, message.into())
-    }
-
-    #[cold]
-    pub(crate) fn too_new(what: &str) -> Self {
-        let text = format!(
-            "{what} sets fields that this library does not know; upgrade the library, or leave them zero"
-        );
-        Self::new(teak_code::TEAK_TOO_NEW, text)
-    }
-
-    #[cold]
-    pub(crate) fn invalid_handle(noun: &str, handle: u64) -> Self {
-        let text = match handle {
-            0 => format!("this {noun} handle is empty; open or begin the {noun} first"),
-            _ => format!(
-                "there is no {noun} of handle {handle:#x}; it has been closed or has ended, or never was there"
-            ),
-        };
-        Self::new(teak_code::TEAK_INVALID_HANDLE, text)
-    }
-
-    #[cold]
-    pub(crate) fn in_use(noun: &str) -> Self {
-        let text = format!(
-            "this {noun} is being used by another call, of another thread or of one that called back; wait until that has returned"
-        );
-        Self::busy(text)
-    }
-
-    #[cold]
-    pub(crate) fn busy(message: impl Into<String>) -> Self {
-        Self::new(teak_code::TEAK_BUSY, message.into())
-    }
-
-    #[cold]
-    pub(crate) fn too_many(noun: &str) -> Self {
-        let text = format!("there is no handle left for another {noun}; close some");
-        Self::new(teak_code::TEAK_OTHER, text)
-    }
-
-    #[cold]
-    pub(crate) fn wrong_database(noun: &str) -> Self {
-        let text = format!(
-            "this {noun} is of another database, or of an earlier opening of this one; open it here"
-        );
-        Self::new(teak_code::TEAK_WRONG_DATABASE, text)
-    }
-
-    #[cold]
-    pub(crate) fn wrong_transaction(message: &str) -> Self {
-        Self::new(teak_code::TEAK_WRONG_TRANSACTION, message.to_owned())
-    }
-
-    #[cold]
-    pub(crate) fn wrong_table(message: &str) -> Self {
-        Self::new(teak_code::TEAK_TABLE_MISMATCH, message.to_owned())
-    }
-
-    /// A file that cannot be opened.
-    #[cold]
-    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        let remedy = teak::remedy(error).unwrap_or("see who may read it");
-        let text = format!("{path:?} cannot be opened ({error}); {remedy}");
-        Self {
-            system_code: error.raw_os_error().unwrap_or(0),
-            ..Self::new(teak_code::TEAK_IO, text)
-        }
-    }
-
-    /// What a check has found first.
-    #[cold]
-    pub(crate) fn damaged(damage: &teak::Damage) -> Self {
-        let page = damage.page.map(|page| page.0.into());
-        let place = page.map_or("the database".to_owned(), |page: u64| {
-            format!("page {page}")
-        });
-        let text = format!(
-            "{place} is damaged ({}), found by the check; restore a backup, or save what can be read with `teak salvage`",
-            damage.detail
-        );
-        Self {
-            page: page.unwrap_or(u64::MAX),
-            ..Self::new(teak_code::TEAK_CORRUPTED, text)
-        }
-    }
-
-    /// What a panic has left.
-    #[cold]
-    pub(crate) fn panicked(payload: &(dyn std::any::Any + Send)) -> Self {
-        let text = match (
-            payload.downcast_ref::<&str>(),
-            payload.downcast_ref::<String>(),
-        ) {
-            (Some(text), _) => text,
-            (None, Some(text)) => text.as_str(),
-            (None, None) => "nothing is known of it",
-        };
-        let text = format!("the library has found an error of its own ({text}); please report it");
-        Self::new(teak_code::TEAK_PANIC, text)
-    }
-
     /// Tells C.
     ///
     /// # Safety
@@ -217,76 +90,26 @@ impl Failure {
     }
 }
 
+/// What C is told of `work`.
+///
+/// # Safety
+///
+/// `error` is null or leads to a structure of as many bytes as it says.
+#[inline]
+pub(crate) unsafe fn answer(error: *mut teak_error, work: impl FnOnce() -> Answer) -> teak_code {
+    match caught(work) {
+        Ok(code) => code,
+        // SAFETY: the caller's promise.
+        Err(failure) => unsafe { failure.tell(error) },
+    }
+}
+
 // SAFETY: it begins with its size and has no padding.
 unsafe impl Grows for teak_error {
     const NAME: &'static str = "teak_error";
 }
 
 const _: () = assert!(offset_of!(teak_error, message) == 48);
-
-impl From<Error> for Failure {
-    #[cold]
-    fn from(error: Error) -> Self {
-        use teak_code as C;
-        let mut failure = Self::new(C::TEAK_OTHER, error.to_string());
-        failure.code = match error {
-            Error::Io { source, .. } => {
-                failure.system_code = source.raw_os_error().unwrap_or(0);
-                C::TEAK_IO
-            }
-            Error::NotFound(_) | Error::NameLost { .. } => C::TEAK_FILE_NOT_FOUND,
-            Error::AlreadyExists(_) => C::TEAK_FILE_EXISTS,
-            Error::NotADatabase { .. } | Error::NotALockFile { .. } => C::TEAK_NOT_A_DATABASE,
-            Error::UnknownFormat(_) => C::TEAK_UNKNOWN_FORMAT,
-            Error::InUse(_) => C::TEAK_IN_USE,
-            Error::Corrupted { page, .. } => {
-                failure.page = page.0.into();
-                C::TEAK_CORRUPTED
-            }
-            Error::Poisoned | Error::LocksLost(_) => C::TEAK_POISONED,
-            Error::NetworkFileSystem(_) => C::TEAK_NETWORK_FILE_SYSTEM,
-            Error::OptionsDiffer { .. } => C::TEAK_OPTIONS_DIFFER,
-            Error::Forked => C::TEAK_FORKED,
-            Error::SnapshotLost => C::TEAK_SNAPSHOT_LOST,
-            Error::SnapshotStale { newest, .. } => {
-                failure.number = newest.0;
-                C::TEAK_SNAPSHOT_STALE
-            }
-            Error::SnapshotNotFound(_) => C::TEAK_SNAPSHOT_NOT_FOUND,
-            Error::SnapshotExists(_) => C::TEAK_SNAPSHOT_EXISTS,
-            Error::HeldByReader {
-                process,
-                thread,
-                transaction,
-                ..
-            } => {
-                failure.reader = (process.unwrap_or(0), thread);
-                failure.number = transaction.0;
-                C::TEAK_HELD_BY_READER
-            }
-            Error::TooManyReaders(_) => C::TEAK_TOO_MANY_READERS,
-            Error::Full { .. } => C::TEAK_FULL,
-            Error::KeyTooLong { .. } => C::TEAK_KEY_TOO_LONG,
-            Error::ValueTooLong { .. } => C::TEAK_VALUE_TOO_LONG,
-            Error::SequenceExhausted { .. } => C::TEAK_SEQUENCE_EXHAUSTED,
-            Error::TableNotFound(_) => C::TEAK_TABLE_NOT_FOUND,
-            Error::TableExists(_) => C::TEAK_TABLE_EXISTS,
-            Error::TableMismatch { .. } => C::TEAK_TABLE_MISMATCH,
-            Error::ComparisonMissing { .. } => C::TEAK_COMPARISON_MISSING,
-            Error::ComparisonMismatch { .. } => C::TEAK_COMPARISON_MISMATCH,
-            Error::Decode { .. } => C::TEAK_DECODE,
-            Error::NotSorted { index } => {
-                failure.number = index;
-                C::TEAK_NOT_SORTED
-            }
-            Error::ReadOnly => C::TEAK_READ_ONLY,
-            Error::TransactionBroken => C::TEAK_TRANSACTION_BROKEN,
-            Error::InvalidArgument(_) => C::TEAK_INVALID_ARGUMENT,
-            _ => C::TEAK_OTHER,
-        };
-        failure
-    }
-}
 
 #[cfg(test)]
 #[path = "failure_tests.rs"]

@@ -1,7 +1,7 @@
 //! Tests of how C is told of errors.
 
-use super::{Failure, TEAK_MESSAGE_LEN, teak_error};
-use crate::teak_code as C;
+use super::{TEAK_MESSAGE_LEN, teak_error};
+use crate::{cause::Failure, teak_code as C};
 use std::{ffi::CStr, io, path::PathBuf};
 use teak::{Error, KeyRange, PageNumber, TransactionId};
 

@@ -1,9 +1,10 @@
 //! Who reads, and what is committed: readers, waiting for commits, and what they have changed.
 
 use crate::{
-    border::{Answer, Out, answer, teak_slice, whether},
+    border::{Answer, Out, teak_slice, whether},
+    cause::Failure,
     database::{DATABASES, teak_db},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     snapshots::{no_function, teak_change},
     teak_code,
     transactions::{read, teak_txn},

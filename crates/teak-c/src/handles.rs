@@ -7,7 +7,7 @@
 //! - An object is touched only by whoever has counted himself in its state, under the generation of his handle.
 //! - A generation never comes back: a slot whose generations are used up is not used again.
 
-use crate::failure::Failure;
+use crate::cause::Failure;
 use std::{
     cell::UnsafeCell,
     mem::MaybeUninit,

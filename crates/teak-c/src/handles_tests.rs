@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-fn code<T>(result: Result<T, crate::failure::Failure>) -> teak_code {
+fn code<T>(result: Result<T, crate::cause::Failure>) -> teak_code {
     result.err().expect("a refusal").code
 }
 
@@ -60,7 +60,7 @@ fn an_object_is_read_by_many_or_changed_by_one() {
     assert_eq!(*objects.read(one).unwrap(), 8);
     assert_eq!(
         objects
-            .remove_if(one, |_| Err(crate::failure::Failure::in_use("word")))
+            .remove_if(one, |_| Err(crate::cause::Failure::in_use("word")))
             .err()
             .unwrap()
             .code,

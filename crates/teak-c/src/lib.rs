@@ -12,6 +12,8 @@
 
 mod batches;
 mod border;
+mod callbacks;
+mod cause;
 mod codes;
 mod cursors;
 mod database;

@@ -1,8 +1,9 @@
 //! Loading many records at once: sorted ones, those in any order, and those of another table.
 
 use crate::{
-    border::{Grows, OK, Out, answer, path, teak_slice, whether},
-    failure::{Failure, teak_error},
+    border::{Grows, OK, Out, path, teak_slice, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     names::Named,
     pairs::multi,
     records::{plain, teak_bound},

@@ -1,9 +1,9 @@
 //! What was done, counted and timed.
 
 use crate::{
-    border::{Grows, OK, answer, give},
+    border::{Grows, OK, give},
     database::{DATABASES, teak_db},
-    failure::teak_error,
+    failure::{answer, teak_error},
     teak_code,
     transactions::{take_writer, teak_txn},
 };

@@ -1,6 +1,6 @@
 //! What the handles of one opening of a database share: its tables, and who writes.
 
-use crate::{failure::Failure, options::Comparisons};
+use crate::{cause::Failure, options::Comparisons};
 use std::{
     collections::HashMap,
     sync::{

@@ -2,8 +2,8 @@
 
 use crate::{
     border::{Grows, array, path, teak_slice},
+    cause::Failure,
     events::{teak_event_function, teak_slow_reader_function},
-    failure::Failure,
 };
 use std::{
     cmp::Ordering,

@@ -1,12 +1,13 @@
 //! Pairs: tables in which a key has several values.
 
 use crate::{
-    border::{OK, Out, answer, array, give, teak_slice, whether},
-    failure::{Failure, teak_error},
+    border::{OK, Out, array, give, teak_slice, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     names::{Named, Opened},
-    tables::teak_table,
+    tables::{change_table, teak_table},
     teak_code,
-    transactions::{change_table, either, read, teak_txn},
+    transactions::{either, read, teak_txn},
 };
 use teak::{MultiTable, WriteTxn, codec::Bytes};
 

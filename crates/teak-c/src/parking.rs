@@ -1,8 +1,8 @@
 //! Read transactions that are not used for now, and whose state a writer may take.
 
 use crate::{
-    border::{OK, Out, answer},
-    failure::teak_error,
+    border::{OK, Out},
+    failure::{answer, teak_error},
     handles::Objects,
     names::Opened,
     teak_code,

@@ -2,8 +2,8 @@
 
 use crate::{
     batches::teak_record_function,
-    border::{OK, Out, answer, give, teak_slice, whether},
-    failure::teak_error,
+    border::{OK, Out, give, teak_slice, whether},
+    failure::{answer, teak_error},
     names::Named,
     pairs::multi,
     records::{plain_of, teak_bound},

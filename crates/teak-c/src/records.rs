@@ -1,12 +1,13 @@
 //! Records of tables in which a key has one value.
 
 use crate::{
-    border::{Answer, OK, Out, answer, array, array_mut, give, teak_slice, whether},
-    failure::{Failure, teak_error},
+    border::{Answer, OK, Out, array, array_mut, give, teak_slice, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     names::{Named, Opened},
-    tables::teak_table,
+    tables::{change_table, teak_table},
     teak_code,
-    transactions::{change_table, either, read, teak_txn},
+    transactions::{either, read, teak_txn},
 };
 use std::ops::Bound;
 use teak::{Table, WriteTxn, codec::Bytes};

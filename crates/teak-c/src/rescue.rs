@@ -1,9 +1,10 @@
 //! Increments of backups, restoring, and saving what can be read of what is damaged.
 
 use crate::{
-    border::{Answer, Grows, answer, array, path, teak_slice},
+    border::{Answer, Grows, array, path, teak_slice},
+    cause::Failure,
     database::{DATABASES, teak_db},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     options::{comparisons, teak_comparison},
     teak_code,
     transactions::{read, teak_txn},

@@ -1,9 +1,10 @@
 //! Named snapshots, and what differs between two states.
 
 use crate::{
-    border::{Answer, OK, Out, answer, give, teak_slice, whether},
+    border::{Answer, OK, Out, give, teak_slice, whether},
+    cause::Failure,
     database::{DATABASES, teak_db},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     names::Named,
     tables::teak_table,
     teak_code,

@@ -1,14 +1,15 @@
 //! Tables: opening, creating and dropping them.
 
 use crate::{
-    border::{Grows, OK, Out, answer, teak_slice, whether},
-    failure::{Failure, teak_error},
+    border::{Grows, OK, Out, teak_slice, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     names::Named,
     options::teak_table_options,
     teak_code,
-    transactions::{Transaction, change, change_table, either, read, teak_txn},
+    transactions::{Transaction, change, either, read, teak_txn},
 };
-use teak::{Error, TableStat, Transaction as _};
+use teak::{Error, TableStat, Transaction as _, WriteTxn};
 
 /// A table: a number in its database, which it has as long as that is open. It is the same for each who opens the table, in whatever transaction, and is not closed.
 #[repr(C)]
@@ -45,6 +46,15 @@ pub struct teak_table_stat {
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
 unsafe impl Grows for teak_table_stat {
     const NAME: &'static str = "teak_table_stat";
+}
+
+/// Changes something in a table of one value for each key, or of several.
+pub(crate) fn change_table<R>(
+    txn: teak_txn,
+    table: teak_table,
+    work: impl FnOnce(&Named, &mut WriteTxn) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    change(txn)?.change(|opened, txn| work(opened.table(table.number)?, txn))
 }
 
 impl Transaction {

@@ -1,8 +1,9 @@
 //! Tickets: when a commit is on the disk.
 
 use crate::{
-    border::{OK, Out, answer, whether},
-    failure::{Failure, teak_error},
+    border::{OK, Out, whether},
+    cause::Failure,
+    failure::{answer, teak_error},
     handles::Objects,
     teak_code,
 };

@@ -1,13 +1,13 @@
 //! Transactions.
 
 use crate::{
-    border::{Answer, OK, Out, answer, give, whether},
+    border::{Answer, OK, Out, give, whether},
+    cause::Failure,
     database::{DATABASES, Handle, teak_db},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     handles::{Changed, Objects, Shared},
-    names::{Named, Opened},
+    names::Opened,
     options::durability,
-    tables::teak_table,
     teak_code,
     tickets::{self, teak_ticket},
 };
@@ -133,15 +133,6 @@ pub(crate) fn read<'h>(txn: teak_txn) -> Result<Shared<'h, Transaction>, Failure
 #[inline]
 pub(crate) fn change<'h>(txn: teak_txn) -> Result<Changed<'h, Transaction>, Failure> {
     TRANSACTIONS.change(txn.handle)
-}
-
-/// Changes something in a table of one value for each key, or of several.
-pub(crate) fn change_table<R>(
-    txn: teak_txn,
-    table: teak_table,
-    work: impl FnOnce(&Named, &mut WriteTxn) -> Result<R, Failure>,
-) -> Result<R, Failure> {
-    change(txn)?.change(|opened, txn| work(opened.table(table.number)?, txn))
 }
 
 pub(crate) fn insert_reader(opened: &Arc<Opened>, txn: ReadTxn) -> Result<teak_txn, Failure> {

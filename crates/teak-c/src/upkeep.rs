@@ -1,9 +1,10 @@
 //! Backups, checks and compaction.
 
 use crate::{
-    border::{Answer, Grows, OK, answer, path, teak_slice},
+    border::{Answer, Grows, OK, path, teak_slice},
+    cause::Failure,
     database::{DATABASES, Handle, teak_db},
-    failure::{Failure, teak_error},
+    failure::{answer, teak_error},
     teak_code,
 };
 use std::{

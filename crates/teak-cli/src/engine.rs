@@ -1,18 +1,19 @@
 //! The one place where the program meets the engine's interface: opening databases, tables of raw
 //! bytes, and walks over their records.
 
+mod records;
 mod table;
 
+pub(crate) use records::{Direction, KeyBound, RecordChange};
 pub(crate) use table::AnyTable;
 
-use crate::arguments::WaitArgument;
+use crate::common_arguments::WaitArgument;
 use crate::failure::Failure;
+use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
 use crate::text::{Kind, Order, shown_path};
-use std::ops::Bound;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
@@ -20,41 +21,16 @@ use teak::{
     TransactionId, WriteTxn,
 };
 
-/// One side of a range of keys.
-pub(crate) type KeyBound = Bound<Vec<u8>>;
-
-/// How processes know of each other, as the command line says.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Locking {
-    /// Where the lock file is, if not beside the database.
-    pub(crate) lock_file: Option<PathBuf>,
-    /// Whether the database is read without one.
-    pub(crate) is_unlocked: bool,
-}
-
-static LOCKING: OnceLock<Locking> = OnceLock::new();
-
-/// Has all databases opened in this way. It is called once, before any is.
-pub(crate) fn set_locking(locking: Locking) {
-    let _ = LOCKING.set(locking);
-}
-
 fn options() -> Options {
     let Locking {
         lock_file,
         is_unlocked,
-    } = LOCKING.get().cloned().unwrap_or_default();
+    } = locking();
     let options = Options::new().no_lock_file(is_unlocked);
     match lock_file {
         Some(lock_file) => options.lock_file(lock_file),
         None => options,
     }
-}
-
-/// The lock file of a database.
-pub(crate) fn lock_file_of(path: &Path) -> Option<PathBuf> {
-    let chosen = LOCKING.get().and_then(|locking| locking.lock_file.clone());
-    chosen.or_else(|| teak::lock_file_of(path).ok())
 }
 
 /// Opens a database that must exist, to read it.
@@ -77,7 +53,7 @@ fn for_writing() -> Result<Options, Failure> {
 
 /// Refuses `--no-lock`, with the reason.
 pub(crate) fn refuse_unlocked(reason: &str) -> Result<(), Failure> {
-    match LOCKING.get().is_some_and(|locking| locking.is_unlocked) {
+    match locking().is_unlocked {
         false => Ok(()),
         true => Err(Failure::Usage(format!(
             "--no-lock is for reading without a lock file, and {reason}; leave it out"
@@ -217,30 +193,6 @@ pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failur
 /// A name as errors of the engine have it, which escape it themselves.
 pub(crate) fn lossy(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
-}
-
-/// Which end of a range comes first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Backward,
-}
-
-impl Direction {
-    fn next<I: DoubleEndedIterator>(self, records: &mut I) -> Option<I::Item> {
-        match self {
-            Self::Forward => records.next(),
-            Self::Backward => records.next_back(),
-        }
-    }
-}
-
-/// A record that differs between two states: its value in either, if it is there.
-#[derive(Clone, Copy)]
-pub(crate) struct RecordChange<'a> {
-    pub(crate) key: &'a [u8],
-    pub(crate) old: Option<&'a [u8]>,
-    pub(crate) new: Option<&'a [u8]>,
 }
 
 /// So long a command waits for other writers without saying so.

@@ -1,13 +1,11 @@
 //! What a subcommand can end with other than success, and how that is told: the exit code, the
 //! message with what to do, and the causes beneath it.
 
-use crate::output::{self, Style};
-use crate::text::{Malformed, ReadError, shown_message, shown_path};
+use crate::text::{Malformed, ReadError, shown_path};
 use serde::Serialize;
 use std::error::Error as StdError;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Why a subcommand did not do what was asked.
 #[derive(Debug)]
@@ -67,24 +65,6 @@ pub(crate) enum Kind {
     Other = 6,
 }
 
-/// An error in JSON.
-#[derive(Serialize)]
-struct ErrorReport<'a> {
-    error: String,
-    kind: Kind,
-    exit_code: u8,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    causes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<&'a str>,
-}
-
 impl From<teak::Error> for Failure {
     fn from(error: teak::Error) -> Self {
         Self::Engine(error)
@@ -132,64 +112,18 @@ impl Failure {
         }
     }
 
-    /// Prints the failure to standard error and gives the exit code.
-    pub(crate) fn report(&self, style: Style) -> ExitCode {
-        if self.is_broken_pipe() {
-            return ExitCode::SUCCESS;
-        }
-        // There is nobody left to tell if standard error fails.
-        let _ = match style {
-            Style::Text => self.report_text(&mut io::stderr().lock()),
-            Style::Json => self.report_json(&mut io::stderr().lock()),
-        };
-        ExitCode::from(self.kind() as u8)
-    }
-
-    fn is_broken_pipe(&self) -> bool {
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    fn report_text(&self, output: &mut impl Write) -> io::Result<()> {
-        let root = self.root();
-        let mut text = format!("teak: {}\n", root.message());
-        for cause in root.causes() {
-            text += &format!("  because: {cause}\n");
-        }
-        for context in self.contexts() {
-            text += &format!("  {context}\n");
-        }
-        output.write_all(shown_message(&text).as_bytes())
-    }
-
-    fn report_json(&self, output: &mut impl Write) -> io::Result<()> {
-        let root = self.root();
-        let (line, malformed) = match root {
-            Self::Input(malformed) => (Some(malformed.line), Some(malformed)),
-            Self::Record { line, .. } => (Some(*line), None),
-            _ => (None, None),
-        };
-        let contexts = self.contexts();
-        let report = ErrorReport {
-            error: root.message(),
-            kind: self.kind(),
-            exit_code: self.kind() as u8,
-            causes: root.causes(),
-            context: (!contexts.is_empty()).then(|| contexts.join("; ")),
-            line,
-            column: malformed.map(|malformed| malformed.column),
-            expected: malformed.map(|malformed| malformed.expected.as_str()),
-        };
-        output::write_json(&report, output)
-    }
-
-    fn root(&self) -> &Self {
+    pub(crate) fn root(&self) -> &Self {
         match self {
             Self::During { cause, .. } => cause.root(),
             _ => self,
         }
     }
 
-    fn contexts(&self) -> Vec<&str> {
+    pub(crate) fn contexts(&self) -> Vec<&str> {
         match self {
             Self::During { context, cause } => {
                 let mut contexts = cause.contexts();
@@ -200,7 +134,7 @@ impl Failure {
         }
     }
 
-    fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         match self {
             Self::Engine(error) => error.to_string(),
             Self::NotFound(text)
@@ -224,7 +158,7 @@ impl Failure {
     }
 
     /// The errors beneath this one, without those that its message repeats.
-    fn causes(&self) -> Vec<String> {
+    pub(crate) fn causes(&self) -> Vec<String> {
         let mut next: Option<&(dyn StdError + 'static)> = match self {
             Self::Engine(error) | Self::Record { error, .. } => error.source(),
             Self::File { source, .. } | Self::Output(source) => Some(source),

@@ -8,8 +8,11 @@
 mod arguments;
 mod checksum;
 mod commands;
+mod common_arguments;
 mod engine;
 mod failure;
+mod failure_report;
+mod locking;
 mod output;
 mod outputs;
 mod text;

@@ -1,7 +1,7 @@
 //! Files that a command writes: never over a file that it reads, over a database, or over a database's lock file, and never half.
 
-use crate::engine;
 use crate::failure::Failure;
+use crate::locking;
 use crate::text::shown_path;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Read, Write};
@@ -173,7 +173,7 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
             );
             return Err(Failure::Usage(message));
         }
-        let lock_names = |of: &Path| engine::lock_file_of(of);
+        let lock_names = |of: &Path| locking::lock_file_of(of);
         let (of_input, of_output) = (lock_names(input), lock_names(output));
         let is_lock = of_input.is_some_and(|lock| is_same_name(output, &lock));
         if is_lock || of_output.is_some_and(|lock| is_same(input, &lock)) {
@@ -250,7 +250,7 @@ pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
         let found = fs::metadata(path);
         found.is_ok_and(|found| found.is_file() && id(&found) == id(&output))
     };
-    let lock_file = engine::lock_file_of(file);
+    let lock_file = locking::lock_file_of(file);
     if is_output(file) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
         let message = format!(
             "standard output is {}, which this command uses, or its lock file; send the output elsewhere",
@@ -298,7 +298,7 @@ fn access_of(descriptor: u32) -> Option<u32> {
 /// Refuses a new database of a name that is another's lock file, or whose own lock file would be a database.
 pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
     refuse_database(path)?;
-    match engine::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
+    match locking::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
         None => Ok(()),
         Some(lock_file) => Err(Failure::Usage(format!(
             "{} is a database, and would be the lock file of the output {}; name another file",

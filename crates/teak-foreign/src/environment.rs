@@ -2,92 +2,12 @@
 
 use crate::{
     Engine, Error, Records, Result, Source,
-    format::{Format, TREE_LEN, Tree},
+    format::{Format, TREE_LEN},
     meta::{self, State},
     pages::Pages,
     records::Named,
+    table::Table,
 };
-
-/// Bits of the flags of a table, which are the same everywhere.
-mod flag {
-    pub(super) const REVERSE_KEY: u16 = 0x02;
-    pub(super) const SEVERAL: u16 = 0x04;
-    pub(super) const INTEGER_KEY: u16 = 0x08;
-    pub(super) const FIXED: u16 = 0x10;
-    pub(super) const INTEGER_VALUE: u16 = 0x20;
-    pub(super) const REVERSE_VALUE: u16 = 0x40;
-    pub(super) const ALL: u16 =
-        REVERSE_KEY | SEVERAL | INTEGER_KEY | FIXED | INTEGER_VALUE | REVERSE_VALUE;
-}
-
-/// An order of keys or values, as the flags of a table say it. The application may have brought another one, which no file notes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// As bytes.
-    Bytes,
-    /// As bytes, from the last to the first.
-    ReverseBytes,
-    /// As native integers.
-    Integer,
-}
-
-/// What the values of a key are, where it may have several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Values {
-    /// Their order.
-    pub order: Order,
-    /// Whether all have one size.
-    pub is_fixed: bool,
-}
-
-/// A table of the file: a named database, or the main one.
-#[derive(Clone, Debug)]
-pub struct Table {
-    /// Its name; none of the main one, whose records that are named databases do not count as its own.
-    pub name: Option<Vec<u8>>,
-    /// The order of its keys.
-    pub order: Order,
-    /// What the values of a key are, where it may have several.
-    pub values: Option<Values>,
-    /// How many records it has, as its description says; where keys have several values, how many values.
-    pub records: u64,
-    /// The number that its sequence gives next.
-    pub sequence: u64,
-    pub(crate) tree: Tree,
-}
-
-impl Table {
-    fn new(name: Option<Vec<u8>>, page: u64, tree: Tree) -> Result<Self> {
-        let has = |bit| tree.flags & bit != 0;
-        if tree.flags & !flag::ALL != 0 {
-            let detail = format!("a table has flags {:#06x}, not all known", tree.flags);
-            return Err(Error::damaged(page, detail));
-        }
-        let order = match (has(flag::REVERSE_KEY), has(flag::INTEGER_KEY)) {
-            (true, _) => Order::ReverseBytes,
-            (false, true) => Order::Integer,
-            (false, false) => Order::Bytes,
-        };
-        let value_order = match (has(flag::INTEGER_VALUE), has(flag::REVERSE_VALUE)) {
-            (true, _) => Order::Integer,
-            (false, true) => Order::ReverseBytes,
-            (false, false) => Order::Bytes,
-        };
-        let values = has(flag::SEVERAL).then_some(Values {
-            order: value_order,
-            // Integers have one size where it is not said, too.
-            is_fixed: has(flag::FIXED | flag::INTEGER_VALUE),
-        });
-        Ok(Self {
-            name,
-            order,
-            values,
-            records: tree.records,
-            sequence: tree.sequence,
-            tree,
-        })
-    }
-}
 
 /// A file of LMDB or libmdbx, in the state that counted when it was opened.
 #[derive(Debug)]

@@ -32,14 +32,16 @@ mod meta;
 mod pages;
 mod records;
 mod source;
+mod table;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
 pub use bytes::Slice;
-pub use environment::{Environment, Order, Pass, Table, Values};
+pub use environment::{Environment, Pass};
 pub use error::{Error, Result};
 pub use meta::{Engine, this_boot};
 pub use records::Records;
 pub use source::Source;
+pub use table::{Order, Table, Values};

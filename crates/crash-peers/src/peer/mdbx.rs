@@ -5,7 +5,10 @@
 
 #![allow(unsafe_code)]
 
-use super::{Change, Engine, Peer, Visit};
+use super::{
+    connection::{Change, Peer, Visit},
+    engine::Engine,
+};
 use anyhow::{Context, Result, bail};
 use mdbx_sys as ffi;
 use std::{

@@ -1,6 +1,6 @@
 //! Teak's cursors, moved as LMDB's are.
 
-use super::{Handle, PlainTable, ValueTable};
+use super::handle::{Handle, PlainTable, ValueTable};
 use crate::{
     deviations::Deviation,
     operation::{Answer, How, Move},

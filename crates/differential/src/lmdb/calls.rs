@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code)]
 
+use super::code::{Code, text};
 use crate::{
     kind::{Kind, Order, compare_by_len},
     operation::Part,
@@ -15,7 +16,7 @@ use anyhow::{Context, Result};
 use lmdb_master_sys as ffi;
 use std::{
     cmp::Ordering,
-    ffi::{CStr, CString, c_int, c_uint, c_void},
+    ffi::{CString, c_int, c_uint, c_void},
     os::unix::ffi::OsStrExt,
     path::Path,
     ptr::{self, NonNull},
@@ -23,8 +24,6 @@ use std::{
     slice,
 };
 
-/// What LMDB returns, other than success.
-pub(crate) type Code = c_int;
 /// The number of an open table.
 pub(crate) type Table = ffi::MDB_dbi;
 
@@ -394,11 +393,4 @@ fn check(code: c_int) -> Result<(), Code> {
 
 fn must(code: c_int) -> Result<()> {
     check(code).map_err(|code| anyhow::anyhow!("LMDB: {}", text(code)))
-}
-
-/// LMDB's text for a code.
-pub(crate) fn text(code: Code) -> String {
-    // SAFETY: LMDB answers every code with a text that stands until the next call on this thread.
-    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) };
-    format!("{} (code {code})", text.to_string_lossy())
 }

@@ -1,6 +1,9 @@
 //! Cursors that stay while tables change: where both sides have them, and where they have to begin anew.
 
-use super::{Difference, Runner, SLOT_COUNT, is_possible_put};
+use super::{
+    both_sides::{Difference, Runner, SLOT_COUNT},
+    slot::{Place, Slot},
+};
 use crate::{
     deviations::Deviation,
     kind::KINDS,
@@ -8,33 +11,6 @@ use crate::{
     side::Side,
 };
 use std::mem;
-
-/// Where both cursors of a slot are.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    Nowhere,
-    On(Vec<u8>, Vec<u8>),
-    /// Where the record was that is removed now.
-    Gap,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
-    pub(super) table: TableIndex,
-    pub(super) place: Place,
-    /// Whether LMDB may have noted that its cursor is on the last record.
-    is_at_end: bool,
-}
-
-impl Slot {
-    pub(super) fn new(table: TableIndex) -> Self {
-        Self {
-            table,
-            place: Place::Nowhere,
-            is_at_end: false,
-        }
-    }
-}
 
 /// What happens to a table.
 enum Change<'c> {
@@ -239,81 +215,4 @@ impl<T: Side, L: Side> Runner<T, L> {
         self.slots[slot] = (answer == Answer::Done).then(|| Slot::new(table));
         Ok(())
     }
-
-    /// Puts a value in the place of that which a cursor is on, if LMDB can do that.
-    pub(super) fn replace_at(&mut self, slot: usize, value: &[u8]) -> Result<(), Difference> {
-        let Some(here) = self.slots[slot].clone() else {
-            return Ok(());
-        };
-        let (key, old) = match here.place {
-            Place::On(key, old) => (key, old),
-            Place::Nowhere => (vec![1], Vec::new()),
-            Place::Gap => return Ok(()),
-        };
-        if let (Some(values), false) = (KINDS[here.table].values, old.is_empty()) {
-            Deviation::ReplacedValue.meet();
-            let order = values.order;
-            let stays = |neighbour: Answer, is_before: bool| match neighbour {
-                Answer::Pair(_, neighbour) if is_before => order.compare(&neighbour, value).is_lt(),
-                Answer::Pair(_, neighbour) => order.compare(value, &neighbour).is_lt(),
-                _ => true,
-            };
-            let before = self.neighbour(here.table, &key, &old, Move::PrevValue)?;
-            let behind = self.neighbour(here.table, &key, &old, Move::NextValue)?;
-            let is_possible = value.len() == old.len()
-                && order.compare(value, &old).is_ne()
-                && stays(before, true)
-                && stays(behind, false);
-            if !is_possible {
-                return Ok(());
-            }
-        }
-        self.ask_and_follow(&Operation::PutAt {
-            slot,
-            key,
-            value: value.to_vec(),
-            how: How::Current,
-        })
-    }
-
-    /// The pair beside another one, among the values of the key.
-    fn neighbour(
-        &mut self,
-        table: TableIndex,
-        key: &[u8],
-        value: &[u8],
-        to: Move,
-    ) -> Result<Answer, Difference> {
-        let moves = vec![Move::GetBoth(key.to_vec(), value.to_vec()), to];
-        let view = View::Writer;
-        match self.ask(&Operation::Walk { view, table, moves })? {
-            Answer::Several(mut answers) => Ok(answers.pop().unwrap_or(Answer::NotFound)),
-            other => Ok(other),
-        }
-    }
-}
-
-pub(super) fn is_possible_put_at(is_multi: bool, how: How) -> bool {
-    match how {
-        How::Current => true,
-        How::Reserve => false,
-        how => is_possible_put(is_multi, how),
-    }
-}
-
-pub(super) fn is_possible_move(slot: &Slot, to: &Move) -> bool {
-    let kind = &KINDS[slot.table];
-    let is_multi = kind.is_multi();
-    let is_fitting = match to {
-        Move::Set(key) | Move::SetKey(key) | Move::SetRange(key) => kind.keys.fits(key),
-        Move::GetBoth(key, value) | Move::GetBothRange(key, value) => kind.fits(key, value),
-        _ => true,
-    };
-    if !is_fitting || (to.is_of_values() && !is_multi) {
-        return false;
-    }
-    slot.place != Place::Gap
-        || !is_multi
-        || to.is_absolute()
-        || matches!(to, Move::Next | Move::Prev)
 }

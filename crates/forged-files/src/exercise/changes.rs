@@ -1,6 +1,10 @@
 //! All ways of changing.
 
-use super::{Judge, pairs, reads, some_tables};
+use super::{
+    judge::Judge,
+    pairs, reads,
+    tables::{Plain, some_tables},
+};
 use std::time::Duration;
 use teak::{
     Action, BulkOptions, Bunch, CompactOptions, Database, Durability, Error, FreeCursor, Geometry,
@@ -121,7 +125,7 @@ fn change_plain(
     judge: &mut Judge<'_>,
     txn: &mut WriteTxn,
     info: &TableInfo,
-    table: &reads::Plain,
+    table: &Plain,
     keys: &[Vec<u8>],
     step: usize,
 ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! All that copies a database.
 
-use super::Judge;
+use super::judge::Judge;
 use crate::seeds::options;
 use std::{
     fs::File,

@@ -1,6 +1,6 @@
 //! All ways in which cursors go.
 
-use super::{Judge, reads::Plain};
+use super::{judge::Judge, tables::Plain};
 use std::ops::ControlFlow;
 use teak::{FreeCursor, ReadTxn, Result, Transaction};
 

@@ -1,6 +1,6 @@
 //! All that can be done with tables in which a key has several values.
 
-use super::{Judge, cursors};
+use super::{cursors, judge::Judge};
 use std::ops::{Bound, ControlFlow};
 use teak::{
     Action, FreeCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,

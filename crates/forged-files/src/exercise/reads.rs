@@ -1,10 +1,13 @@
 //! All ways of reading tables in which a key has one value.
 
-use super::{Judge, cursors, pairs, some_tables};
+use super::{
+    cursors,
+    judge::Judge,
+    pairs,
+    tables::{Plain, some_tables},
+};
 use std::ops::ControlFlow;
-use teak::{Database, ReadTxn, Result, Table, TableInfo, Transaction, codec::Bytes};
-
-pub(super) type Plain = Table<Bytes, Bytes>;
+use teak::{Database, ReadTxn, Result, TableInfo, Transaction};
 
 /// Keys that are looked for in all ways.
 const KEYS_MAX: usize = 6;

@@ -1,6 +1,6 @@
 //! All that can be done with states: named ones, and what differs between them.
 
-use super::{Judge, reads};
+use super::{judge::Judge, reads};
 use teak::{Database, ReadTxn, Result, Transaction, codec::Bytes};
 
 /// Named states that are read.

@@ -1,6 +1,6 @@
 //! `teak backup`: a copy of a database while others use it, or an increment to one.
 
-use crate::arguments::{DatabaseArgument, WaitArgument};
+use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

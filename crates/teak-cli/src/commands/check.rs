@@ -1,6 +1,6 @@
 //! `teak check`: every page is read and checked against its tag and its neighbours.
 
-use crate::arguments::DatabaseArgument;
+use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted};

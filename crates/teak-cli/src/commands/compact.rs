@@ -1,6 +1,6 @@
 //! `teak compact`: the file as short as it can be, while others use it.
 
-use crate::arguments::{DatabaseArgument, WaitArgument};
+use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use std::io::Write;
 
@@ -21,10 +21,9 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, mut command: Command) -> Result<(), Failure> {
     // Made in memory, since the generator panics when its output fails.
     let mut script = Vec::new();
-    let mut command = crate::arguments::Arguments::command();
     clap_complete::generate(arguments.shell, &mut command, "teak", &mut script);
     output::print(|output| output.write_all(&script).map_err(Failure::Output))
 }

@@ -1,6 +1,6 @@
 //! `teak del`: one record, removed for good.
 
-use crate::arguments::{
+use crate::common_arguments::{
     BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
 };
 use crate::engine;

@@ -1,7 +1,7 @@
 //! `teak diff`: the records in which two states of a database differ.
 
-use crate::arguments::DatabaseArgument;
 use crate::commands::scan::Format;
+use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, RecordChange};
 use crate::failure::Failure;
 use crate::output::{self, Style, counted};

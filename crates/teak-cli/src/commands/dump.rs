@@ -1,6 +1,6 @@
 //! `teak dump`: tables as text that `teak load`, `mdb_load` and `mdbx_load` read.
 
-use crate::arguments::{DEFAULT_TABLE, DatabaseArgument, SnapshotArgument};
+use crate::common_arguments::{DEFAULT_TABLE, DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output;

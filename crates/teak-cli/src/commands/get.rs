@@ -1,6 +1,8 @@
 //! `teak get`: the value of one key.
 
-use crate::arguments::{DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument};
+use crate::common_arguments::{
+    DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::outputs::TextFile;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,13 +22,12 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
     let directory = &arguments.directory;
     fs::create_dir_all(directory).map_err(Failure::file("creating", directory))?;
     let failed = || Failure::file("writing manual pages to", directory);
     let made = tempfile::tempdir().map_err(failed())?;
-    clap_mangen::generate_to(crate::arguments::Arguments::command(), made.path())
-        .map_err(failed())?;
+    clap_mangen::generate_to(command, made.path()).map_err(failed())?;
     for page in fs::read_dir(made.path()).map_err(failed())? {
         let page = page.map_err(failed())?;
         let text = fs::read(page.path()).map_err(failed())?;

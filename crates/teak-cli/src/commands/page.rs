@@ -1,6 +1,6 @@
 //! `teak page`: what one page of the file holds.
 
-use crate::arguments::DatabaseArgument;
+use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

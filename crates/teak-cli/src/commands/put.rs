@@ -1,6 +1,6 @@
 //! `teak put`: one record, written and durable.
 
-use crate::arguments::{
+use crate::common_arguments::{
     BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
 };
 use crate::engine;

@@ -1,6 +1,6 @@
 //! `teak readers`: who reads, since when, and what that keeps.
 
-use crate::arguments::DatabaseArgument;
+use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

@@ -1,6 +1,8 @@
 //! `teak scan`: the records of a range.
 
-use crate::arguments::{DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument};
+use crate::common_arguments::{
+    DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument,
+};
 use crate::engine::{self, Direction, KeyBound};
 use crate::failure::Failure;
 use crate::output::{self, Style};

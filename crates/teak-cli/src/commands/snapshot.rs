@@ -1,6 +1,6 @@
 //! `teak snapshot`: listing, creating and dropping named snapshots, and rolling back to them.
 
-use crate::arguments::{DatabaseArgument, WaitArgument};
+use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

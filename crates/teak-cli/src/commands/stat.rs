@@ -2,8 +2,8 @@
 
 mod picture;
 
-use crate::arguments::DatabaseArgument;
 use crate::commands::tables::{self, TableReport};
+use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;
 use crate::output::{self, Style, counted};

@@ -1,6 +1,6 @@
 //! `teak table`: creating, dropping, renaming and clearing tables.
 
-use crate::arguments::{DatabaseArgument, WaitArgument};
+use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

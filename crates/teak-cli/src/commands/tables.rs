@@ -1,6 +1,6 @@
 //! `teak tables`: which tables there are.
 
-use crate::arguments::{DatabaseArgument, SnapshotArgument};
+use crate::common_arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};

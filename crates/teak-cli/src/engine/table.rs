@@ -1,6 +1,6 @@
 //! Tables of either kind: of one value for each key, and of several.
 
-use super::{Direction, KeyBound, RecordChange};
+use super::records::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
 use crate::text::{Kind, Order, Values};
 use teak::codec::Bytes;

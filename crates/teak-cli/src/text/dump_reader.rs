@@ -3,7 +3,7 @@
 
 use super::header::{self, Encoding};
 use super::lines::{DATA_LINE_LEN_MAX, HEADER_LINE_LEN_MAX, Lines, Malformed, ReadError};
-use super::{Event, escape, hex};
+use super::{escape, event::Event, hex};
 use std::io::BufRead;
 
 /// What comes next in a dump.

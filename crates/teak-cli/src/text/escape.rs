@@ -5,7 +5,7 @@
 //! `\\`, and `\xHH` for bytes that are not UTF-8 and for [hidden](is_hidden) characters, so that no field can
 //! move a terminal's cursor, change the order of what is shown, or be taken for two.
 
-use super::{Fault, hex};
+use super::{fault::Fault, hex};
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -143,7 +143,7 @@ fn apply_line<R: BufRead>(
         _ => header.warnings.push(format!(
             "line {}: {} is not known and has no effect",
             lines.number(),
-            super::printable(line)
+            super::escape::printable(line)
         )),
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Bytes as pairs of hexadecimal digits.
 
-use super::Fault;
+use super::fault::Fault;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 const NOT_A_DIGIT: u8 = 0xff;

@@ -3,7 +3,7 @@
 //! A line is held whole, so each call says how long the next one may be: an input that is not text
 //! at all is refused before it fills the memory.
 
-use super::{Fault, printable};
+use super::{escape::printable, fault::Fault};
 use std::fmt;
 use std::io::{self, BufRead, Read};
 

@@ -2,7 +2,7 @@
 //! `\r`, `\\` and `\xHH`.
 
 use super::lines::{DATA_LINE_LEN_MAX, Lines, ReadError};
-use super::{Event, Header, escape};
+use super::{Header, escape, event::Event};
 use std::io::BufRead;
 
 /// Reads tab-separated text as a stream of events: a table without a name, then its records.

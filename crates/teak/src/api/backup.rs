@@ -2,7 +2,7 @@
 
 use super::{
     Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
-    permissions::restrict, transaction::sealed::Sealed, unfinished::Unfinished,
+    permissions::restrict, sealed::Sealed, unfinished::Unfinished,
 };
 use crate::{
     Durability, Error, Result,

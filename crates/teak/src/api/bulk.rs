@@ -1,6 +1,6 @@
 //! Loading many records at once.
 
-use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};
+use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
 use crate::{
     Result,
     page::{key::KeyOrder, value::StoredValue},

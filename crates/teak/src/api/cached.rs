@@ -1,6 +1,6 @@
 //! Reading the same key again and again.
 
-use super::{ReadTxn, Table, codec::Codec, transaction::sealed::Sealed};
+use super::{ReadTxn, Table, codec::Codec, sealed::Sealed};
 use crate::{
     Result,
     tree::{cached, lookup, reading::reading_twice},

@@ -3,7 +3,7 @@
 use super::{
     Table, WriteTxn,
     codec::{Bytes, Codec},
-    table::{OwnedBounds, as_slices, encoded_bounds},
+    key_checks::{OwnedBounds, as_slices, encoded_bounds},
 };
 use crate::{Error, KeyRange, Result, tree::TreeRoot, txn::catalog};
 use std::ops::{Bound, RangeBounds};

@@ -3,8 +3,8 @@
 use super::{
     OwnedRange, Range, ReadTxn, Table, Transaction,
     codec::Codec,
+    key_checks::{OwnedBounds, as_slices, check_probe, encoded_bounds},
     range::Source,
-    table::{OwnedBounds, as_slices, check_probe, encoded_bounds},
 };
 use crate::{
     Error, Result,

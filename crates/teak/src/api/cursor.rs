@@ -3,7 +3,7 @@
 mod seek;
 mod steps;
 
-use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};
+use super::{ReadTxn, key_checks::check_probe, range::Source, sealed::Sealed};
 use crate::{
     Result,
     tree::{PageSource, TreeRoot, cursor, position::Position, reading::reading},

@@ -1,8 +1,8 @@
 //! An open database.
 
 use super::{
-    CheckProgress, CheckReport, Metrics, Options, PageUse, ReadTxn, Recovery, Ticket, Transaction,
-    WarmUp, Warmed, WriteTxn, WriterPlace, transaction::sealed::Sealed,
+    CheckProgress, CheckReport, Metrics, PageUse, ReadTxn, Recovery, Ticket, Transaction, WarmUp,
+    Warmed, WriteTxn, WriterPlace, sealed::Sealed,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
@@ -71,15 +71,6 @@ impl Database {
         Self {
             opening: Arc::new(opening),
         }
-    }
-
-    /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Options::open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Options::new().open(path)
     }
 
     /// Begins to read the newest committed state. It stays as it is for this transaction, whatever
@@ -271,7 +262,7 @@ impl Database {
     }
 
     /// The same, but only if lazy commits have reached one of the limits
-    /// [`Options::flush_after`] and [`Options::flush_after_bytes`]; says whether they had.
+    /// [`Options::flush_after`](crate::Options::flush_after) and [`Options::flush_after_bytes`](crate::Options::flush_after_bytes); says whether they had.
     ///
     /// # Errors
     ///

@@ -6,9 +6,9 @@
 use super::{
     ReadTxn, Table,
     codec::Codec,
+    key_checks::{as_slices, encoded_bounds},
     range::Source,
-    table::{as_slices, encoded_bounds},
-    transaction::sealed::Sealed,
+    sealed::Sealed,
 };
 use crate::{
     Error, Result,

@@ -2,7 +2,7 @@
 
 use super::{
     Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec,
-    differences::refuse_other_database, transaction::sealed::Sealed,
+    differences::refuse_other_database, sealed::Sealed,
 };
 use crate::{Result, TransactionId};
 use std::time::Duration;

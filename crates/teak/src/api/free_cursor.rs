@@ -4,17 +4,18 @@
 //! whatever was done meanwhile to the record, the pages or the transaction, and nobody who changes a table has to know of cursors. The way to
 //! the record is kept beside it, with a note of which state it leads through. In any other state the place is searched for.
 
-mod bunch;
+pub(super) mod bunch;
 mod changes;
 mod going;
 mod moves;
 mod pairs;
+mod place;
 mod quick;
 mod state;
 
-pub use bunch::Bunch;
-
-use super::{MultiTable, Table, Transaction, codec::Bytes, transaction::sealed::Sealed};
+use super::{
+    MultiTable, Table, Transaction, codec::Bytes, free_cursor::place::Place, sealed::Sealed,
+};
 use crate::{
     Result, TransactionId,
     tree::{PageSource, RootRef, TreeRoot, reading::reading},
@@ -123,17 +124,6 @@ impl Kind {
             Self::Pairs(table) => table.name(),
         }
     }
-}
-
-/// Where a cursor is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-enum Place {
-    #[default]
-    Nowhere,
-    BeforeFirst,
-    /// At its key, or its pair.
-    At,
-    BehindLast,
 }
 
 /// The way to the record of the place, or the one behind it, in one state of its table.

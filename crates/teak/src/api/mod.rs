@@ -12,8 +12,10 @@ mod database;
 mod differences;
 mod feed;
 mod free_cursor;
+mod key_checks;
 mod late;
 mod multi;
+mod opening;
 mod options;
 mod order;
 mod pages;
@@ -22,10 +24,15 @@ mod point;
 mod range;
 mod restore;
 mod salvage;
+mod sealed;
 mod sequence;
 mod table;
+mod table_handle;
+mod table_info;
+mod table_options;
 mod transaction;
 mod unfinished;
+mod value_guard;
 
 pub use crate::txn::{
     CommitLatency, CompactObstacle, CompactOptions, CompactProgress, Deletion, Durability, Event,
@@ -46,19 +53,25 @@ pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
-pub use free_cursor::{Bunch, FreeCursor};
+pub use free_cursor::{FreeCursor, bunch::Bunch};
 pub use multi::{
     Keys, MultiCursor, MultiTable, OwnedMultiCursor, OwnedPairs, OwnedValues, PairDifference,
     PairDifferences, Pairs, Values,
 };
-pub use options::{Options, ReadAhead, TableOptions, ValueSize};
+pub use options::{Options, ReadAhead};
 pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};
 pub use restore::{RestoreProgress, restore, restore_like};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};
-pub use table::{Table, TableInfo, TableStat, ValueGuard};
+pub use table_handle::Table;
+pub use table_info::{TableInfo, TableStat};
+pub use table_options::{TableOptions, ValueSize};
 pub use transaction::{
-    ParkedReadTxn, ReadTxn, ResetReadTxn, Savepoint, Transaction, WriteInfo, WriteTxn, WriterPlace,
+    Transaction,
+    info::WriteInfo,
+    read::{ParkedReadTxn, ReadTxn, ResetReadTxn},
+    write::{Savepoint, WriteTxn, WriterPlace},
 };
+pub use value_guard::ValueGuard;

@@ -1,27 +1,19 @@
-//! What databases and tables are opened and created with.
+//! What databases are opened and created with.
 
-use super::Database;
 use crate::{
     Error, Geometry, Result,
-    page::{
-        comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
-        key::KeyOrder,
-    },
+    page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
     store::{Access, Create, FILE_MODE, handle_faults},
-    tree::{TreeKind, TreeRoot},
     txn::{
-        Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification, WithoutName, policies::DropLimits,
+        Durability, Event, EventHook, Network, Settings, Sharing, SlowReader, SlowReaderChoice,
+        SlowReaderHook, Verification, WithoutName, policies::DropLimits,
     },
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 pub use crate::store::ReadAhead;
 
-/// Options for opening or creating a [`Database`].
+/// Options for opening or creating a [`Database`](crate::Database).
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -37,8 +29,8 @@ pub use crate::store::ReadAhead;
 #[must_use]
 pub struct Options {
     page_size: usize,
-    create: Create,
-    is_read_only: bool,
+    pub(super) create: Create,
+    pub(super) is_read_only: bool,
     durability: Option<Durability>,
     flush_after_bytes: Option<u64>,
     flush_after: Option<Duration>,
@@ -411,13 +403,13 @@ impl Options {
         self
     }
 
-    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`]. Each is to be given whenever the
+    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`](crate::KeyOrder::Custom). Each is to be given whenever the
     /// database is opened. A table whose comparison is missing is listed, checked but for its order, and can be dropped; it
     /// cannot be opened ([`Error::ComparisonMissing`]), and others are none the worse for it.
     ///
     /// Only the name of a comparison is in the file. When a table is first opened in a process, a few of its pages are looked
     /// at: if their keys are not in the order that the comparison says, that is [`Error::ComparisonMismatch`]. A comparison that
-    /// differs from the one of old for rare keys alone is not noticed so: [`Database::check`] finds what is in
+    /// differs from the one of old for rare keys alone is not noticed so: [`Database::check`](crate::Database::check) finds what is in
     /// disorder. A panic of a comparison goes to the caller; a write transaction can only be rolled back then.
     ///
     /// [`Comparison`] has an example.
@@ -432,70 +424,23 @@ impl Options {
         self
     }
 
-    /// Opens the database in the file at `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`] or [`Error::AlreadyExists`] if it is not to be created, or is to be;
-    /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
-    /// while somebody has it open who cannot share it; [`Error::Corrupted`] if the newest commit is
-    /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
-    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
-        let settings = self.settings()?;
-        if self.handles_faults {
-            handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
-        }
-        let access = if self.is_read_only {
-            Access::ReadOnly
-        } else {
-            Access::ReadWrite
-        };
-        let path = path.as_ref();
-        Opening::open(path, access, self.create, &settings)
-            .map(Database::new)
-            .map_err(|error| error.at(path))
-    }
-
-    /// Opens the database in any storage, for tests.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn open_storage(
-        &self,
-        storage: std::sync::Arc<dyn crate::store::Storage>,
-        is_new: bool,
-        boot: [u8; 16],
-    ) -> Result<Database> {
-        let (path, settings) = ("simulated".into(), self.settings()?);
-        let access = match self.is_read_only {
+    /// What the database is opened for.
+    pub(super) fn access(&self) -> Access {
+        match self.is_read_only {
             true => Access::ReadOnly,
             false => Access::ReadWrite,
-        };
-        let engine = crate::txn::Engine::open_storage(
-            storage,
-            path,
-            is_new,
-            self.is_read_only,
-            settings,
-            boot,
-        )?;
-        Ok(Database::new(Opening::alone(engine, access)))
+        }
     }
 
-    /// Opens the database in any storage as one of several processes, all of which this one plays.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn open_apart(
-        &self,
-        storage: std::sync::Arc<dyn crate::store::Storage>,
-        lock_file: &Path,
-        is_new: bool,
-        boot: [u8; 16],
-    ) -> Result<Database> {
-        let settings = self.settings()?;
-        let engine = crate::txn::Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+    /// Installs the handler for SIGBUS, unless the program does without.
+    pub(super) fn prepare_for_faults(&self) -> Result<()> {
+        match self.handles_faults {
+            true => handle_faults().map_err(Error::io("installing a handler for SIGBUS")),
+            false => Ok(()),
+        }
     }
 
-    fn settings(&self) -> Result<Settings> {
+    pub(super) fn settings(&self) -> Result<Settings> {
         if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
             let text = format!(
                 "a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536",
@@ -568,216 +513,4 @@ fn refuse_impossible_name(comparison: &Comparison, others: &[&Comparison]) -> Re
         return Ok(());
     };
     Err(Error::InvalidArgument(text))
-}
-
-/// What a table is created with. It stays so.
-///
-/// ```
-/// use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
-/// # let directory = tempfile::tempdir()?;
-/// # let database = Database::open(directory.path().join("x.teak"))?;
-/// let mut txn = database.begin_write()?;
-/// let options = TableOptions::new().order(KeyOrder::Integer).value_align(8);
-/// let table = txn.create_table_with::<Bytes, Bytes>("heights", options)?;
-/// table.insert(&mut txn, &700_000u64.to_le_bytes(), b"value")?;
-/// txn.commit()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[must_use]
-pub struct TableOptions {
-    order: KeyOrder,
-    shares_prefixes: bool,
-    is_counted: bool,
-    value_align: usize,
-    /// Of tables in which a key has several values.
-    values: Option<(KeyOrder, ValueSize)>,
-}
-
-/// How long the values of a [`MultiTable`](crate::MultiTable) are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
-pub enum ValueSize {
-    /// Of any length, from nothing to that of the longest key.
-    #[default]
-    Any,
-    /// All of this many bytes. They take these bytes and no more, where a key has many.
-    Bytes(u16),
-    /// All as long as the first that comes to the empty table.
-    AsFirst,
-}
-
-impl Default for TableOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl TableOptions {
-    /// Keys in the order of their bytes, prefixes shared, not counted, values not aligned.
-    pub fn new() -> Self {
-        Self {
-            order: KeyOrder::Bytes,
-            shares_prefixes: true,
-            is_counted: false,
-            value_align: 1,
-            values: None,
-        }
-    }
-
-    /// How keys are ordered. The comparison of [`KeyOrder::Custom`] has to be one that the database was opened with.
-    pub fn order(mut self, order: KeyOrder) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// Whether the keys of a page share their prefix, which saves space. Without it each key stands
-    /// whole in its page.
-    pub fn share_prefixes(mut self, shares: bool) -> Self {
-        self.shares_prefixes = shares;
-        self
-    }
-
-    /// Whether inner pages keep the number of records below each child: for [`Table::rank`](crate::Table::rank),
-    /// [`Table::nth`](crate::Table::nth), and counts of ranges that take two descents. It costs 8 bytes for each leaf.
-    pub fn counted(mut self, is_counted: bool) -> Self {
-        self.is_counted = is_counted;
-        self
-    }
-
-    /// To how many bytes the values are aligned in memory: 1, 2, 4, 8 or 16.
-    pub fn value_align(mut self, bytes: usize) -> Self {
-        self.value_align = bytes;
-        self
-    }
-
-    /// In which order a key has its values: for a [`MultiTable`](crate::MultiTable) alone. That of their bytes if this is not called.
-    pub fn value_order(mut self, order: KeyOrder) -> Self {
-        let (_, size) = self.values.unwrap_or_default();
-        self.values = Some((order, size));
-        self
-    }
-
-    /// How long the values are: for a [`MultiTable`](crate::MultiTable) alone. Of any length if this is not called, and in the order
-    /// [`KeyOrder::Integer`] as long as the first.
-    pub fn value_size(mut self, size: ValueSize) -> Self {
-        let (order, _) = self.values.unwrap_or_default();
-        self.values = Some((order, size));
-        self
-    }
-
-    /// Options of a table in which a key has several values.
-    pub(super) fn multi(mut self) -> Self {
-        let (order, size) = self.values.unwrap_or_default();
-        let size = match (order, size) {
-            (KeyOrder::Integer, ValueSize::Any) => ValueSize::AsFirst,
-            (_, size) => size,
-        };
-        self.values = Some((order, size));
-        self
-    }
-
-    /// Whether a key has several values.
-    #[must_use]
-    pub fn is_multi(&self) -> bool {
-        self.values.is_some()
-    }
-
-    /// The order of the values of a key, in a table in which a key has several.
-    #[must_use]
-    pub fn order_of_values(&self) -> Option<KeyOrder> {
-        self.values.map(|(order, _)| order)
-    }
-
-    /// How long the values are, in a table in which a key has several.
-    #[must_use]
-    pub fn size_of_values(&self) -> Option<ValueSize> {
-        self.values.map(|(_, size)| size)
-    }
-
-    /// The order of keys.
-    #[must_use]
-    pub fn key_order(&self) -> KeyOrder {
-        self.order
-    }
-
-    /// Whether the keys of a page share their prefix.
-    #[must_use]
-    pub fn shares_prefixes(&self) -> bool {
-        self.shares_prefixes
-    }
-
-    /// Whether the table counts.
-    #[must_use]
-    pub fn is_counted(&self) -> bool {
-        self.is_counted
-    }
-
-    /// The alignment of values in bytes.
-    #[must_use]
-    pub fn value_alignment(&self) -> usize {
-        self.value_align
-    }
-
-    pub(super) fn to_root(self) -> Result<TreeRoot> {
-        if !self.value_align.is_power_of_two() || self.value_align > 16 {
-            let text = format!(
-                "values cannot be aligned to {} bytes; choose 1, 2, 4, 8 or 16",
-                self.value_align
-            );
-            return Err(Error::InvalidArgument(text));
-        }
-        let align_log2 = self.value_align.trailing_zeros() as u8;
-        let mut root = TreeRoot::new(
-            self.order,
-            self.shares_prefixes,
-            self.is_counted,
-            align_log2,
-        );
-        if let Some((order, size)) = self.values {
-            self.refuse_impossible_values(order, size)?;
-            root.kind = TreeKind {
-                values: Some(order),
-                value_size: match size {
-                    ValueSize::Bytes(size) => size,
-                    _ => 0,
-                },
-                first_decides: size == ValueSize::AsFirst,
-                ..TreeKind::default()
-            };
-        }
-        Ok(root)
-    }
-
-    fn refuse_impossible_values(&self, order: KeyOrder, size: ValueSize) -> Result<()> {
-        let text = match size {
-            _ if self.value_align != 1 => {
-                "the values of a table in which a key has several cannot be aligned".to_owned()
-            }
-            ValueSize::Bytes(0) => {
-                "values of no bytes are no values; choose a size of 1 byte at least, or any".into()
-            }
-            ValueSize::Bytes(size) if order == KeyOrder::Integer && !matches!(size, 4 | 8) => {
-                format!("integers have 4 or 8 bytes, and not {size}")
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::InvalidArgument(text))
-    }
-
-    pub(super) fn of_root(root: &TreeRoot) -> Self {
-        Self {
-            order: root.order,
-            shares_prefixes: root.share_prefixes,
-            is_counted: root.counted,
-            value_align: 1 << root.value_align_log2,
-            values: root.kind.values.map(|order| {
-                let size = match root.kind.value_size {
-                    _ if root.kind.first_decides => ValueSize::AsFirst,
-                    0 => ValueSize::Any,
-                    size => ValueSize::Bytes(size),
-                };
-                (order, size)
-            }),
-        }
-    }
 }

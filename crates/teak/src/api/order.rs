@@ -1,7 +1,9 @@
 //! How keys and values of a table follow each other.
 
 use super::{
-    MultiTable, Table, Transaction, codec::Codec, table::check_probe, table::check_value_probe,
+    MultiTable, Table, Transaction,
+    codec::Codec,
+    key_checks::{check_probe, check_value_probe},
 };
 use crate::Result;
 use std::cmp::Ordering;

@@ -4,8 +4,8 @@
 use super::{
     Table, Transaction, WriteTxn,
     codec::Codec,
-    table::{check_key, check_probe},
-    transaction::sealed::Sealed,
+    key_checks::{check_key, check_probe},
+    sealed::Sealed,
 };
 use crate::{
     Error, Result,

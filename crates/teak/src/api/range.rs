@@ -1,6 +1,6 @@
 //! Iterators over ranges.
 
-use super::{ReadTxn, ValueGuard, codec::Codec, transaction::sealed::Sealed};
+use super::{ReadTxn, codec::Codec, sealed::Sealed, value_guard::ValueGuard};
 use crate::{
     Error, Result,
     tree::{

@@ -1,8 +1,8 @@
 //! Saving what can be read of a damaged database.
 
 use super::{
-    Durability, Marks, MultiTable, Options, ReadTxn, Table, TableOptions, Transaction, WriteTxn,
-    backup, codec::Bytes, permissions::restrict, unfinished::Unfinished,
+    Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
+    codec::Bytes, permissions::restrict, table_options::TableOptions, unfinished::Unfinished,
 };
 use crate::{
     Database, Error, Result, TransactionId,

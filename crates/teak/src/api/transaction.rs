@@ -3,24 +3,22 @@
 // The sealed trait speaks of the layers below, which no user can name.
 #![allow(private_interfaces)]
 
-mod info;
-mod read;
-mod write;
+pub(super) mod info;
+pub(super) mod read;
+pub(super) mod write;
 
-pub use info::WriteInfo;
-pub use read::{ParkedReadTxn, ReadTxn, ResetReadTxn};
-pub use write::{Savepoint, WriteTxn, WriterPlace};
-
-use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};
+use super::{
+    Marks, codec::Codec, multi::MultiTable, sealed::Sealed, table_handle::Table,
+    table_info::TableInfo,
+};
 use crate::{
     Result, TransactionId,
-    tree::{PageSource, RootRef},
     txn::{Engine, write::not_found},
 };
 use std::sync::Arc;
 
-/// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
-pub trait Transaction: sealed::Sealed {
+/// What tables are read through: a [`ReadTxn`](crate::ReadTxn) or a [`WriteTxn`](crate::WriteTxn).
+pub trait Transaction: Sealed {
     /// The state that is read: the commit that made it, or, in a write transaction, that it will
     /// make.
     fn id(&self) -> TransactionId;
@@ -113,7 +111,7 @@ pub trait Transaction: sealed::Sealed {
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn tables(&self) -> Result<Vec<TableInfo>>;
 
-    /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`].
+    /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
     fn marks(&self) -> Marks;
 }
 
@@ -122,7 +120,7 @@ const NO_NUMBER: usize = usize::MAX;
 
 /// The number of a table that is there. The name of one that is not gets none, since a number, once given, takes memory until the
 /// database is closed.
-pub(super) fn number_of<T: sealed::Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Option<usize>> {
+pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Option<usize>> {
     let engine = txn.engine();
     if let Some(known) = engine.known_handle(name) {
         return Ok(Some(known));
@@ -136,30 +134,10 @@ pub(super) fn number_of<T: sealed::Sealed + ?Sized>(txn: &T, name: &[u8]) -> Res
 }
 
 /// The database, if it has a table of this name, of whatever kind.
-fn existing<'t, T: sealed::Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
+fn existing<'t, T: Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
     match number_of(txn, name)? {
         Some(_) => Ok(txn.engine()),
         None => Err(not_found(name)),
-    }
-}
-
-pub(super) mod sealed {
-    use super::{Arc, Engine, PageSource, Result, RootRef};
-
-    /// What the crate itself asks of transactions.
-    pub trait Sealed {
-        #[doc(hidden)]
-        fn engine(&self) -> &Arc<Engine>;
-        #[doc(hidden)]
-        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
-        #[doc(hidden)]
-        fn source(&self) -> &(impl PageSource + Sync);
-        /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.
-        #[doc(hidden)]
-        fn version_of(&self, handle: usize) -> Option<(u64, u64)>;
-        /// The database and its state, if it is one that was committed and that may be read now: two equal answers are of one state.
-        #[doc(hidden)]
-        fn committed(&self) -> Option<(u64, crate::TransactionId)>;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the system is told of how a file is read: whether it is to read more than it is asked for.
 
-use super::Mapping;
+use super::mapping::Mapping;
 use rustix::mm::Advice;
 use std::sync::{
     OnceLock,

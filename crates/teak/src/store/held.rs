@@ -13,8 +13,8 @@
 //!   keeps, are made from a description of their own, see [`Held::for_mapping`].
 
 use super::{
+    file_id::id_of,
     forks::{Generation, HeldEntry, Unforked},
-    id_of,
 };
 use rustix::{
     fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, makedev, statx},

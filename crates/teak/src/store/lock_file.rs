@@ -15,11 +15,11 @@
 //! anew, if it begins as a lock file does: any other file of that name is refused, and stays as it is.
 
 use super::{
-    LOCK_MAGIC, Memory,
+    file_id::id_of,
     forks::Generation,
     held::Held,
-    id_of,
-    lock_header::{create, refuse_foreign},
+    lock_header::{LOCK_MAGIC, LockMode, create, refuse_foreign},
+    memory::Memory,
     system::{pages_with, refuse_file_len},
 };
 use crate::planted::{Planted, is_planted};
@@ -33,7 +33,7 @@ use std::{
     ops::Range,
     os::{
         fd::AsRawFd,
-        unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
+        unix::fs::{FileExt, FileTypeExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -219,30 +219,6 @@ fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The permissions that a lock file is created with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LockMode {
-    /// Those of a database that is there, whose user and group it gets.
-    OfDatabase { bits: u32, owner: (u32, u32) },
-    /// Those that one is to have, less the mask of the process.
-    Masked(u32),
-}
-
-impl LockMode {
-    /// Those of a lock file for the database at `path`, which is to have `mode` if it is not there.
-    pub(crate) fn beside(path: &Path, mode: u32) -> Self {
-        fs::metadata(path).map_or(Self::Masked(mode), |found| Self::OfDatabase {
-            bits: found.mode(),
-            owner: (found.uid(), found.gid()),
-        })
-    }
-
-    pub(super) fn bits(self) -> u32 {
-        let (Self::OfDatabase { bits, .. } | Self::Masked(bits)) = self;
-        bits
-    }
-}
-
 /// Who has it keeps all others from coming and going.
 #[derive(Debug)]
 pub(crate) struct Gate<'f> {
@@ -414,7 +390,7 @@ impl LockFile {
 
     /// Waits until nobody else is in the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
-        let threads = super::lock(&self.gate);
+        let threads = super::mutex::lock(&self.gate);
         self.file.refuse_stranger()?;
         wait_for_gate(&self.file, self.locks)?;
         Ok(Gate {

@@ -1,12 +1,12 @@
 //! What a lock file begins with, by which it is recognised, and how one is created so that there is never one
 //! without it.
 
-use super::{LockMode, file::Unnamed, system::refuse_file_len};
+use super::{file::Unnamed, system::refuse_file_len};
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags, fgetxattr_query, fsetxattr, openat};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
-    os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     path::Path,
 };
 
@@ -18,6 +18,30 @@ const MAGIC_OF_LMDB: [u8; 4] = 0xBEEF_C0DE_u32.to_le_bytes();
 const MARK: &str = "user.teak.lock";
 /// What a database begins with.
 const MAGIC_OF_RECORD: &[u8] = b"TeakRec";
+
+/// The permissions that a lock file is created with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockMode {
+    /// Those of a database that is there, whose user and group it gets.
+    OfDatabase { bits: u32, owner: (u32, u32) },
+    /// Those that one is to have, less the mask of the process.
+    Masked(u32),
+}
+
+impl LockMode {
+    /// Those of a lock file for the database at `path`, which is to have `mode` if it is not there.
+    pub(crate) fn beside(path: &Path, mode: u32) -> Self {
+        fs::metadata(path).map_or(Self::Masked(mode), |found| Self::OfDatabase {
+            bits: found.mode(),
+            owner: (found.uid(), found.gid()),
+        })
+    }
+
+    pub(super) fn bits(self) -> u32 {
+        let (Self::OfDatabase { bits, .. } | Self::Masked(bits)) = self;
+        bits
+    }
+}
 
 /// Fails if a file is none of ours.
 ///

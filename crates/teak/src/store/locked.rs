@@ -1,6 +1,6 @@
 //! A file and the lock on it: exclusive for who is to be alone with it, shared for who is in company.
 
-use super::{Company, held::Held};
+use super::{file::Company, held::Held};
 use std::{
     fs::{File, TryLockError},
     io,
@@ -61,6 +61,11 @@ impl Drop for LockedFile {
             let _ = self.file.unlock();
         }
     }
+}
+
+/// How long the file is, if the descriptor still stands for it.
+pub(super) fn system_len(file: &LockedFile) -> io::Result<u64> {
+    Ok(file.held().len_and_links()?.0)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. A [`WritableRun`](writable::WritableRun) exists only for pages that no snapshot can see, and no two overlap.
+//! 2. A [`WritableRun`](WritableRun) exists only for pages that no snapshot can see, and no two overlap.
 //! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
@@ -15,6 +15,7 @@ mod advice;
 mod boot;
 mod faults;
 mod file;
+mod file_id;
 mod forks;
 mod held;
 mod lock_file;
@@ -23,11 +24,13 @@ mod locked;
 mod mapping;
 mod memory;
 mod moment;
+mod mutex;
 mod pace;
 mod ranges;
 mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
+mod storage;
 mod stretch;
 mod system;
 mod writable;
@@ -39,166 +42,15 @@ pub(crate) use file::{
     Access, Company, Create, Created, FILE_MODE, FileStorage, LostName, is_on_network, lock_out,
     needs_temporary_names, read_head, rename_new,
 };
+pub(crate) use file_id::id_of;
 pub(crate) use forks::Generation;
-pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
-pub(crate) use lock_header::LOCK_MAGIC;
+pub(crate) use lock_file::{Gate, LockFile, PROCESSES_MAX};
+pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use pace::Pace;
 pub(crate) use seat::Seat;
+pub(crate) use storage::{Fill, Storage};
 pub(crate) use system::refuse_file_len;
 pub(crate) use writable::{WritableMapping, WritableRun};
-
-use std::{
-    fs::Metadata,
-    io::{self, IoSlice},
-    os::unix::fs::MetadataExt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
-
-/// What a file that becomes longer has to begin with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fill {
-    /// Zeros, which the system keeps as huge pages: pages are put there one by one.
-    HugePages,
-    /// Nothing: one call writes most of it, and pages of the system's cache that are as large come with that.
-    Nothing,
-}
-
-/// A file of pages, mapped at an address that stays while anybody holds the mapping.
-pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
-    /// Length of the file in bytes.
-    fn len(&self) -> u64;
-
-    /// Makes the file longer, its blocks allocated where the file system can do that, or shorter.
-    ///
-    /// # Errors
-    /// What the system answers; the length is then what it was. `ResourceBusy` when a live
-    /// [`WritableRun`](writable::WritableRun) reaches past the new length.
-    fn set_len(&self, bytes: u64) -> io::Result<()>;
-
-    /// Makes the file longer, as [`Self::set_len`] does: `bytes` is more than it has.
-    ///
-    /// # Errors
-    /// As for [`Self::set_len`].
-    fn grow(&self, bytes: u64, _fill: Fill) -> io::Result<()> {
-        self.set_len(bytes)
-    }
-
-    /// Says that the file will soon be made so long, which may then be quicker. Its [length](Self::len) stays. As long as it is, or shorter: that nothing is
-    /// to be done any more, which is waited for. [`Self::set_len`] to what is no longer gives up what was done.
-    fn grow_ahead(&self, _bytes: u64) {}
-
-    /// Takes over a length that another process has given the file. Without `has_same_blocks` it may also have given blocks
-    /// back.
-    ///
-    /// # Errors
-    /// What the system answers.
-    fn refresh(&self, _has_same_blocks: bool) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// Fails if somebody has made the file shorter who does not know what it is.
-    ///
-    /// # Errors
-    /// `UnexpectedEof`, and what the system answers.
-    fn refuse_cut(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// How the file lost its name since it was opened, if it has. The caller has just called [`Self::refuse_cut`].
-    fn lost_name(&self) -> Option<LostName> {
-        None
-    }
-
-    /// The attributes of the file; `None` where there is none behind this.
-    ///
-    /// # Errors
-    /// What the system answers.
-    fn metadata(&self) -> io::Result<Option<Metadata>> {
-        Ok(None)
-    }
-
-    /// Writes all parts, one behind the other, from `offset` on.
-    ///
-    /// # Errors
-    /// `InvalidInput` when the parts reach past [`Storage::len`]: nothing is written then. After
-    /// any other error some of the bytes may have been written.
-    fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()>;
-
-    /// Writes `bytes`, and returns when they are on the disk, whatever else was written. Says `false`, and has written nothing, where that takes
-    /// no less than a flush. The bytes are to be inside of what was flushed, in pages of the system's cache that have nothing else in them.
-    ///
-    /// # Errors
-    /// As for [`Storage::write`] and [`Storage::flush`].
-    fn write_through(&self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    /// Has the system begin with writing all that was written, where it can be told to. What fails then is for the next flush to say.
-    fn begin_write_back(&self) {}
-
-    /// Returns when all that was written is on the disk, sizes included.
-    ///
-    /// # Errors
-    /// After an error the system may have forgotten which bytes are not on the disk, so a later
-    /// success says nothing about them.
-    fn flush(&self) -> io::Result<()>;
-
-    /// The mapping that covers the file as it is now: the same one as long as its stretch of
-    /// addresses suffices.
-    fn mapping(&self) -> io::Result<Arc<Mapping>>;
-
-    /// Sees to it that these bytes, which are in the file, have their blocks. Says whether a write to them then needs no block that
-    /// a full disk may not have: there are file systems that cannot promise that.
-    ///
-    /// # Errors
-    /// What the system answers; `StorageFull` and `QuotaExceeded` when there are no blocks.
-    fn secure(&self, offset: u64, len: u64) -> io::Result<bool>;
-
-    /// Gives the blocks behind these bytes back to the file system: they are zeros from now on. Says `false`, and has changed nothing,
-    /// where that cannot be done. They are to belong to pages that no snapshot can see.
-    ///
-    /// # Errors
-    /// What the system answers; some of the bytes may be zeros then.
-    fn punch(&self, offset: u64, len: u64) -> io::Result<bool>;
-
-    /// The first byte from `offset` on that is not known to be in a hole: that is the end of the file if there is none.
-    ///
-    /// # Errors
-    /// What the system answers.
-    fn next_data(&self, offset: u64) -> io::Result<u64> {
-        Ok(offset)
-    }
-
-    /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
-    /// store into it into a signal. Runs of it are for bytes that were [secured](Self::secure).
-    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
-
-    /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
-    fn mark_written(&self, offset: u64, len: u64);
-}
-
-/// Device and inode: what a file is, whatever it is called.
-pub(crate) fn id_of(found: &Metadata) -> (u64, u64) {
-    (found.dev(), found.ino())
-}
-
-/// Locks `mutex`. No code of this layer can leave what it guards half-changed by panicking.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The end of `len` bytes from `offset` on.
-///
-/// # Errors
-/// `InvalidInput` when that is beyond `file_len`.
-fn end_within(offset: u64, len: u64, file_len: u64) -> io::Result<u64> {
-    offset.checked_add(len).filter(|end| *end <= file_len).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{len} bytes at {offset} reach past the end of the file at {file_len}; make it longer first"),
-        )
-    })
-}

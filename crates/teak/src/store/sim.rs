@@ -22,8 +22,12 @@ pub use event::Event;
 pub use fault::{Call, Fault};
 
 use super::{
-    Mapping, Storage, WritableMapping, end_within, lock, ranges::Ranges, stretch::Stretch,
-    writable::Claims,
+    mapping::Mapping,
+    mutex::lock,
+    ranges::Ranges,
+    storage::{Storage, end_within},
+    stretch::Stretch,
+    writable::{Claims, WritableMapping},
 };
 use crash::Blocks;
 use fault::Faults;

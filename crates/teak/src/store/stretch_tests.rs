@@ -3,7 +3,7 @@ use super::*;
 fn file_of(bytes: u64) -> Arc<LockedFile> {
     let file = tempfile::tempfile().unwrap();
     file.set_len(bytes).unwrap();
-    Arc::new(LockedFile::new(file, crate::store::Company::None).unwrap())
+    Arc::new(LockedFile::new(file, crate::store::file::Company::None).unwrap())
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! [`Mapping`]: super::Mapping
 //! [`Mapping::bytes`]: super::Mapping::bytes
 
-use super::{faults::Faults, lock, stretch::Stretch};
+use super::{faults::Faults, mutex::lock, stretch::Stretch};
 use std::{
     collections::BTreeMap,
     fmt, io,

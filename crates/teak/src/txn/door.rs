@@ -4,7 +4,7 @@
 //! and tells the others what was found. Who finds the database in order joins.
 
 use super::{
-    demanded,
+    file_reads,
     lock_file_errors::{lock_file_error, not_opened},
     names::lock_path,
     policies::{How, Settings},
@@ -297,7 +297,7 @@ fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
     let mut is_of_same = |slot: u8| {
         let offset = u64::from(slot) * u64::from(record.page_size);
         // A slot that cannot be read, or is just being written, leaves three others.
-        matches!(demanded::copy(&mapping, offset, &mut bytes), Ok(true))
+        matches!(file_reads::copy(&mapping, offset, &mut bytes), Ok(true))
             && Record::decode(&bytes, slot).is_ok_and(|there| there.has_same_file(record))
     };
     match (0..SLOT_COUNT).any(&mut is_of_same) {

@@ -24,7 +24,6 @@ use super::{
 };
 use crate::{
     Error, Result, TransactionId,
-    commit::record::Record,
     share::{Taken, Turn, Turnstile},
     store::{Access, Generation, Storage},
 };
@@ -34,7 +33,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-
 
 /// One open database.
 #[derive(Debug)]

@@ -13,12 +13,7 @@ use super::{
 use crate::{
     Error, Result, TransactionId,
     page::value::{StoredValue, ValueKind},
-    tree::{
-        insert::Existing,
-        mutable_tree::Tree,
-        reading::reading_twice,
-        seal,
-    },
+    tree::{insert::Existing, mutable_tree::Tree, reading::reading_twice, seal},
 };
 use std::{
     collections::{BTreeMap, btree_map::Entry},

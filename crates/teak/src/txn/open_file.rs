@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    commit::record::{PROBE_LEN, RecordFault, begins_with_record, find_page_size},
+    commit::record::{
+        RecordFault,
+        probe::{PROBE_LEN, begins_with_record, find_page_size},
+    },
     error::shown,
     store::{Access, Company, Create, Created, FileStorage, Storage, boot_id, read_head},
 };

@@ -1,6 +1,6 @@
 //! Which tables of the source become which tables.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::source::Source;
 use crate::failure::Failure;
 use crate::text::{Kind, Order, Values, printable};

@@ -1,7 +1,7 @@
 //! The input of a load: a file or standard input, read as a stream, with a progress bar on
 //! terminals.
 
-use super::Format;
+use super::arguments::Format;
 use crate::failure::Failure;
 use crate::text::{DumpReader, Event, Header, TsvReader, shown_path};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,8 +1,8 @@
 //! What one load knows and has done so far, whichever way it writes.
 
-use super::Arguments;
-use crate::arguments::DEFAULT_TABLE;
+use super::arguments::Arguments;
 use crate::checksum::Checksum;
+use crate::common_arguments::DEFAULT_TABLE;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::output;

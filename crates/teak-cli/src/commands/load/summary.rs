@@ -1,6 +1,6 @@
 //! What a load says at its end.
 
-use super::DurabilityArgument;
+use super::arguments::DurabilityArgument;
 use super::state::LoadState;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted, table_name};

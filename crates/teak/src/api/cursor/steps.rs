@@ -3,7 +3,7 @@
 use super::{Cursor, OwnedCursor};
 use crate::{
     Error, Result,
-    api::{count::check_counted, transaction::sealed::Sealed},
+    api::{count::check_counted, sealed::Sealed},
     tree::{TreeRoot, reading::reading},
 };
 

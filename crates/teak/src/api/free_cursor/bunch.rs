@@ -1,6 +1,6 @@
 //! The records on one side of a free cursor.
 
-use super::{FreeCursor, Place};
+use super::{FreeCursor, place::Place};
 use crate::{
     Error, Result,
     api::WriteTxn,

@@ -1,16 +1,14 @@
 //! What free cursors change.
 
 use super::{
-    Bunch, FreeCursor, Hint, Kind, Place, Stamp,
+    FreeCursor, Hint, Kind, Stamp,
+    bunch::Bunch,
     going::{Leads, Path},
+    place::Place,
 };
 use crate::{
     Result,
-    api::{
-        WriteTxn,
-        table::{ONE_VALUE, check_key},
-        transaction::sealed::Sealed,
-    },
+    api::{WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::ONE_VALUE},
     page::key::KeyOrder,
     tree::PageSource,
 };

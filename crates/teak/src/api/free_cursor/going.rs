@@ -1,9 +1,9 @@
 //! A cursor on its way, in one state of its table.
 
-use super::Place;
+use super::place::Place;
 use crate::{
     Result,
-    api::table::{check_probe, check_value_probe},
+    api::key_checks::{check_probe, check_value_probe},
     tree::{
         PageSource, TreeRoot, cursor,
         multi::{Pair, cursor::PairCursor, position::PairPosition, seek::PairLandmark},

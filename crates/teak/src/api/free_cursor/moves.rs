@@ -1,8 +1,9 @@
 //! Where free cursors go.
 
 use super::{
-    FreeCursor, Place,
+    FreeCursor,
     going::{Going, Way},
+    place::Place,
 };
 use crate::{
     Result,

@@ -1,9 +1,9 @@
 //! Where free cursors go among the values of a key, and by pairs.
 
-use super::{FreeCursor, Kind, Place, going::Going};
+use super::{FreeCursor, Kind, going::Going, place::Place};
 use crate::{
     Result,
-    api::{Transaction, table::ONE_VALUE},
+    api::{Transaction, table_handle::ONE_VALUE},
     tree::{PageSource, multi::cursor::PairCursor, position::Beside},
 };
 

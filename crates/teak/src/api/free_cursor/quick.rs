@@ -3,7 +3,7 @@
 //!
 //! Where something is not as it should be nothing has changed, and it is left to such a step, which finds out why.
 
-use super::{FreeCursor, Hint, Place, going::Path};
+use super::{FreeCursor, Hint, going::Path, place::Place};
 use crate::{
     Result,
     api::Transaction,

@@ -1,6 +1,6 @@
 //! What a free cursor says of its place.
 
-use super::{FreeCursor, Place};
+use super::{FreeCursor, place::Place};
 use crate::{Result, api::Transaction, tree::TreeRoot};
 use std::{borrow::Cow, cmp::Ordering};
 

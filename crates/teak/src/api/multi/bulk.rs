@@ -1,6 +1,6 @@
 //! Loading many pairs at once.
 
-use super::{MultiTable, PairCheck};
+use super::{handle::MultiTable, pair_check::PairCheck};
 use crate::{
     Result,
     api::{

@@ -1,14 +1,14 @@
 //! Copying and moving pairs from one table to another, a part at a time.
 
-use super::{MultiTable, Pairs};
+use super::{handle::MultiTable, range::Pairs};
 use crate::{
     Result,
     api::{
         WriteTxn,
         codec::{Bytes, Codec},
         copy::{BATCH_BYTES, Originals, RECORD_COST_BYTES, out_of_order, refuse_same},
-        table::{OwnedBounds, as_slices, encoded_bounds},
-        transaction::sealed::Sealed,
+        key_checks::{OwnedBounds, as_slices, encoded_bounds},
+        sealed::Sealed,
     },
     tree::{TreeRoot, multi::cursor::PairBound},
 };

@@ -1,7 +1,8 @@
 //! Counting pairs, and cutting ranges in parts.
 
 use super::{
-    MultiTable, Pairs,
+    handle::MultiTable,
+    range::Pairs,
     read::{encoded_pair, pair_bound},
 };
 use crate::{
@@ -10,8 +11,8 @@ use crate::{
         Estimate, Transaction,
         codec::Codec,
         count::{check_counted, refuse_no_parts},
+        key_checks::{as_slices, check_probe, check_value_probe, encoded_bounds},
         range::Source,
-        table::{as_slices, check_probe, check_value_probe, encoded_bounds},
     },
     tree::{TreeRoot, estimate, multi::count, reading::reading_twice},
 };

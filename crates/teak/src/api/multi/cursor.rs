@@ -5,8 +5,8 @@ mod seek;
 use crate::{
     Result,
     api::{
+        key_checks::{check_probe, check_value_probe},
         range::Source,
-        table::{check_probe, check_value_probe},
     },
     tree::{
         PageSource, TreeRoot,

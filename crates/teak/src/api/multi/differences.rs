@@ -1,6 +1,6 @@
 //! What differs between two states of a table in which a key has several values.
 
-use super::MultiTable;
+use super::handle::MultiTable;
 use crate::{
     Error, Result,
     api::{ReadTxn, codec::Codec},

@@ -1,8 +1,9 @@
 //! Iterators and cursors with a hold on the transaction. Between two steps they are parked.
 
 use super::{
-    MultiCursor, MultiTable, Pairs, Values,
-    range::{ParkedPairs, ParkedValues},
+    cursor::MultiCursor,
+    handle::MultiTable,
+    range::{Pairs, ParkedPairs, ParkedValues, Values},
     read::{encoded_pair, pair_bound},
 };
 use crate::{
@@ -10,8 +11,8 @@ use crate::{
     api::{
         ReadTxn,
         codec::Codec,
-        table::{as_slices, check_probe, encoded_bounds},
-        transaction::sealed::Sealed,
+        key_checks::{as_slices, check_probe, encoded_bounds},
+        sealed::Sealed,
     },
     tree::{TreeRoot, multi::position::PairPosition},
 };

@@ -1,12 +1,13 @@
 //! What is done to one pair beyond inserting and removing it.
 
-use super::{MultiTable, PairCheck};
+use super::{handle::MultiTable, pair_check::PairCheck};
 use crate::{
     Error, Result,
     api::{
-        Action, Exactness, TableStat, Transaction, WriteTxn,
+        Action, Exactness, Transaction, WriteTxn,
         codec::Codec,
-        table::{check_probe, check_value_probe},
+        key_checks::{check_probe, check_value_probe},
+        table_info::TableStat,
     },
     tree::{
         modify::Verdict,

@@ -1,12 +1,19 @@
 //! Reading tables in which a key has several values.
 
-use super::{Keys, MultiCursor, MultiTable, Pairs, Values, not_packed};
+use super::{
+    cursor::MultiCursor,
+    handle::MultiTable,
+    pair_check::not_packed,
+    range::{Keys, Pairs, Values},
+};
 use crate::{
     Result,
     api::{
-        TableOptions, TableStat, Transaction,
+        Transaction,
         codec::Codec,
-        table::{as_slices, check_probe, check_value_probe, encoded_bounds},
+        key_checks::{as_slices, check_probe, check_value_probe, encoded_bounds},
+        table_info::TableStat,
+        table_options::TableOptions,
     },
     tree::{
         TreeRoot,

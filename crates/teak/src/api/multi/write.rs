@@ -1,12 +1,16 @@
 //! Changing tables in which a key has several values.
 
-use super::{MultiTable, PairCheck, not_packed, read::encoded_pair};
+use super::{
+    handle::MultiTable,
+    pair_check::{PairCheck, not_packed},
+    read::encoded_pair,
+};
 use crate::{
     Error, Result,
     api::{
         WriteTxn,
         codec::Codec,
-        table::{as_slices, encoded_bounds},
+        key_checks::{as_slices, encoded_bounds},
     },
     tree::multi::replace::PairReplaced,
 };

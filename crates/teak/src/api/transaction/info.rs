@@ -1,6 +1,6 @@
 //! What a write transaction says of itself.
 
-use super::{Transaction, WriteTxn};
+use super::{Transaction, write::WriteTxn};
 use crate::TransactionId;
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! Read transactions.
 
-use super::{Transaction, sealed};
+use super::Transaction;
+use crate::api::sealed::Sealed;
 use crate::{
     Error, Result, TransactionId,
-    api::{Marks, ReaderInfo, TableInfo},
+    api::{Marks, ReaderInfo, table_info::TableInfo},
     tree::{PageSource, RootRef},
     txn::{Engine, Parked, Reader, Reset, snapshot::Snapshot},
 };
@@ -255,7 +256,7 @@ impl ReadTxn {
     }
 }
 
-impl sealed::Sealed for ReadTxn {
+impl Sealed for ReadTxn {
     fn engine(&self) -> &Arc<Engine> {
         self.reader.engine()
     }

@@ -1,11 +1,12 @@
 //! Write transactions.
 
-use super::{Transaction, number_of, sealed};
+use super::{Transaction, number_of};
+use crate::api::sealed::Sealed;
 use crate::{
     Error, Geometry, Result, TransactionId,
     api::{
-        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, TableInfo, TableOptions,
-        Ticket, codec::Codec, options::refuse_impossible,
+        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, Ticket, codec::Codec,
+        options::refuse_impossible, table_info::TableInfo, table_options::TableOptions,
     },
     tree::{PageSource, RootRef, TreeRoot},
     txn::{Engine, HeldPlace, SavepointId, WriteTransaction, catalog, dropped, write},
@@ -609,7 +610,7 @@ impl Drop for BrokenByPanic<'_> {
     }
 }
 
-impl sealed::Sealed for WriteTxn {
+impl Sealed for WriteTxn {
     fn engine(&self) -> &Arc<Engine> {
         self.inner.engine()
     }

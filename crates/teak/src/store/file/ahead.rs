@@ -8,12 +8,13 @@
 //!
 //! A file that is shorter than its writer knows stays as it is. Zeros would hide that somebody has cut it.
 
-use super::{
-    LockedFile,
-    blocks::{HUGE_PAGE_LEN, zeros},
-    system_len,
+use super::blocks::{HUGE_PAGE_LEN, zeros};
+use crate::store::{
+    forks::Generation,
+    locked::{LockedFile, system_len},
+    mutex::lock,
+    system::refuse_file_len,
 };
-use crate::store::{Generation, lock, system::refuse_file_len};
 use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{ReadWriteFlags, pwritev2, retry_on_intr},

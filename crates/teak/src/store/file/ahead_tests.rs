@@ -4,7 +4,7 @@ use super::{
     super::{FILE_MODE, FileStorage},
     HUGE_PAGE_LEN, append_zeros,
 };
-use crate::store::{Access, Company, Create, Storage, locked::LockedFile};
+use crate::store::{Access, Create, file::Company, locked::LockedFile, storage::Storage};
 use std::{
     fs::{self, File, OpenOptions},
     io::IoSlice,

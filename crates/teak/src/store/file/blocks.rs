@@ -8,8 +8,8 @@
 //! allocated is remembered; in a file without holes that is one call to the system, though one that walks all its extents. After another
 //! process has punched holes nothing is known.
 //!
-//! [`set_len`]: crate::store::Storage::set_len
-//! [`secure`]: crate::store::Storage::secure
+//! [`set_len`]: crate::store::storage::Storage::set_len
+//! [`secure`]: crate::store::storage::Storage::secure
 
 use crate::store::{
     locked::LockedFile,

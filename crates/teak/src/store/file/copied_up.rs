@@ -4,9 +4,13 @@
 //! from it goes on with the file of the lower layer, which nobody changes: states that were there
 //! before stay readable, and later ones are not in it. A mapping made after the copy is of the copy.
 
-use super::FileStorage;
-use crate::store::{Mapping, Storage, locked::LockedFile};
-use std::{fs::File, io, os::unix::fs::FileExt, sync::atomic::Ordering::Relaxed};
+use crate::store::{locked::LockedFile, mapping::Mapping};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// The type that `statfs` gives.
 const OVERLAY: u32 = 0x794C_7630;
@@ -18,15 +22,33 @@ pub(super) fn is_on_overlay(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u32 == OVERLAY)
 }
 
-impl FileStorage {
-    /// Whether the file has been copied up since `mapping` was made, as far as commits tell. Only asked where a new state is to be read.
-    pub(super) fn is_outdated(&self, mapping: &Mapping) -> io::Result<bool> {
-        if !self.may_be_copied_up.load(Relaxed) {
+/// Whether mappings may not show what is in the file, since it may be copied up while it is open.
+#[derive(Debug)]
+pub(super) struct CopyUp {
+    is_possible: AtomicBool,
+}
+
+impl CopyUp {
+    pub(super) fn new(is_possible: bool) -> Self {
+        Self {
+            is_possible: AtomicBool::new(is_possible),
+        }
+    }
+
+    /// Whether the file, which is `len` bytes long, has been copied up since `mapping` was made, as far as commits tell. Only asked where
+    /// a new state is to be read.
+    pub(super) fn is_outdated(
+        &self,
+        file: &LockedFile,
+        mapping: &Mapping,
+        len: u64,
+    ) -> io::Result<bool> {
+        if !self.is_possible.load(Relaxed) {
             return Ok(false);
         }
-        let is_outdated = differs(&self.file, mapping, self.len())?;
+        let is_outdated = differs(file, mapping, len)?;
         if is_outdated {
-            self.may_be_copied_up.store(false, Relaxed);
+            self.is_possible.store(false, Relaxed);
         }
         Ok(is_outdated)
     }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::store::{Access, Company, Create, Created, FILE_MODE, FileStorage, Storage, lock};
+use crate::store::{
+    Access, Create, Created, FILE_MODE, FileStorage, file::Company, mutex::lock, storage::Storage,
+};
 use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
 

@@ -1,8 +1,7 @@
 //! Whether an open database file still has its name. A file that was removed, renamed or replaced
 //! takes writes as before, but nobody finds them.
 
-use super::FileStorage;
-use crate::store::{id_of, uptime_ms};
+use crate::store::{file_id::id_of, locked::LockedFile, moment::uptime_ms};
 use std::{
     fs,
     io::ErrorKind,
@@ -74,24 +73,22 @@ impl Name {
         self.is_lost.store(is_lost, Relaxed);
         is_lost
     }
-}
 
-impl FileStorage {
-    /// How the file lost its name, if it has.
-    pub(super) fn look_for_name(&self) -> Option<LostName> {
-        let path = self.name.path.as_deref()?;
-        let id = self.file.held().id();
-        if !self.name.is_lost(path, id) {
+    /// How the file, which had this name, lost it, if it has.
+    pub(super) fn look_for_name(&self, file: &LockedFile) -> Option<LostName> {
+        let path = self.path.as_deref()?;
+        let id = file.held().id();
+        if !self.is_lost(path, id) {
             return None;
         }
         // The system knows where the file is now, also when a directory above it was renamed.
-        let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_the_file =
             |found: &PathBuf| fs::symlink_metadata(found).is_ok_and(|found| id_of(&found) == id);
         Some(LostName {
             path: path.to_path_buf(),
             moved_to: fs::read_link(link).ok().filter(is_the_file),
-            is_gone: self.name.is_unlinked.load(Relaxed),
+            is_gone: self.is_unlinked.load(Relaxed),
         })
     }
 }

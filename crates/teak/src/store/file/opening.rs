@@ -1,9 +1,14 @@
 //! Opening a database file: what may be opened, who may have it open at the same time.
 
-use super::{FileStorage, Unnamed, name::Name};
+use super::{
+    access::{Access, Company, Create, Created},
+    creation::Unnamed,
+    file_storage::FileStorage,
+    name::Name,
+};
 use crate::{
     Error, Result,
-    store::{id_of, locked::LockedFile},
+    store::{file_id::id_of, locked::LockedFile},
 };
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -11,48 +16,6 @@ use std::{
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
-
-/// What the file is opened for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    /// For reading.
-    ReadOnly,
-    /// For reading and writing.
-    ReadWrite,
-}
-
-/// Whether others may have the file open too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Company {
-    /// Nobody.
-    None,
-    /// Those who know of each other, or who only read.
-    Others,
-}
-
-/// What to do when there is no file, or when there is one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Create {
-    /// There must be a file.
-    Never,
-    /// A file is created where there is none; not by who only reads.
-    IfMissing,
-    /// There must be no file.
-    New,
-}
-
-/// The permissions of files that are created, unless others are asked for; less the mask of the process.
-pub(crate) const FILE_MODE: u32 = 0o666;
-
-/// Whether a call of [`FileStorage::open`] created the file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Created {
-    /// The file is new, empty, and has no name yet: the first [`flush`](crate::store::Storage::flush) that
-    /// succeeds gives it its name.
-    Yes,
-    /// The file was there.
-    No,
-}
 
 impl FileStorage {
     /// Opens the file at `path` and locks it. One that is created has permissions `mode`, less the mask of the process.

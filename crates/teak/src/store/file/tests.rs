@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::file::{Company, Create, FILE_MODE, is_on_network};
 use crate::{
     Error, Result,
     store::system::{PRETENDED_PAGE_LEN, page_len},

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::store::{
-    Storage,
     sim::{Fault, SimDisk},
+    storage::Storage,
 };
 use std::io::IoSlice;
 

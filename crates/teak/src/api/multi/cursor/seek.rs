@@ -4,8 +4,8 @@ use super::MultiCursor;
 use crate::{
     Result,
     api::{
+        key_checks::{check_probe, check_value_probe},
         multi::owned::OwnedMultiCursor,
-        table::{check_probe, check_value_probe},
     },
     tree::{
         PageSource,

@@ -1,0 +1,90 @@
+//! The engines of others, and what they promise.
+
+use clap::ValueEnum;
+
+/// An engine and the mode it commits in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Engine {
+    /// LMDB as it is by default
+    Lmdb,
+    /// LMDB with `MDB_NOMETASYNC`
+    LmdbNometasync,
+    /// LMDB with `MDB_NOSYNC`
+    LmdbNosync,
+    /// libmdbx as it is by default
+    Mdbx,
+    /// libmdbx with `MDBX_NOMETASYNC`
+    MdbxNometasync,
+    /// libmdbx with `MDBX_SAFE_NOSYNC`
+    MdbxSafeNosync,
+}
+
+/// What is on the disk for sure, as the engine's documentation has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promise {
+    /// Every commit that returned.
+    Returned,
+    /// Every commit that returned but the last.
+    ReturnedButOne,
+    /// What was committed before a sync that returned.
+    Synced,
+}
+
+/// What the campaign must find, so that it counts as having teeth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expectation {
+    None,
+    Some,
+    /// Either is worth knowing.
+    Open,
+}
+
+impl Engine {
+    /// As it is called on the command line.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    pub(crate) fn promise(self) -> Promise {
+        match self {
+            Self::Lmdb | Self::Mdbx => Promise::Returned,
+            Self::LmdbNometasync | Self::MdbxNometasync => Promise::ReturnedButOne,
+            Self::LmdbNosync | Self::MdbxSafeNosync => Promise::Synced,
+        }
+    }
+
+    pub(crate) fn expectation(self) -> Expectation {
+        match self {
+            Self::Lmdb => Expectation::None,
+            Self::LmdbNosync | Self::MdbxSafeNosync => Expectation::Some,
+            Self::LmdbNometasync | Self::Mdbx | Self::MdbxNometasync => Expectation::Open,
+        }
+    }
+
+    /// Whether it trusts what was not synced as long as the machine's boot id is the same.
+    pub(crate) fn reads_boot_id(self) -> bool {
+        matches!(
+            self,
+            Self::Mdbx | Self::MdbxNometasync | Self::MdbxSafeNosync
+        )
+    }
+
+    /// The first bytes of a file, where the engine has its roots.
+    pub(crate) fn head_len(self) -> u64 {
+        if self.reads_boot_id() {
+            3 * 4096
+        } else {
+            2 * 4096
+        }
+    }
+
+    /// What it puts behind the name of its file to name that of its locks.
+    pub(crate) fn lock_suffix(self) -> &'static str {
+        if self.reads_boot_id() {
+            "-lck"
+        } else {
+            "-lock"
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Both sides of a comparison, and what is open there.
+
+use super::slot::Slot;
+use crate::{
+    brief::brief,
+    deviations::Deviation,
+    operation::{Answer, Operation, split_record},
+    side::Side,
+};
+use std::fmt;
+
+/// How many cursors stay while tables change.
+pub(crate) const SLOT_COUNT: usize = 3;
+
+/// How many readers a script has at most.
+pub(crate) const READER_COUNT: usize = 3;
+
+/// Two answers that are not the same, or records that are not.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Difference {
+    what: String,
+    teak: String,
+    lmdb: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.what)?;
+        writeln!(f, "  Teak: {}", self.teak)?;
+        write!(f, "  LMDB: {}", self.lmdb)
+    }
+}
+
+/// Both sides, and what is open there.
+pub(crate) struct Runner<T, L> {
+    pub(super) teak: T,
+    pub(super) lmdb: L,
+    pub(super) slots: Vec<Option<Slot>>,
+    pub(super) readers: [bool; READER_COUNT],
+    pub(super) is_writing: bool,
+    pub(super) depth: usize,
+    /// Whether tables were created or dropped in this transaction.
+    pub(super) is_reshaped: bool,
+    pub(super) tally: Tally,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Tally {
+    pub(crate) performed: u64,
+    /// Operations that made no sense where they came.
+    pub(crate) left_out: u64,
+    /// Records that were compared, all of a table at a time.
+    pub(crate) records: u64,
+    /// Of the table that had most.
+    pub(crate) records_max: u64,
+}
+
+impl Tally {
+    /// Adds what another runner did.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.performed += other.performed;
+        self.left_out += other.left_out;
+        self.records += other.records;
+        self.records_max = self.records_max.max(other.records_max);
+    }
+}
+
+impl<T: Side, L: Side> Runner<T, L> {
+    /// Has both sides answer, and compares.
+    pub(super) fn ask(&mut self, operation: &Operation) -> Result<Answer, Difference> {
+        let teak = self.teak.perform(operation);
+        let lmdb = self.lmdb.perform(operation);
+        if teak == lmdb && !matches!(teak, Answer::Unexpected(_)) {
+            return Ok(teak);
+        }
+        match Deviation::excuse(operation, &teak, &lmdb) {
+            Some(deviation) => {
+                deviation.meet();
+                Ok(lmdb)
+            }
+            None => Err(difference(operation, &teak, &lmdb)),
+        }
+    }
+}
+
+pub(super) fn difference(what: &impl fmt::Debug, teak: &Answer, lmdb: &Answer) -> Difference {
+    let of_moves = match (teak, lmdb) {
+        (Answer::Several(teak), Answer::Several(lmdb)) => {
+            let mut answers = teak.iter().zip(lmdb).enumerate();
+            answers.find(|(_, (teak, lmdb))| teak != lmdb)
+        }
+        _ => None,
+    };
+    let (at, teak, lmdb) = match of_moves {
+        Some((index, (teak, lmdb))) => (format!(", answer {index}"), teak, lmdb),
+        None => (String::new(), teak, lmdb),
+    };
+    Difference {
+        what: brief(what) + &at,
+        teak: brief(teak),
+        lmdb: brief(lmdb),
+    }
+}
+
+pub(super) fn first_other_record(what: String, teak: &[u8], lmdb: &[u8]) -> Difference {
+    let (mut teak, mut lmdb) = (teak, lmdb);
+    let mut index = 0;
+    while let (Some(of_teak), Some(of_lmdb)) = (split_record(teak), split_record(lmdb)) {
+        if of_teak.0 != of_lmdb.0 {
+            break;
+        }
+        (teak, lmdb) = (of_teak.1, of_lmdb.1);
+        index += 1;
+    }
+    Difference {
+        what: format!("{what}, record {index}"),
+        teak: brief(&split_record(teak).map(|split| split.0)),
+        lmdb: brief(&split_record(lmdb).map(|split| split.0)),
+    }
+}

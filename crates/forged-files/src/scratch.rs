@@ -1,0 +1,13 @@
+//! Directories for files that are needed for a moment.
+
+use std::{io, path::PathBuf};
+use tempfile::TempDir;
+
+/// A directory in memory, where there is such.
+pub(crate) fn directory() -> io::Result<TempDir> {
+    let memory = PathBuf::from("/dev/shm");
+    match memory.is_dir() {
+        true => TempDir::new_in(memory),
+        false => TempDir::new(),
+    }
+}

@@ -1,0 +1,108 @@
+//! The command line of `teak load`.
+
+use crate::common_arguments::{DatabaseArgument, WaitArgument};
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use teak::Durability;
+
+const EXAMPLES: &str = "\
+Examples:
+  teak load coins.dump coins.teak
+  mdb_dump -n coins.mdb | teak load - coins.teak
+  teak load prices.tsv coins.teak --table prices
+  teak load big.dump big.teak --bulk
+
+The dump format is what db_dump, mdb_dump and mdbx_dump write: a header, then keys and values in \
+turn on lines that begin with a space, then DATA=END; several tables may follow one another. \
+Tab-separated text has a key, a tab and a value on each line, with the escapes \\t \\n \\r \\\\ and \
+\\xHH.
+
+Records go into the table that the input names, or else into `main`; the database and its tables \
+are created when they are not there. A key that is there already gets the new value. Every batch is \
+one transaction: when a load is interrupted, or meets an error, all batches that were committed \
+stay, and loading again from the beginning completes it. At the end all records are read back and \
+compared.
+
+With --acknowledge there is a line `committed TRANSACTION RECORDS` on standard output after each \
+commit, RECORDS being all that this load has committed.";
+
+/// Load records from a dump or from tab-separated text
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The file to load; - is standard input
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub(super) input: PathBuf,
+
+    #[command(flatten)]
+    pub(super) database: DatabaseArgument,
+
+    #[command(flatten)]
+    pub(super) wait: WaitArgument,
+
+    /// The table, whatever name the input has for it [without it: the name in the input, or else main]
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) table: Option<OsString>,
+
+    /// What the input is [without it: tsv if its name ends so, else dump]
+    #[arg(short, long, value_enum)]
+    pub(super) format: Option<Format>,
+
+    /// Records in one transaction
+    #[arg(long, value_name = "COUNT", default_value = "10000")]
+    pub(super) batch: NonZeroU64,
+
+    /// When a commit is done
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) durability: DurabilityArgument,
+
+    /// Load each table in one transaction, sorted and built bottom-up; the table must be empty
+    #[arg(long, conflicts_with = "batch")]
+    pub(super) bulk: bool,
+
+    /// The input is in the order of its keys, so that --bulk need not sort it
+    #[arg(long, requires = "bulk")]
+    pub(super) sorted: bool,
+
+    /// Do not read the records back at the end
+    #[arg(long)]
+    pub(super) no_verify: bool,
+
+    /// Print a line for each commit
+    #[arg(long)]
+    pub(super) acknowledge: bool,
+
+    /// The page size of a database that is created: a power of two from 4096 to 65536
+    #[arg(long, value_name = "BYTES")]
+    pub(super) page_size: Option<usize>,
+}
+
+/// What an input is.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// The format of db_dump, mdb_dump and mdbx_dump
+    Dump,
+    /// A key, a tab and a value on each line
+    Tsv,
+}
+
+/// When a commit is done.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum DurabilityArgument {
+    /// When it is on disk
+    #[default]
+    Durable,
+    /// When it is handed to the system; all is on disk when the load ends
+    Lazy,
+}
+
+impl From<DurabilityArgument> for Durability {
+    fn from(argument: DurabilityArgument) -> Self {
+        match argument {
+            DurabilityArgument::Durable => Self::Durable,
+            DurabilityArgument::Lazy => Self::Lazy,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What readers of text find, one after the other.
+
+use super::header::Header;
+
+/// What a reader finds next in its input.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    /// A table begins; the records that follow are its own.
+    Table(Header),
+    /// One record of the table that began last.
+    Record {
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+        /// The line of the input that its key is in.
+        line: u64,
+    },
+    /// The input ended where it may end.
+    End,
+}

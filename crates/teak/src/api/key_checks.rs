@@ -1,0 +1,87 @@
+//! Keys and values that a table cannot hold are refused.
+
+use super::codec::Codec;
+use crate::{
+    Error, Result,
+    page::{key::KeyOrder, max_key_len},
+    tree::TreeRoot,
+};
+use std::ops::{Bound, RangeBounds};
+
+/// Refuses keys that the table cannot hold.
+pub(super) fn check_key(root: &TreeRoot, page_size: usize, key: &[u8]) -> Result<()> {
+    let max = max_key_len(page_size);
+    if key.len() > max {
+        return Err(Error::KeyTooLong {
+            len: key.len(),
+            max,
+        });
+    }
+    if root.order != KeyOrder::Integer {
+        return Ok(());
+    }
+    let is_possible = match root.key_len {
+        0 => matches!(key.len(), 4 | 8),
+        len => usize::from(len) == key.len(),
+    };
+    if is_possible {
+        return Ok(());
+    }
+    Err(wrong_integer(root, key))
+}
+
+#[cold]
+fn wrong_integer(root: &TreeRoot, key: &[u8]) -> Error {
+    let expected = match root.key_len {
+        0 => "4 or 8".to_owned(),
+        len => len.to_string(),
+    };
+    let len = key.len();
+    Error::InvalidArgument(format!(
+        "the keys of this table are integers of {expected} bytes, and this one has {len}"
+    ))
+}
+
+/// Refuses what has no place among the keys of a table: an integer of another length.
+pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
+    if root.order != KeyOrder::Integer || root.is_empty() || key.len() == usize::from(root.key_len)
+    {
+        return Ok(());
+    }
+    Err(wrong_integer(root, key))
+}
+
+/// Refuses what has no place among the values of a table in which a key has several.
+pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
+    let size = usize::from(root.kind.value_size);
+    if root.value_order() != KeyOrder::Integer || size == 0 || value.len() == size {
+        return Ok(());
+    }
+    let len = value.len();
+    let text =
+        format!("the values of this table are integers of {size} bytes, and this one has {len}");
+    Err(Error::InvalidArgument(text))
+}
+
+pub(super) type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+pub(super) fn encoded_bounds<'k, K: Codec>(
+    root: &TreeRoot,
+    range: &impl RangeBounds<K::Item<'k>>,
+) -> Result<OwnedBounds>
+where
+    K::Item<'k>: 'k,
+{
+    let encode = |bound: Bound<&K::Item<'k>>| {
+        let bound = bound.map(|key| K::encode(key).as_ref().to_vec());
+        if let Bound::Included(key) | Bound::Excluded(key) = &bound {
+            check_probe(root, key)?;
+        }
+        Ok(bound)
+    };
+    Ok((encode(range.start_bound())?, encode(range.end_bound())?))
+}
+
+pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}

@@ -1,0 +1,75 @@
+//! What is known of a table without reading its records.
+
+use super::table_options::TableOptions;
+use crate::{TransactionId, page::key::KeyOrder, tree::TreeRoot, txn::catalog::Entry};
+
+/// A table's name, options and counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TableInfo {
+    /// Its name: any bytes.
+    pub name: Vec<u8>,
+    /// What it was created with.
+    pub options: TableOptions,
+    /// Its counts.
+    pub stat: TableStat,
+    /// What this version does not know about it, in words, if a newer version created it. It cannot be
+    /// opened or dropped then, nor are its options and counts known: those here mean nothing.
+    pub unknown: Option<String>,
+    /// Names of the comparisons that its order needs and that the database was not opened with. It can be dropped then, and not
+    /// be opened; the order in its options is that of a comparison without a name.
+    pub missing_comparisons: Vec<String>,
+}
+
+/// Counts of a table. None of them takes a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TableStat {
+    /// Records; of a [`MultiTable`](crate::MultiTable) pairs of key and value.
+    pub records: u64,
+    /// Levels of pages; 0 in an empty table.
+    pub depth: u8,
+    /// Inner pages.
+    pub inner_pages: u64,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Pages of large values.
+    pub value_pages: u64,
+    /// The transaction of the last change of a record.
+    pub changed: TransactionId,
+    /// The number that its sequence gives next; see [`Table::draw_sequence`].
+    pub sequence: u64,
+}
+
+impl TableInfo {
+    pub(super) fn new(name: &[u8], entry: &Entry) -> Self {
+        let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
+        let root = entry.root().unwrap_or(&nothing);
+        let (unknown, missing) = match entry {
+            Entry::Table(_) | Entry::Dropped(_) => (None, &[][..]),
+            Entry::Unordered(_, missing) => (None, &missing[..]),
+            Entry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
+        };
+        Self {
+            name: name.to_vec(),
+            options: TableOptions::of_root(root),
+            stat: TableStat::new(root),
+            unknown,
+            missing_comparisons: missing.to_vec(),
+        }
+    }
+}
+
+impl TableStat {
+    pub(super) fn new(root: &TreeRoot) -> Self {
+        Self {
+            records: root.records,
+            depth: root.depth,
+            inner_pages: u64::from(root.inner_pages),
+            leaf_pages: u64::from(root.leaf_pages),
+            value_pages: root.value_pages,
+            changed: root.changed,
+            sequence: root.sequence,
+        }
+    }
+}

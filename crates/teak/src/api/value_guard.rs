@@ -1,0 +1,79 @@
+//! The value of a record, with a hold on its transaction.
+
+use super::{sealed::Sealed, transaction::read::ReadTxn};
+use crate::{
+    Result,
+    tree::{PageSource, cursor, enter, position::Position},
+};
+use std::{fmt, ops::Deref};
+
+/// The bytes of a value, and the read transaction that keeps them.
+#[derive(Clone)]
+pub struct ValueGuard {
+    txn: ReadTxn,
+    place: Place,
+}
+
+/// Where the bytes of a value are.
+#[derive(Clone)]
+enum Place {
+    /// In a leaf.
+    Leaf(Position),
+    /// In a run of their own.
+    Run(crate::page::value::ValueRun),
+}
+
+impl ValueGuard {
+    pub(super) fn at(txn: &ReadTxn, position: Position) -> Result<Option<Self>> {
+        let mut key = Vec::new();
+        let Some((leaf, value)) = cursor::record_at(txn.source(), &position, &mut key)? else {
+            return Ok(None);
+        };
+        let run = value.as_run().map_err(|damage| damage.at(leaf, "lookup"))?;
+        let place = match run {
+            Some(run) => {
+                enter::value(txn.source(), &run)?;
+                Place::Run(run)
+            }
+            None => Place::Leaf(position),
+        };
+        Ok(Some(Self {
+            txn: txn.clone(),
+            place,
+        }))
+    }
+
+    /// The transaction that keeps the bytes; [`ReadTxn::read_faults`] says whether they were there all the time.
+    #[must_use]
+    pub fn transaction(&self) -> &ReadTxn {
+        &self.txn
+    }
+}
+
+impl Deref for ValueGuard {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // Both were read without an error when the guard was made, and a snapshot does not change: it can only be that
+        // they cannot be read any more.
+        match &self.place {
+            Place::Leaf(position) => cursor::value_at(self.txn.source(), position)
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
+            Place::Run(run) => self.txn.source().value(run).unwrap_or_default(),
+        }
+    }
+}
+
+impl AsRef<[u8]> for ValueGuard {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for ValueGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}

@@ -100,8 +100,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let engine = packages.iter().find(|package| package.name == ENGINE);
     let engine = engine.ok_or_else(|| Failure(format!("there is no crate {ENGINE}")))?;
-    let mut ratchet = Ratchet::default();
-    ratchet.complaints = check(&engine.sources)?;
+    let mut ratchet = Ratchet {
+        complaints: check(&engine.sources)?,
+        ..Ratchet::default()
+    };
     for cycles in &cycles {
         cycles.compare(&mut ratchet);
     }

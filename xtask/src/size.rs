@@ -85,11 +85,9 @@ fn print_folders(measures: &Measures) {
 
 /// One in how many lines.
 fn density(code_lines: usize, assertions: usize) -> String {
-    if assertions == 0 {
-        "none".to_owned()
-    } else {
-        format!("1 in {}", code_lines / assertions)
-    }
+    code_lines
+        .checked_div(assertions)
+        .map_or("none".to_owned(), |lines| format!("1 in {lines}"))
 }
 
 fn compare(name: &str, measures: &Measures, ratchet: &mut Ratchet) {

@@ -1,5 +1,5 @@
 //! Any bytes as a database: opening, checking, reading everything and changing something may fail, and
-//! must do nothing worse. The bytes are tried as they are, and with tags and checksums that are right.
+//! must do nothing worse. The bytes are tried as they are, and with checksums that are right.
 
 #![no_main]
 

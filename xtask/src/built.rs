@@ -36,8 +36,8 @@ pub(crate) fn quoted<'m>(
     mark: &str,
     is_it: impl Fn(&str) -> bool,
 ) -> Option<&'m str> {
-    let places = metadata.split(mark).skip(1);
-    let mut texts = places.filter_map(|place| place.split('"').next());
+    let values = metadata.split(mark).skip(1);
+    let mut texts = values.filter_map(|value| value.split('"').next());
     texts.find(|text| is_it(text))
 }
 

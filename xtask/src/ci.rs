@@ -8,15 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-struct Step {
+struct CiStep {
     name: &'static str,
     /// What a person types, with a space between its words.
     command: &'static str,
     environment: &'static [(&'static str, &'static str)],
 }
 
-const fn step(name: &'static str, command: &'static str) -> Step {
-    Step {
+const fn step(name: &'static str, command: &'static str) -> CiStep {
+    CiStep {
         name,
         command,
         environment: &[],
@@ -29,7 +29,7 @@ const SCRATCH: &str = "SCRATCH";
 const BUILT: &str = "BUILT";
 
 /// The cheap steps first. The model, the kills and the power cuts take a minute or two.
-const STEPS: &[Step] = &[
+const STEPS: &[CiStep] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
     step("size", "cargo xtask size"),
@@ -43,7 +43,7 @@ const STEPS: &[Step] = &[
         "tests",
         "cargo test --workspace --exclude interleavings --exclude xtask --features teak-bench/space-map --no-fail-fast",
     ),
-    Step {
+    CiStep {
         environment: &[("TEAK_TEST_PAGE_LEN", "16384")],
         ..step(
             "larger pages of the system",
@@ -59,7 +59,7 @@ const STEPS: &[Step] = &[
         "interleavings",
         "cargo test --profile campaign --package interleavings --lib",
     ),
-    Step {
+    CiStep {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..step("documentation", "cargo doc --workspace --no-deps")
     },
@@ -151,12 +151,14 @@ pub(crate) fn run() -> Result<(), Failure> {
     Err(Failure("not all steps passed".to_owned()))
 }
 
-impl Step {
+impl CiStep {
     fn run(&self, this: &Path, scratch: &Path, built: &Path) -> Result<bool, Failure> {
-        let places = [(SCRATCH, scratch), (BUILT, built)];
+        let substitutions = [(SCRATCH, scratch), (BUILT, built)];
         let mut words = self.command.split(' ').map(|word| {
-            let place = places.iter().find(|(name, _)| word.starts_with(name));
-            match place {
+            let substitution = substitutions
+                .iter()
+                .find(|(name, _)| word.starts_with(name));
+            match substitution {
                 Some((name, path)) => word.replacen(name, &path.display().to_string(), 1),
                 None => word.to_owned(),
             }

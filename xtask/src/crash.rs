@@ -7,14 +7,14 @@
 //! did, check clean, take another commit, and close and open again. Of some images the recovery is
 //! crashed again, and the same asked of what that leaves.
 
-mod crew;
+mod context;
 mod during_flush;
 mod episode;
 mod history;
 mod images;
+mod process_pool;
 mod records;
 mod settings;
-mod stage;
 mod tally;
 mod verify;
 mod workload;
@@ -23,7 +23,7 @@ mod workload;
 mod tests;
 
 use crate::{Failure, results, threads};
-use episode::{Plan, Violation};
+use episode::{CrashPlan, CrashViolation};
 use std::{
     path::PathBuf,
     sync::{
@@ -32,7 +32,7 @@ use std::{
     },
     time::Instant,
 };
-use tally::{Seen, Tally};
+use tally::{CrashTally, SeenImages};
 use workload::Workload;
 
 /// Violations that are told in full; later ones are only counted.
@@ -43,7 +43,7 @@ const VIOLATIONS_MAX: u64 = 1000;
 
 /// Builds what crashes could have left of random workloads, and checks it.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CrashArguments {
     /// How many different images to look at
     #[arg(long, default_value_t = 300_000)]
     images: u64,
@@ -65,16 +65,16 @@ pub(crate) struct Arguments {
 }
 
 /// Plays episodes until there were enough images, several at once.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CrashArguments) -> Result<(), Failure> {
     let (begin, commit) = (Instant::now(), results::commit());
     let tally = match arguments.episode {
-        Some(episode) => play_one(arguments, episode),
-        None => play_many(arguments)?,
+        Some(episode) => run_one(arguments, episode),
+        None => run_many(arguments)?,
     };
     report(arguments, &tally, begin.elapsed().as_secs_f64());
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "crash",
             seed: arguments.seed,
             count: tally.distinct,
@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn plan(arguments: &Arguments, episode: u64) -> Plan {
-    Plan {
+fn plan(arguments: &CrashArguments, episode: u64) -> CrashPlan {
+    CrashPlan {
         seed: arguments.seed,
         episode,
         workload: arguments.workload,
@@ -100,29 +100,29 @@ fn plan(arguments: &Arguments, episode: u64) -> Plan {
     }
 }
 
-fn play_one(arguments: &Arguments, episode: u64) -> Tally {
+fn run_one(arguments: &CrashArguments, episode: u64) -> CrashTally {
     let plan = plan(arguments, episode);
-    let mut tally = Tally::default();
-    if let Err(violation) = episode::play(&plan, &Seen::new(), &mut tally) {
-        tell(&plan, &violation);
+    let mut tally = CrashTally::default();
+    if let Err(violation) = episode::run_episode(&plan, &SeenImages::new(), &mut tally) {
+        report_violation(&plan, &violation);
     }
     tally
 }
 
-fn play_many(arguments: &Arguments) -> Result<Tally, Failure> {
+fn run_many(arguments: &CrashArguments) -> Result<CrashTally, Failure> {
     let (next, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
-    let (sum, seen) = (Mutex::new(Tally::default()), Seen::new());
+    let (sum, seen) = (Mutex::new(CrashTally::default()), SeenImages::new());
     let play = || -> Result<(), Failure> {
         while !is_done.load(Ordering::Relaxed) {
             let plan = plan(arguments, next.fetch_add(1, Ordering::Relaxed));
-            let mut tally = Tally::default();
-            let outcome = episode::play(&plan, &seen, &mut tally);
+            let mut tally = CrashTally::default();
+            let outcome = episode::run_episode(&plan, &seen, &mut tally);
             let mut sum = sum.lock()?;
             sum.add(&tally);
             if let Err(violation) = outcome
                 && sum.violations <= VIOLATIONS_TOLD_MAX
             {
-                tell(&plan, &violation);
+                report_violation(&plan, &violation);
             }
             if sum.distinct >= arguments.images || sum.violations >= VIOLATIONS_MAX {
                 is_done.store(true, Ordering::Relaxed);
@@ -134,7 +134,7 @@ fn play_many(arguments: &Arguments) -> Result<Tally, Failure> {
     Ok(sum.into_inner()?)
 }
 
-fn report(arguments: &Arguments, tally: &Tally, seconds: f64) {
+fn report(arguments: &CrashArguments, tally: &CrashTally, seconds: f64) {
     println!(
         "seed {}: {seconds:.1} s, {:.0} images/s",
         arguments.seed,
@@ -145,8 +145,8 @@ fn report(arguments: &Arguments, tally: &Tally, seconds: f64) {
     }
 }
 
-fn tell(plan: &Plan, violation: &Violation) {
-    let Violation {
+fn report_violation(plan: &CrashPlan, violation: &CrashViolation) {
+    let CrashViolation {
         workload,
         image,
         text,

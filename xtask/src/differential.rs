@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::Command};
 
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DifferentialArguments {
     /// How many operations to perform
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 /// Builds the program, and runs it.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DifferentialArguments) -> Result<(), Failure> {
     let given = arguments.program.as_deref();
     let program = built::program(given, "differential", "differential")?;
     let mut command = Command::new(program);

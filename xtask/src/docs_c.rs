@@ -11,13 +11,13 @@ use std::{
 
 /// Builds the documentation of the interfaces for C and C++
 #[derive(Parser)]
-pub(crate) struct Arguments {
+pub(crate) struct DocsCArguments {
     /// Where to; `doc-c` in the target directory if it is not said
     #[arg(long)]
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DocsCArguments) -> Result<(), Failure> {
     let workspace = scratch::workspace();
     let directory = match &arguments.directory {
         Some(directory) => directory.clone(),

@@ -4,15 +4,15 @@ use crate::Failure;
 use std::fmt::Write;
 
 /// Records in the order of a dump.
-pub(crate) type Records = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type DumpRecords = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Reads a dump of one table, `format=bytevalue`.
-pub(crate) fn read(text: &str) -> Result<Records, Failure> {
+pub(crate) fn read(text: &str) -> Result<DumpRecords, Failure> {
     let mut lines = text
         .lines()
         .skip_while(|line| *line != "HEADER=END")
         .skip(1);
-    let mut records = Records::new();
+    let mut records = DumpRecords::new();
     loop {
         match lines.next() {
             Some("DATA=END") => return Ok(records),

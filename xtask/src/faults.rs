@@ -4,10 +4,10 @@
 //! fault, which says what calls it makes; then with each call failing, in each way, with the errors
 //! of the system taking turns.
 
-mod aftermath;
 mod cases;
+mod crash_checks;
+mod episode;
 mod model;
-mod play;
 mod script;
 mod tally;
 
@@ -15,10 +15,10 @@ mod tally;
 mod tests;
 
 use crate::{Failure, panics, results, threads};
-use cases::Case;
+use cases::FaultCase;
+use episode::{FaultCheck, FaultEpisode};
 use fastrand::Rng;
-use play::{Outcome, Play};
-use script::Script;
+use script::FaultScript;
 use std::{
     path::PathBuf,
     sync::{
@@ -27,14 +27,14 @@ use std::{
     },
     time::Instant,
 };
-use tally::Tally;
+use tally::FaultTally;
 
 /// Violations that are told in full; later ones are only counted.
 const VIOLATIONS_TOLD_MAX: u64 = 10;
 
 /// Lets each call to the disk fail in each way, and looks at what the engine makes of it.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct FaultsArguments {
     /// How many faults
     #[arg(long, default_value_t = 10_000)]
     count: u64,
@@ -53,29 +53,29 @@ pub(crate) struct Arguments {
 }
 
 /// A script, and which of its cases are to be played.
-struct Plan {
+struct FaultPlan {
     number: u64,
-    script: Script,
-    cases: Vec<(usize, Case)>,
+    script: FaultScript,
+    cases: Vec<(usize, FaultCase)>,
 }
 
 /// Plays faults until all are done, several at once.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
     let plans = plan(arguments)?;
     let next = AtomicUsize::new(0);
-    let tally = Mutex::new(Tally::default());
-    let play_all = || -> Result<(), Failure> {
+    let tally = Mutex::new(FaultTally::default());
+    let run_all = || -> Result<(), Failure> {
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut own = Tally::default();
+            let mut own = FaultTally::default();
             for (index, case) in &plan.cases {
-                play_case(arguments.seed, plan, *index, case, &mut own);
+                run_case(arguments.seed, plan, *index, case, &mut own);
             }
             tally.lock()?.add(&own);
         }
         Ok(())
     };
     let (begin, commit) = (Instant::now(), results::commit());
-    threads::share(play_all)?;
+    threads::share(run_all)?;
     let seconds = begin.elapsed().as_secs_f64();
     let tally = tally.into_inner()?;
     tally.print();
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "faults",
             seed: arguments.seed,
             count: faults,
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The cases that make up the number of faults asked for.
-fn plan(arguments: &Arguments) -> Result<Vec<Plan>, Failure> {
+fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>, Failure> {
     if let Some(number) = arguments.script {
         let mut plan = plan_script(arguments.seed, number)?;
         if let Some(only) = arguments.case {
@@ -131,26 +131,26 @@ fn plan(arguments: &Arguments) -> Result<Vec<Plan>, Failure> {
 }
 
 /// Plays a script without a fault, and lists its cases.
-fn plan_script(seed: u64, number: u64) -> Result<Plan, Failure> {
+fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
     let mut rng = rng(seed, number);
-    let script = Script::draw(&mut rng);
-    let mut play = Play::new(&script, None);
+    let script = FaultScript::draw(&mut rng);
+    let mut episode = FaultEpisode::new(&script, None);
     let mut calls = Vec::new();
-    let played = panics::catch(|| {
-        play.play()?;
-        calls = play.disk.call_kinds();
-        aftermath::look(&mut play, &script, &mut rng.clone())
+    let ran = panics::catch(|| {
+        episode.run_script()?;
+        calls = episode.disk.call_kinds();
+        crash_checks::inspect(&mut episode, &script, &mut rng.clone())
     });
-    if let Err(text) = played.unwrap_or_else(Err) {
+    if let Err(text) = ran.unwrap_or_else(Err) {
         return Err(Failure(format!(
-            "script {number} goes wrong without a fault, at {play}: {text}"
+            "script {number} goes wrong without a fault, at {episode}: {text}"
         )));
     }
-    let cases = Case::all(&calls, &mut rng)
+    let cases = FaultCase::all(&calls, &mut rng)
         .into_iter()
         .enumerate()
         .collect();
-    Ok(Plan {
+    Ok(FaultPlan {
         number,
         script,
         cases,
@@ -164,23 +164,23 @@ fn rng(seed: u64, number: u64) -> Rng {
 }
 
 /// Plays a script with a fault. A panic is a violation too.
-fn play_case(seed: u64, plan: &Plan, index: usize, case: &Case, tally: &mut Tally) {
-    let mut play = Play::new(&plan.script, Some(case));
+fn run_case(seed: u64, plan: &FaultPlan, index: usize, case: &FaultCase, tally: &mut FaultTally) {
+    let mut episode = FaultEpisode::new(&plan.script, Some(case));
     let mut rng = rng(seed ^ index as u64, plan.number);
-    let outcome = panics::catch(|| -> Outcome {
-        if play.play()? {
-            aftermath::look(&mut play, &plan.script, &mut rng)
+    let outcome = panics::catch(|| -> FaultCheck {
+        if episode.run_script()? {
+            crash_checks::inspect(&mut episode, &plan.script, &mut rng)
         } else {
-            aftermath::look_at_nothing(&mut play, &plan.script)
+            crash_checks::inspect_uncreated(&mut episode, &plan.script)
         }
     });
     let outcome = outcome.unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")));
-    tally.count(case, play.site);
+    tally.count(case, episode.site);
     if let Err(text) = outcome {
         tally.violations += 1;
         if tally.violations <= VIOLATIONS_TOLD_MAX {
             let number = plan.number;
-            println!("violation: {case}; at {play}: {text}");
+            println!("violation: {case}; at {episode}: {text}");
             println!(
                 "  repeat it with: cargo xtask faults --seed {seed} --script {number} --case {index}"
             );

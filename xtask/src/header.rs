@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 /// Writes crates/teak-c/include/teak.h anew
 #[derive(Parser)]
-pub(crate) struct Arguments {
+pub(crate) struct HeaderArguments {
     /// Only say whether it is what would be written
     #[arg(long)]
     check: bool,
@@ -58,7 +58,7 @@ static inline teak_slice teak_bytes(const void *data, size_t len) {
 #endif /* TEAK_H */
 "#;
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &HeaderArguments) -> Result<(), Failure> {
     let directory = scratch::workspace().join("crates/teak-c");
     let path = directory.join("include/teak.h");
     let header = header(&directory)?;
@@ -116,7 +116,7 @@ fn header(directory: &Path) -> Result<String, Failure> {
         "teak_bound_kind",
         "teak_move",
         "teak_seek",
-        "teak_bunch",
+        "teak_delete_scope",
         "teak_direction",
         "teak_change",
         "teak_event_kind",

@@ -12,7 +12,7 @@ use std::{
 
 /// Builds the interfaces for C and C++ and installs them
 #[derive(Parser)]
-pub(crate) struct Arguments {
+pub(crate) struct InstallCArguments {
     /// Where it is to be found: `lib` and `include` are below
     #[arg(long, default_value = "/usr/local")]
     prefix: PathBuf,
@@ -34,7 +34,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The name that programs ask for: another number is another interface.
 const SONAME: &str = "libteak.so.0";
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     if arguments.prefix.is_relative() {
         let text = format!(
             "the prefix {} is relative, and others are told of it; say where it is from the root",
@@ -96,7 +96,7 @@ fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// Fills in a file that tells others where everything is; its name loses what says that this is to be done.
-fn describe(template: &Path, to: &Path, arguments: &Arguments) -> Result<(), Failure> {
+fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result<(), Failure> {
     let text = fs::read_to_string(template)?
         .replace("@prefix@", &arguments.prefix.display().to_string())
         .replace("@version@", VERSION);

@@ -15,7 +15,7 @@ use std::{
 
 /// Counts instructions and cache misses of the engine's hot paths, and compares them with what is recorded
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct InstructionsArguments {
     /// Record what is found instead of comparing it
     #[arg(long)]
     accept: bool,
@@ -31,7 +31,7 @@ const PATHS: [&str; 10] = [
     "get_many",
     "begin_lookup_end",
     "scan",
-    "free_scan",
+    "detached_scan",
     "insert_batch",
     "bulk_load",
     "bulk_load_unsorted",
@@ -64,7 +64,7 @@ struct Costs {
 }
 
 /// Counts, and compares or records.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InstructionsArguments) -> Result<(), Failure> {
     let is_there = Command::new("valgrind")
         .arg("--version")
         .stdout(Stdio::null())

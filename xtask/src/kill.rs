@@ -7,13 +7,13 @@
 mod calls;
 mod load;
 mod loader;
-mod moments;
+mod random_kills;
 
 #[cfg(test)]
 mod tests;
 
 use crate::{Failure, built, results, scratch};
-use calls::{Calls, Point};
+use calls::{KillPoint, SyscallKills};
 use fastrand::Rng;
 use std::{path::PathBuf, time::Instant};
 
@@ -21,7 +21,7 @@ pub(crate) use loader::wait_until;
 
 /// Kills programs that write, at every call to the system and at random moments, and checks what they leave
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct KillArguments {
     /// How often to kill at random moments; the calls to the system come on top
     #[arg(long, default_value_t = 100)]
     count: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     random_only: bool,
     /// Kills at one call to the system only, such as new:plain:pwrite64:7
     #[arg(long, value_name = "POINT")]
-    only: Option<Point>,
+    only: Option<KillPoint>,
     /// How many commits a program makes that is killed at its calls
     #[arg(long, default_value_t = 10)]
     commits: u64,
@@ -50,15 +50,15 @@ pub(crate) struct Arguments {
 
 /// What was killed, and what was wrong.
 #[derive(Clone, Copy, Default, Debug)]
-struct Count {
+struct KillCount {
     kills: u64,
     violations: u64,
 }
 
 /// Kills, and looks, as often as asked.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
     let scratch = scratch::directory(arguments.dir.as_deref())?;
-    let calls = Calls {
+    let calls = SyscallKills {
         directory: scratch.path(),
         seed: arguments.seed,
         commits: arguments.commits,
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(point) = &arguments.only {
         return calls.run_one(point);
     }
-    let mut at_calls = Count::default();
+    let mut at_calls = KillCount::default();
     if !arguments.random_only {
         match calls::why_not() {
             None => at_calls = calls.run_all()?,
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let violations = at_calls.violations + random.violations;
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "kill",
             seed: arguments.seed,
             count: kills,
@@ -102,26 +102,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Half of the random kills hit a load, half the program of commits.
-fn run_random(arguments: &Arguments, directory: &std::path::Path) -> Result<Count, Failure> {
+fn run_random(
+    arguments: &KillArguments,
+    directory: &std::path::Path,
+) -> Result<KillCount, Failure> {
     if arguments.count == 0 {
-        return Ok(Count::default());
+        return Ok(KillCount::default());
     }
     let begin = Instant::now();
     let mut rng = Rng::with_seed(arguments.seed);
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let records = load::records(&mut rng)?;
-    let loads = load::Loads::begin(directory, program, &records)?;
+    let loads = load::LoadKills::begin(directory, program, &records)?;
     let half = arguments.count / 2;
-    let mut tally = load::Tally::default();
+    let mut tally = load::LoadKillTally::default();
     while tally.kills < half {
-        loads.play(&mut rng, half, &mut tally)?;
+        loads.run_episode(&mut rng, half, &mut tally)?;
     }
     println!(
         "seed {}: {} loads, {} of them cut short, {} of them before there was a record, \
          {} continued from where they were",
         arguments.seed, tally.kills, tally.interrupted, tally.early, tally.continued
     );
-    let commits = moments::run(directory, &mut rng, arguments.count - half)?;
+    let commits = random_kills::run(directory, &mut rng, arguments.count - half)?;
     let violations = tally.violations + commits.violations;
     if violations > 0 {
         println!(
@@ -130,7 +133,7 @@ fn run_random(arguments: &Arguments, directory: &std::path::Path) -> Result<Coun
             arguments.count, arguments.seed
         );
     }
-    let count = Count {
+    let count = KillCount {
         kills: tally.kills + commits.kills,
         violations,
     };

@@ -3,28 +3,28 @@
 //! is what was there before, or what it was to make.
 //!
 //! The limits are those of the system for one process (length of files, address space, memory, open files), and file systems in images
-//! with next to no free blocks ([`place`]). What is run is chosen at random ([`step`]).
+//! with next to no free blocks ([`database_directory`]). What is run is chosen at random ([`step`]).
 
-mod place;
+mod directory;
 mod step;
 #[cfg(test)]
 mod tests;
 
 use crate::{Failure, built, results, scratch};
+use directory::DatabaseDirectory;
 use fastrand::Rng;
-use place::Place;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
-use step::{Left, Step};
+use step::{LeftoverFiles, ProgramStep};
 use teak::{Database, Transaction, codec::Bytes};
 
 /// Runs the program under small limits of the system and on full disks, and checks how it ends and what it leaves
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct LimitsArguments {
     /// How many rounds: each has a new database, and some runs of the program
     #[arg(long, default_value_t = 300)]
     count: u64,
@@ -56,11 +56,11 @@ const EXIT_CODE_MAX: i32 = 6;
 const DAMAGED: i32 = 3;
 
 /// What is in the table.
-type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+type ExpectedRecords = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What came of the runs so far.
 #[derive(Default)]
-struct Tally {
+struct LimitsTally {
     runs: u64,
     succeeded: u64,
     /// The system could not even start the program.
@@ -71,27 +71,27 @@ struct Tally {
 }
 
 /// Runs, and looks, as often as asked.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
     let scratch = scratch::directory(arguments.dir.as_deref())?;
     let commit = results::commit();
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
-    let places = Place::all(scratch.path())?;
-    let mut tally = Tally::default();
+    let directories = DatabaseDirectory::all(scratch.path())?;
+    let mut tally = LimitsTally::default();
     for round in arguments.first..arguments.first.saturating_add(arguments.count) {
         // Neighbouring seeds have nothing to do with each other.
         let mut rng = Rng::with_seed(arguments.seed);
         let mut rng = Rng::with_seed(rng.u64(..) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let place = &places[rng.usize(..places.len())];
-        if let Err(Failure(text)) = play(&program, place, &mut rng, &mut tally) {
+        let database_directory = &directories[rng.usize(..directories.len())];
+        if let Err(Failure(text)) = run_round(&program, database_directory, &mut rng, &mut tally) {
             tally.violations += 1;
             println!(
                 "VIOLATION in round {round}, {}: {text}\n  repeat: cargo xtask limits --seed {} --first {round} --count 1",
-                place.name(),
+                database_directory.name(),
                 arguments.seed
             );
         }
     }
-    let Tally {
+    let LimitsTally {
         runs,
         succeeded,
         unstarted,
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let failed = runs - succeeded - unstarted - exhausted;
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "limits",
             seed: arguments.seed,
             count: runs,
@@ -126,17 +126,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A round: a new database, and runs of the program on it.
-fn play(program: &Path, place: &Place, rng: &mut Rng, tally: &mut Tally) -> Result<(), Failure> {
-    let directory = place.directory()?;
+fn run_round(
+    program: &Path,
+    database_directory: &DatabaseDirectory,
+    rng: &mut Rng,
+    tally: &mut LimitsTally,
+) -> Result<(), Failure> {
+    let directory = database_directory.directory()?;
     let database = directory.path().join("limited.teak");
     let mut records = step::base(rng);
     make(&database, &records)?;
     for _ in 0..STEPS {
-        let step = Step::random(rng, &records);
-        let limit = place.limit(rng);
-        let told = format!("`{}` under {}", step.command_line(), limit.describe());
+        let step = ProgramStep::random(rng, &records);
+        let limit = database_directory.limit(rng);
+        let label = format!("`{}` under {}", step.command_line(), limit.describe());
         step.prepare(directory.path())?;
-        let filler = place.fill(&limit)?;
+        let filler = database_directory.fill(&limit)?;
         let mut command = limit.command(program);
         command.args(step.arguments());
         let ended = end_of(command.current_dir(directory.path()))?;
@@ -148,23 +153,23 @@ fn play(program: &Path, place: &Place, rng: &mut Rng, tally: &mut Tally) -> Resu
         }
         tally.succeeded += u64::from(ended.status.success());
         tally.exhausted += u64::from(ended.was_exhausted());
-        let is_success = (ended.verdict()).map_err(|text| Failure(format!("{told}: {text}")))?;
+        let is_success = (ended.verdict()).map_err(|text| Failure(format!("{label}: {text}")))?;
         let left = match ended.was_exhausted() {
-            true => Left::Anything,
-            false => Left::Nothing,
+            true => LeftoverFiles::Anything,
+            false => LeftoverFiles::Nothing,
         };
         step.check_output(directory.path(), &records, is_success, left)
-            .map_err(|Failure(text)| Failure(format!("{told}: {text}")))?;
-        let found = read(&database).map_err(|Failure(text)| Failure(format!("{told}: {text}")))?;
+            .map_err(|Failure(text)| Failure(format!("{label}: {text}")))?;
+        let found = read(&database).map_err(|Failure(text)| Failure(format!("{label}: {text}")))?;
         let after = step.after(&records);
         compare(&found, &records, &after, is_success)
-            .map_err(|text| Failure(format!("{told}, exit {}: {text}", ended.status)))?;
+            .map_err(|text| Failure(format!("{label}, exit {}: {text}", ended.status)))?;
         records = found;
     }
     Ok(())
 }
 
-fn make(path: &Path, records: &Records) -> Result<(), Failure> {
+fn make(path: &Path, records: &ExpectedRecords) -> Result<(), Failure> {
     let database = Database::open(path)?;
     let mut txn = database.begin_write()?;
     let table = txn.create_table::<Bytes, Bytes>(TABLE)?;
@@ -177,7 +182,7 @@ fn make(path: &Path, records: &Records) -> Result<(), Failure> {
 }
 
 /// All records of a database that has to be sound.
-fn read(path: &Path) -> Result<Records, Failure> {
+fn read(path: &Path) -> Result<ExpectedRecords, Failure> {
     let database = Database::open(path)
         .map_err(|error| Failure(format!("{} cannot be opened: {error}", path.display())))?;
     let report = database.check(&mut |_| {})?;
@@ -189,7 +194,7 @@ fn read(path: &Path) -> Result<Records, Failure> {
     }
     let txn = database.begin_read()?;
     let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
-    let mut records = Records::new();
+    let mut records = ExpectedRecords::new();
     for record in table.iter(&txn)? {
         let (key, value) = record?;
         records.insert(key.to_vec(), value.to_vec());
@@ -201,9 +206,9 @@ fn read(path: &Path) -> Result<Records, Failure> {
 
 /// What is found has to be what was there after a run that succeeded; after another one each record is as it was before, or as it was to become.
 fn compare(
-    found: &Records,
-    before: &Records,
-    after: &Records,
+    found: &ExpectedRecords,
+    before: &ExpectedRecords,
+    after: &ExpectedRecords,
     is_success: bool,
 ) -> Result<(), String> {
     if is_success {
@@ -223,13 +228,13 @@ fn compare(
 }
 
 /// How a run ended.
-struct Ended {
+struct RunEnd {
     status: ExitStatus,
     errors: String,
     has_hung: bool,
 }
 
-impl Ended {
+impl RunEnd {
     /// Whether the system had not enough for the program itself.
     fn was_not_started(&self) -> bool {
         const MARKS: [&str; 3] = [
@@ -273,7 +278,7 @@ fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-fn end_of(command: &mut Command) -> Result<Ended, Failure> {
+fn end_of(command: &mut Command) -> Result<RunEnd, Failure> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -299,7 +304,7 @@ fn end_of(command: &mut Command) -> Result<Ended, Failure> {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    Ok(Ended {
+    Ok(RunEnd {
         status,
         errors: reader.join().unwrap_or_default(),
         has_hung,

@@ -14,7 +14,7 @@ use std::{
 
 /// Measures the library with LMDB's interface beside LMDB, and Teak's own interface beside both
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct LmdbBenchArguments {
     /// How many records the database has
     #[arg(long, default_value_t = 1_000_000)]
     records: u64,
@@ -42,7 +42,7 @@ const SIDES: [&str; 3] = ["LMDB", "library", "native"];
 type Times = BTreeMap<String, [Vec<f64>; 3]>;
 
 /// Builds the programs, runs them in turns, and shows the medians.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result<(), Failure> {
     let programs = build(arguments)?;
     let directory = match &arguments.directory {
         Some(directory) => tempfile::tempdir_in(directory)?,
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The programs, by side.
-fn build(arguments: &Arguments) -> Result<[PathBuf; 3], Failure> {
+fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
     let profile = &arguments.profile;
     let status = built::cargo()
         .args(["build", "--quiet", "--profile", profile])
@@ -114,7 +114,11 @@ fn build(arguments: &Arguments) -> Result<[PathBuf; 3], Failure> {
 }
 
 /// What a program prints, in a database of its own.
-fn run_one(arguments: &Arguments, program: &Path, around: &Path) -> Result<String, Failure> {
+fn run_one(
+    arguments: &LmdbBenchArguments,
+    program: &Path,
+    around: &Path,
+) -> Result<String, Failure> {
     let directory = tempfile::tempdir_in(around)?;
     let output = Command::new(program)
         .arg(directory.path())

@@ -21,7 +21,7 @@ use std::{fs, path::PathBuf, time::Duration};
 
 /// Runs clients of LMDB on the library with its interface: their tests, and LMDB's own programs, whose output is compared
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct LmdbClientsArguments {
     /// Which clients; more than one if this is given more than once
     #[arg(long, value_enum, default_value = "own")]
     client: Vec<Client>,
@@ -75,22 +75,22 @@ enum Side {
 }
 
 /// What running a client needs.
-struct Bench<'b> {
-    arguments: &'b Arguments,
+struct ClientBench<'b> {
+    arguments: &'b LmdbClientsArguments,
     /// Where clients are built.
     directory: PathBuf,
     /// The library that they are linked with.
     prefix: Prefix,
 }
 
-impl Bench<'_> {
+impl ClientBench<'_> {
     fn time_limit(&self) -> Duration {
         Duration::from_secs(self.arguments.time_limit)
     }
 }
 
 /// Runs the clients that are asked for.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result<(), Failure> {
     let mut clients = arguments.client.clone();
     if clients.contains(&Client::All) {
         clients = Client::value_variants().to_vec();
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = built::target_directory()?.join("lmdb-clients");
     fs::create_dir_all(&directory)?;
     let prefix = Prefix::of_teak(&directory, &library)?;
-    let bench = Bench {
+    let bench = ClientBench {
         arguments,
         directory,
         prefix,
@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-impl Bench<'_> {
+impl ClientBench<'_> {
     fn run(&self, client: Client) -> Result<(), Failure> {
         let outcomes = match client {
             Client::Own => return own::run(self.arguments, &self.prefix),

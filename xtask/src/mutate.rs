@@ -20,8 +20,8 @@ mod tally;
 mod tests;
 
 use crate::{Failure, results, scratch, threads};
-use cases::Cases;
-use parent::Violation;
+use cases::MutationCases;
+use parent::MutationViolation;
 use std::{
     fs,
     path::PathBuf,
@@ -31,7 +31,7 @@ use std::{
     },
     time::Instant,
 };
-use tally::Tally;
+use tally::MutationTally;
 
 /// Files that a process is given at once.
 const CHUNK: u64 = 4000;
@@ -40,7 +40,7 @@ const VIOLATIONS_TOLD_MAX: u64 = 20;
 
 /// Opens damaged and forged files, and does with them all that can be done.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MutateArguments {
     /// How many files
     #[arg(long, default_value_t = 50_000)]
     files: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 }
 
 /// Opens all files. `planted` is the error that is planted in the engine, if any.
-pub(crate) fn run(arguments: &Arguments, planted: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
     if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
         return child::run(arguments.seed, from, to);
     }
@@ -90,28 +90,28 @@ pub(crate) fn run(arguments: &Arguments, planted: Option<&str>) -> Result<(), Fa
 }
 
 /// Opens the damaged files, in several processes at once.
-fn open_damaged(arguments: &Arguments) -> Result<(), Failure> {
-    let cases = Cases::new(arguments.seed)?;
+fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
+    let cases = MutationCases::new(arguments.seed)?;
     let (first, end) = match arguments.index {
         Some(index) => (index, index + 1),
         None => (0, arguments.files),
     };
     let next = AtomicU64::new(first);
-    let tally = Mutex::new(Tally::new(cases.kinds()));
+    let tally = Mutex::new(MutationTally::new(cases.kinds()));
     let open_all = || -> Result<(), Failure> {
         loop {
             let from = next.fetch_add(CHUNK, Ordering::Relaxed);
             if from >= end {
                 return Ok(());
             }
-            let mut own = Tally::new(cases.kinds());
+            let mut own = MutationTally::new(cases.kinds());
             let violations = parent::run(arguments.seed, from, end.min(from + CHUNK), &mut own)?;
             let mut tally = tally.lock()?;
             tally.add(&own);
             for violation in violations {
                 tally.violations += 1;
                 if tally.violations <= VIOLATIONS_TOLD_MAX {
-                    tell(arguments, &cases, &violation)?;
+                    report_violation(arguments, &cases, &violation)?;
                 }
             }
         }
@@ -121,7 +121,11 @@ fn open_damaged(arguments: &Arguments) -> Result<(), Failure> {
     finish(arguments, &tally.into_inner()?, begin)
 }
 
-fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Failure> {
+fn finish(
+    arguments: &MutateArguments,
+    tally: &MutationTally,
+    begin: Instant,
+) -> Result<(), Failure> {
     let seconds = begin.elapsed().as_secs_f64();
     tally.print();
     let files = tally.files;
@@ -133,7 +137,7 @@ fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Fa
     let violations = tally.violations;
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "mutate",
             seed: arguments.seed,
             count: files,
@@ -151,8 +155,12 @@ fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Fa
 }
 
 /// Tells of a violation, and keeps its file.
-fn tell(arguments: &Arguments, cases: &Cases, violation: &Violation) -> Result<(), Failure> {
-    let Violation { index, text } = violation;
+fn report_violation(
+    arguments: &MutateArguments,
+    cases: &MutationCases,
+    violation: &MutationViolation,
+) -> Result<(), Failure> {
+    let MutationViolation { index, text } = violation;
     let case = cases.case(*index);
     let directory = match &arguments.keep {
         Some(directory) => directory.clone(),

@@ -12,7 +12,7 @@ use std::{
 
 /// Builds what crashes could have left of LMDB and libmdbx, and has them open it
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PeersArguments {
     /// How many different images to look at, of each engine
     #[arg(long, default_value_t = 1000)]
     images: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 /// What was counted of one engine.
 #[derive(PartialEq, Eq, Debug)]
-struct Row {
+struct EngineRow {
     engine: String,
     images: u64,
     violations: u64,
@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// Builds the program, and runs it.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
     let commit = results::commit();
     let program = match find(arguments.program.as_deref())? {
         Ok(program) => program,
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let unexpected = rows.iter().filter(|row| row.is_unexpected).count() as u64;
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "peers",
             seed: arguments.seed,
             count: images,
@@ -124,7 +124,7 @@ fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>, Failure> {
     Err(Failure("crash-peers could not be built".to_owned()))
 }
 
-impl Row {
+impl EngineRow {
     /// Reads fields such as `engine=lmdb images=12`; nothing if one of those needed is missing.
     fn of_line(line: &str) -> Option<Self> {
         let field = |name: &str| {
@@ -140,12 +140,12 @@ impl Row {
     }
 }
 
-fn rows(text: &str) -> Vec<Row> {
-    text.lines().filter_map(Row::of_line).collect()
+fn rows(text: &str) -> Vec<EngineRow> {
+    text.lines().filter_map(EngineRow::of_line).collect()
 }
 
 /// Violations by engine.
-fn counters(rows: &[Row]) -> Vec<(String, u64)> {
+fn counters(rows: &[EngineRow]) -> Vec<(String, u64)> {
     let counters = rows.iter();
     counters
         .map(|row| (row.engine.clone(), row.violations))
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_line_has_the_counts_of_an_engine_among_others() {
         let text = "engine=lmdb images=10 right=9 violations=1 unexpected=1 lost=1\nengine=mdbx\n";
-        let expected = Row {
+        let expected = EngineRow {
             engine: "lmdb".to_owned(),
             images: 10,
             violations: 1,

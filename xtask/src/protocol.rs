@@ -27,13 +27,13 @@ mod tests;
 
 use crate::Failure;
 use clap::value_parser;
-use rules::{Bounds, Planted, Rules};
+use rules::{Planted, Rules, SearchBounds};
 use search::search;
 use std::time::Instant;
 
 /// Looks at every state of a small model of commits, flushes, crashes and recovery
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ProtocolArguments {
     /// Commits in all
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u8).range(0..=8))]
     commits: u8,
@@ -55,10 +55,10 @@ pub(crate) struct Arguments {
 }
 
 /// Searches, and tells the shortest way to what it found.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ProtocolArguments) -> Result<(), Failure> {
     let rules = Rules {
         planted: arguments.planted,
-        bounds: Bounds {
+        bounds: SearchBounds {
             pages: arguments.pages,
             commits: arguments.commits,
             mishaps: arguments.mishaps,

@@ -9,7 +9,7 @@ use crate::{Failure, scratch};
 use std::{fs::OpenOptions, io::Write, path::Path, process::Command};
 
 /// What a run found.
-pub(crate) struct Line {
+pub(crate) struct ResultLine {
     pub(crate) command: &'static str,
     pub(crate) seed: u64,
     pub(crate) count: u64,
@@ -28,14 +28,14 @@ pub(crate) fn named<const COUNT: usize>(counters: [(&str, u64); COUNT]) -> Vec<(
 }
 
 /// Appends the line to a file, if one was named, which is made if it is missing.
-pub(crate) fn append(path: Option<&Path>, line: &Line) -> Result<(), Failure> {
+pub(crate) fn append(path: Option<&Path>, line: &ResultLine) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     writeln!(file, "{}", text(line))?;
     Ok(())
 }
 
-fn text(line: &Line) -> String {
+fn text(line: &ResultLine) -> String {
     let mut fields = vec![
         line.command.to_owned(),
         format!("seed={}", line.seed),
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_line_has_a_field_for_each_counter() {
-        let line = Line {
+        let line = ResultLine {
             command: "crash",
             seed: 7,
             count: 100,

@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<(), Failure> {
             "tables.teak",
             tables as fn(&Path, &Path) -> teak::Result<()>,
         ),
-        ("folded.teak", folded),
+        ("folded.teak", checkpointed),
         ("killed.teak", killed),
         ("journal.teak", journal),
     ] {
@@ -78,7 +78,7 @@ fn tables(path: &Path, seed: &Path) -> teak::Result<()> {
 }
 
 /// Many commits beside a reader: the space map has bitmaps and segments of deaths; closed.
-fn folded(path: &Path, seed: &Path) -> teak::Result<()> {
+fn checkpointed(path: &Path, seed: &Path) -> teak::Result<()> {
     let database = create(path)?;
     let mut reader = None;
     for round in 0..400u64 {

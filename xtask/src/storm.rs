@@ -3,18 +3,18 @@
 //! ever.
 //!
 //! The parent starts this program anew for each worker ([`worker`]), kills workers, stops them, and
-//! watches that each thread moves ([`crew`]). What a worker was promised stands in a file that all
+//! watches that each thread moves ([`pool`]). What a worker was promised stands in a file that all
 //! append to ([`journal`]), so that whoever begins a transaction afterwards knows what it must see
 //! ([`invariants`]). A round lasts some seconds ([`round`]); then the database is inspected
 //! ([`inspect`]), by a process of its own, so that the parent depends on nothing that it tests.
 
-mod crew;
 mod fork;
 mod inspect;
 mod invariants;
 mod journal;
 mod meddle;
 mod misbehaviour;
+mod process_pool;
 mod progress;
 mod round;
 mod tables;
@@ -26,9 +26,9 @@ mod writes;
 mod tests;
 
 use crate::{Failure, results, scratch};
-use crew::Plan;
 use fastrand::Rng;
 use misbehaviour::Misbehaviour;
+use process_pool::WorkerPlan;
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
@@ -43,7 +43,7 @@ const VIOLATIONS_MAX: u64 = 20;
 
 /// Has several programs work on one database, kills and stops them, and checks all they see and leave
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct StormArguments {
     /// How long
     #[arg(long, default_value_t = 30)]
     seconds: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     seed: u64,
     /// How many programs at a time; of several numbers each round has one
     #[arg(long, default_value = "4..8")]
-    processes: Processes,
+    processes: ProcessCounts,
     /// Where the databases are put; in memory where the machine has a place for that
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -75,12 +75,12 @@ pub(crate) struct Arguments {
 
 /// The fewest and the most processes of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Processes {
+struct ProcessCounts {
     min: usize,
     max: usize,
 }
 
-impl FromStr for Processes {
+impl FromStr for ProcessCounts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -96,7 +96,7 @@ impl FromStr for Processes {
 
 /// What was done, and what was wrong.
 #[derive(Clone, Copy, Default, Debug)]
-struct Tally {
+struct StormTally {
     rounds: u64,
     starts: u64,
     kills: u64,
@@ -106,12 +106,12 @@ struct Tally {
 }
 
 /// Plays rounds until the time is over.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
     let commit = results::commit();
     let scratch = scratch::directory(arguments.dir.as_deref())?;
     let begin = Instant::now();
     let mut rng = Rng::with_seed(arguments.seed);
-    let mut tally = Tally::default();
+    let mut tally = StormTally::default();
     let violations_max = match arguments.misbehaviour {
         None => VIOLATIONS_MAX,
         Some(_) => 1,
@@ -123,9 +123,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             break;
         }
         tally.rounds += 1;
-        play(arguments, scratch.path(), rng.fork(), rest, &mut tally)?;
+        run_round(arguments, scratch.path(), rng.fork(), rest, &mut tally)?;
     }
-    tell(arguments, &tally, begin.elapsed());
+    report(arguments, &tally, begin.elapsed());
     append(arguments, &tally, commit)?;
     println!("{} kills, {} violations", tally.kills, tally.violations);
     if tally.violations == 0 {
@@ -137,17 +137,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Plays a round, and adds what came of it.
-fn play(
-    arguments: &Arguments,
+fn run_round(
+    arguments: &StormArguments,
     scratch: &Path,
     mut rng: Rng,
     rest: Duration,
-    tally: &mut Tally,
+    tally: &mut StormTally,
 ) -> Result<(), Failure> {
     let directory = tempfile::tempdir_in(scratch)?;
-    let Processes { min, max } = arguments.processes;
+    let ProcessCounts { min, max } = arguments.processes;
     let process_count = rng.usize(min..=max);
-    let plan = Plan {
+    let plan = WorkerPlan {
         directory: directory.path().to_owned(),
         page_size: [4096, 4096, 8192, 65536][rng.usize(0..4)],
         fork: arguments.fork,
@@ -157,10 +157,10 @@ fn play(
     };
     let length = Duration::from_secs_f64(ROUND_SECONDS * (0.3 + 0.7 * rng.f64()));
     let name = format!("storm-{}-{}", arguments.seed, tally.rounds);
-    let outcome = round::play(plan, rng, process_count, length.min(rest), &name)?;
-    tally.starts += outcome.deeds.starts;
-    tally.kills += outcome.deeds.kills;
-    tally.stops += outcome.deeds.stops;
+    let outcome = round::run_round(plan, rng, process_count, length.min(rest), &name)?;
+    tally.starts += outcome.events.starts;
+    tally.kills += outcome.events.kills;
+    tally.stops += outcome.events.stops;
     tally.commits += outcome.commits;
     tally.violations += outcome.violations.len() as u64;
     for violation in outcome.violations {
@@ -175,7 +175,7 @@ fn play(
     Ok(())
 }
 
-fn tell(arguments: &Arguments, tally: &Tally, time: Duration) {
+fn report(arguments: &StormArguments, tally: &StormTally, time: Duration) {
     let seconds = time.as_secs_f64();
     println!(
         "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
@@ -189,10 +189,14 @@ fn tell(arguments: &Arguments, tally: &Tally, time: Duration) {
     );
 }
 
-fn append(arguments: &Arguments, tally: &Tally, commit: Option<String>) -> Result<(), Failure> {
+fn append(
+    arguments: &StormArguments,
+    tally: &StormTally,
+    commit: Option<String>,
+) -> Result<(), Failure> {
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "storm",
             seed: arguments.seed,
             count: tally.kills,

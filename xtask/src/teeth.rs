@@ -88,7 +88,7 @@ const TIME_MAX: Duration = Duration::from_secs(180);
 
 /// Plants errors in the engine, one after the other, and has the campaigns find them.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TeethArguments {
     /// Plant this error alone
     #[arg(long)]
     only: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) struct Arguments {
 }
 
 /// What a campaign came to.
-enum Outcome {
+enum CampaignOutcome {
     Nothing,
     /// The violation that it told of.
     Violation(String),
@@ -109,7 +109,7 @@ enum Outcome {
 }
 
 /// Plants all errors.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
     let wanted = |error: &&Planted| match &arguments.only {
         Some(name) => error.name() == name,
         None => true,
@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (count, found) = (errors.len(), errors.len() - missed.len());
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "teeth",
             seed: 0,
             count: count as u64,
@@ -149,33 +149,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Whether a campaign finds the error.
-fn find(arguments: &Arguments, error: Planted) -> Result<bool, Failure> {
+fn find(arguments: &TeethArguments, error: Planted) -> Result<bool, Failure> {
     let begin = Instant::now();
-    let tell = |by: &[&str], text: &str| {
+    let sender = |by: &[&str], text: &str| {
         let seconds = begin.elapsed().as_secs_f64();
         let (name, by) = (error.name(), by.join(" "));
         println!("{name:<22} {seconds:>5.1} s  {by}: {text}");
     };
     for campaign in campaigns(error) {
-        match play(arguments, error, campaign)? {
-            Outcome::Nothing => {}
-            Outcome::Hung => {
-                tell(campaign, "it hangs");
+        match run_campaign(arguments, error, campaign)? {
+            CampaignOutcome::Nothing => {}
+            CampaignOutcome::Hung => {
+                sender(campaign, "it hangs");
                 return Ok(true);
             }
-            Outcome::Violation(text) => {
-                tell(campaign, &text.chars().take(110).collect::<String>());
+            CampaignOutcome::Violation(text) => {
+                sender(campaign, &text.chars().take(110).collect::<String>());
                 return Ok(true);
             }
         }
     }
-    tell(&["all"], "NOT FOUND");
+    sender(&["all"], "NOT FOUND");
     println!("  {}", error.does());
     Ok(false)
 }
 
 /// Runs a campaign until it tells of a violation.
-fn play(arguments: &Arguments, error: Planted, campaign: &[&str]) -> Result<Outcome, Failure> {
+fn run_campaign(
+    arguments: &TeethArguments,
+    error: Planted,
+    campaign: &[&str],
+) -> Result<CampaignOutcome, Failure> {
     let programs = arguments.programs.iter();
     let programs = programs.filter(|_| campaign.contains(&"--forged"));
     let mut child = Command::new(env::current_exe()?)
@@ -191,33 +195,33 @@ fn play(arguments: &Arguments, error: Planted, campaign: &[&str]) -> Result<Outc
     let status = child.wait()?;
     match outcome {
         // It may have died before it could tell.
-        Outcome::Nothing if status.code().is_none() => {
-            Ok(Outcome::Violation(format!("the process died: {status}")))
-        }
+        CampaignOutcome::Nothing if status.code().is_none() => Ok(CampaignOutcome::Violation(
+            format!("the process died: {status}"),
+        )),
         outcome => Ok(outcome),
     }
 }
 
-fn listen(child: &mut Child) -> Outcome {
-    let (tell, told) = mpsc::channel();
+fn listen(child: &mut Child) -> CampaignOutcome {
+    let (sender, receiver) = mpsc::channel();
     let output = child.stdout.take();
     thread::spawn(move || {
         let lines = output
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines());
         for line in lines.map_while(Result::ok) {
-            if tell.send(line).is_err() {
+            if sender.send(line).is_err() {
                 return;
             }
         }
     });
     let end = Instant::now() + TIME_MAX;
     loop {
-        match told.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(line) if line.starts_with("violation") => return Outcome::Violation(line),
+        match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) if line.starts_with("violation") => return CampaignOutcome::Violation(line),
             Ok(_) => {}
-            Err(RecvTimeoutError::Timeout) => return Outcome::Hung,
-            Err(RecvTimeoutError::Disconnected) => return Outcome::Nothing,
+            Err(RecvTimeoutError::Timeout) => return CampaignOutcome::Hung,
+            Err(RecvTimeoutError::Disconnected) => return CampaignOutcome::Nothing,
         }
     }
 }

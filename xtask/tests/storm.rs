@@ -32,7 +32,7 @@ fn each_misbehaviour_is_found() {
     ] {
         let text = storm(misbehaviour);
         assert!(text.contains("violation in round "), "{text}");
-        let is_told = expected.iter().any(|expected| text.contains(expected));
-        assert!(is_told, "{misbehaviour}: {text}");
+        let is_reported = expected.iter().any(|expected| text.contains(expected));
+        assert!(is_reported, "{misbehaviour}: {text}");
     }
 }

@@ -12,13 +12,13 @@ use crate::{
     peer::Engine,
     record::record,
     tally::Tally,
-    trace::Record,
+    trace::TraceRecord,
     verdict::{Verdict, Violation, judge},
     workload::Workload,
 };
 use anyhow::{Result, anyhow};
 use fastrand::Rng;
-use images::Images;
+use images::CrashImages;
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
@@ -28,7 +28,7 @@ use std::{
     },
     thread,
 };
-use teak::testing::{CrashPoints, Event};
+use teak::testing::{CrashPoints, DiskEvent};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Different images that an episode gives at most.
@@ -68,9 +68,9 @@ pub(crate) struct Campaign<'a> {
 
 /// What all threads have in common.
 #[derive(Default)]
-struct Shared {
+struct SharedCampaign {
     next_episode: AtomicU64,
-    told: AtomicU64,
+    reported: AtomicU64,
     seen: Mutex<HashSet<u128>>,
     sum: Mutex<Tally>,
 }
@@ -78,10 +78,10 @@ struct Shared {
 impl Campaign<'_> {
     /// Plays all episodes, several at once.
     pub(crate) fn run(&self) -> Result<Tally> {
-        let shared = Shared::default();
+        let shared = SharedCampaign::default();
         let threads = thread::available_parallelism().map_or(1, usize::from);
         thread::scope(|scope| {
-            let work = || self.play_all(&shared);
+            let work = || self.run_all(&shared);
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             let mut outcomes = threads.into_iter().map(|thread| thread.join());
             outcomes.try_for_each(|outcome| outcome.map_err(|_| anyhow!("a thread panicked"))?)
@@ -89,7 +89,7 @@ impl Campaign<'_> {
         Ok(*lock(&shared.sum))
     }
 
-    fn play_all(&self, shared: &Shared) -> Result<()> {
+    fn run_all(&self, shared: &SharedCampaign) -> Result<()> {
         let directory = tempfile::tempdir_in(self.memory)?;
         let mut inspector = Inspector::new(self.engine, directory.path());
         let episodes = match self.episode {
@@ -106,7 +106,7 @@ impl Campaign<'_> {
                 None => IMAGES_PER_EPISODE.min(self.images - index * IMAGES_PER_EPISODE),
             };
             let mut episode = Episode::new(self, self.episode.unwrap_or(index))?;
-            episode.play(budget, &mut inspector, shared)?;
+            episode.run_episode(budget, &mut inspector, shared)?;
             lock(&shared.sum).add(episode.tally);
         }
     }
@@ -116,12 +116,12 @@ impl Campaign<'_> {
 struct Episode<'c> {
     campaign: &'c Campaign<'c>,
     number: u64,
-    record: Record,
+    record: TraceRecord,
     states: HashMap<u128, usize>,
     rng: Rng,
     tally: Tally,
     /// Whether a violation was told: one of an episode is enough.
-    has_told: bool,
+    has_reported: bool,
 }
 
 impl<'c> Episode<'c> {
@@ -134,11 +134,16 @@ impl<'c> Episode<'c> {
             states: Workload::draw(seed, number).states(),
             rng: Rng::with_seed(!seed ^ (number << 32)),
             tally: Tally::default(),
-            has_told: false,
+            has_reported: false,
         })
     }
 
-    fn play(&mut self, budget: u64, inspector: &mut Inspector, shared: &Shared) -> Result<()> {
+    fn run_episode(
+        &mut self,
+        budget: u64,
+        inspector: &mut Inspector,
+        shared: &SharedCampaign,
+    ) -> Result<()> {
         for _ in 0..ROUNDS_MAX {
             let points = self.draw_points(budget - self.tally.images);
             self.walk(&points, budget, inspector, shared)?;
@@ -156,7 +161,7 @@ impl<'c> Episode<'c> {
         let is_barrier = |index: &usize| {
             matches!(
                 &*events[*index],
-                Event::FlushEnded { .. } | Event::Synced { .. }
+                DiskEvent::FlushEnded { .. } | DiskEvent::Synced { .. }
             )
         };
         let barriers: Vec<usize> = (0..events.len()).filter(is_barrier).collect();
@@ -176,7 +181,7 @@ impl<'c> Episode<'c> {
         points: &[usize],
         budget: u64,
         inspector: &mut Inspector,
-        shared: &Shared,
+        shared: &SharedCampaign,
     ) -> Result<()> {
         let head_len = self.campaign.engine.head_len();
         let (head, rest) = GRANULARITIES[self.number as usize % GRANULARITIES.len()];
@@ -186,14 +191,14 @@ impl<'c> Episode<'c> {
             while walk.event_index() < point && walk.advance().is_some() {}
             let mut outcome = Ok(());
             let mut rng = self.rng.fork();
-            let mut images = Images::new(&walk, head_len);
+            let mut images = CrashImages::new(&walk, head_len);
             images.visit_each(
                 &mut rng,
                 COMBINATIONS_MAX,
                 IMAGES_PER_POINT,
                 &mut |images| {
                     if outcome.is_ok() && self.tally.images < budget {
-                        outcome = self.look_at(point, &images.build(), inspector, shared);
+                        outcome = self.inspect_image(point, &images.build(), inspector, shared);
                     }
                 },
             );
@@ -202,29 +207,29 @@ impl<'c> Episode<'c> {
         Ok(())
     }
 
-    fn look_at(
+    fn inspect_image(
         &mut self,
         point: usize,
         image: &[u8],
         inspector: &mut Inspector,
-        shared: &Shared,
+        shared: &SharedCampaign,
     ) -> Result<()> {
         if !lock(&shared.seen).insert(xxh3_128(image)) {
             return Ok(());
         }
         let known = self.record.known_at(point, self.campaign.engine.promise());
-        let mut verdict = judge(inspector.look_at(image)?, &self.states, known);
+        let mut verdict = judge(inspector.inspect(image)?, &self.states, known);
         if let Verdict::Violation(Violation::WrongData | Violation::Lost { .. }) = verdict {
             // Perhaps it is what another image did to the process.
             inspector.end();
-            verdict = judge(inspector.look_at(image)?, &self.states, known);
+            verdict = judge(inspector.inspect(image)?, &self.states, known);
         }
         self.tally.note(&verdict);
         if let Verdict::Violation(violation) = verdict
-            && !self.has_told
-            && shared.told.fetch_add(1, Ordering::Relaxed) < TOLD_MAX
+            && !self.has_reported
+            && shared.reported.fetch_add(1, Ordering::Relaxed) < TOLD_MAX
         {
-            self.has_told = true;
+            self.has_reported = true;
             let (engine, seed, episode) =
                 (self.campaign.engine.name(), self.campaign.seed, self.number);
             println!("{engine}: behind event {point} of episode {episode}: {violation}");

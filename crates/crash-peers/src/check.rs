@@ -45,7 +45,7 @@ pub(crate) fn serve(engine: Engine, path: &Path) -> Result<()> {
     let mut output = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
         line?;
-        let answer = match look_at(engine, path) {
+        let answer = match inspect(engine, path) {
             Finding::Records(digest) => format!("records {digest}"),
             Finding::NotOpened(text) => format!("not-opened {}", text.replace('\n', " ")),
             Finding::Unusable(text) => format!("unusable {}", text.replace('\n', " ")),
@@ -56,7 +56,7 @@ pub(crate) fn serve(engine: Engine, path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn look_at(engine: Engine, path: &Path) -> Finding {
+fn inspect(engine: Engine, path: &Path) -> Finding {
     let peer = match engine.open(path) {
         Ok(peer) => peer,
         Err(error) => return Finding::NotOpened(error.to_string()),
@@ -102,10 +102,10 @@ fn read(peer: &dyn Peer) -> Result<Records> {
 pub(crate) struct Inspector {
     engine: Engine,
     path: PathBuf,
-    child: Option<Running>,
+    child: Option<RunningChild>,
 }
 
-struct Running {
+struct RunningChild {
     process: Child,
     input: ChildStdin,
     answers: Receiver<String>,
@@ -123,13 +123,13 @@ impl Inspector {
 
     /// What the engine makes of an image. What is wrong is looked at twice, the second time by a
     /// process that has seen no other image.
-    pub(crate) fn look_at(&mut self, image: &[u8]) -> Result<Finding> {
-        let first = self.look_once(image)?;
+    pub(crate) fn inspect(&mut self, image: &[u8]) -> Result<Finding> {
+        let first = self.inspect_once(image)?;
         if matches!(first, Finding::Records(_)) {
             return Ok(first);
         }
         self.end();
-        let second = self.look_once(image)?;
+        let second = self.inspect_once(image)?;
         self.end();
         Ok(second)
     }
@@ -143,7 +143,7 @@ impl Inspector {
         }
     }
 
-    fn look_once(&mut self, image: &[u8]) -> Result<Finding> {
+    fn inspect_once(&mut self, image: &[u8]) -> Result<Finding> {
         fs::write(&self.path, image)?;
         let mut locks = self.path.clone().into_os_string();
         locks.push(self.engine.lock_suffix());
@@ -175,7 +175,7 @@ impl Inspector {
         }
     }
 
-    fn start(&self) -> Result<Running> {
+    fn start(&self) -> Result<RunningChild> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(["check", "--engine", &self.engine.name(), "--path"])
             .arg(&self.path)
@@ -194,7 +194,7 @@ impl Inspector {
                 }
             }
         });
-        Ok(Running {
+        Ok(RunningChild {
             process,
             input,
             answers,

@@ -137,7 +137,7 @@ impl Arguments {
                 );
                 continue;
             }
-            rows.push((engine, self.look_at(engine)?));
+            rows.push((engine, self.run_engine(engine)?));
         }
         tally::print(&rows);
         self.write_counts(&rows)?;
@@ -151,7 +151,7 @@ impl Arguments {
         Ok(complaints.is_empty())
     }
 
-    fn look_at(&self, engine: Engine) -> Result<Tally> {
+    fn run_engine(&self, engine: Engine) -> Result<Tally> {
         let begin = Instant::now();
         let (disk, memory) = (self.disk()?, memory()?);
         let tally = Campaign {

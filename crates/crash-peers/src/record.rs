@@ -2,8 +2,8 @@
 
 use crate::{
     peer::{Engine, Promise},
-    trace::{self, Record, STRACE_ARGUMENTS},
-    workload::Mark,
+    trace::{self, STRACE_ARGUMENTS, TraceRecord},
+    workload::ProgressMark,
 };
 use anyhow::{Context, Result, ensure};
 use std::{
@@ -11,11 +11,16 @@ use std::{
     path::Path,
     process::{Command, Stdio},
 };
-use teak::testing::Event;
+use teak::testing::DiskEvent;
 
 /// Performs an episode under `strace`, with its file in this directory, which must not be in memory:
 /// libmdbx does not sync what is.
-pub(crate) fn record(engine: Engine, seed: u64, episode: u64, directory: &Path) -> Result<Record> {
+pub(crate) fn record(
+    engine: Engine,
+    seed: u64,
+    episode: u64,
+    directory: &Path,
+) -> Result<TraceRecord> {
     let directory = tempfile::tempdir_in(directory)?;
     let (data, calls) = (
         directory.path().join("data"),
@@ -43,7 +48,7 @@ pub(crate) fn record(engine: Engine, seed: u64, episode: u64, directory: &Path) 
         replay(&record) == fs::read(&data)?,
         "the record does not lead to the file that the program left"
     );
-    let is_flush = |event: &Event| matches!(event, Event::Flush | Event::Synced { .. });
+    let is_flush = |event: &DiskEvent| matches!(event, DiskEvent::Flush | DiskEvent::Synced { .. });
     ensure!(
         engine.promise() != Promise::Returned || record.events.iter().any(|event| is_flush(event)),
         "nothing was synced; perhaps {} is in memory, where libmdbx does not",
@@ -53,12 +58,12 @@ pub(crate) fn record(engine: Engine, seed: u64, episode: u64, directory: &Path) 
 }
 
 /// The file behind all events.
-fn replay(record: &Record) -> Vec<u8> {
+fn replay(record: &TraceRecord) -> Vec<u8> {
     let mut file = Vec::new();
     for event in &record.events {
         match &**event {
-            Event::SetLen { bytes } => file.resize(*bytes as usize, 0),
-            Event::Write { offset, bytes } => {
+            DiskEvent::SetLen { bytes } => file.resize(*bytes as usize, 0),
+            DiskEvent::Write { offset, bytes } => {
                 file[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
             }
             _ => {}
@@ -69,28 +74,28 @@ fn replay(record: &Record) -> Vec<u8> {
 
 /// What is known of the commits at a moment of the record.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownCommits {
     /// The state that may not be lost; none before the engine promised anything.
     pub(crate) oldest: Option<usize>,
     /// The newest state that anything of may be there.
     pub(crate) newest: usize,
 }
 
-impl Record {
+impl TraceRecord {
     /// What is known behind so many events.
-    pub(crate) fn known_at(&self, event_index: usize, promise: Promise) -> Known {
-        let mut known = Known::default();
-        let behind = self
+    pub(crate) fn known_at(&self, event_index: usize, promise: Promise) -> KnownCommits {
+        let mut known = KnownCommits::default();
+        let after = self
             .marks
             .iter()
             .take_while(|(index, _)| *index <= event_index);
-        for (_, mark) in behind {
+        for (_, mark) in after {
             match (*mark, promise) {
-                (Mark::Begun(number), _) => known.newest = number,
-                (Mark::Returned(number), Promise::Returned)
-                | (Mark::Synced(number), Promise::Synced) => known.oldest = Some(number),
+                (ProgressMark::Begun(number), _) => known.newest = number,
+                (ProgressMark::Returned(number), Promise::Returned)
+                | (ProgressMark::Synced(number), Promise::Synced) => known.oldest = Some(number),
                 // The state before the first commit is no promise.
-                (Mark::Returned(number @ 2..), Promise::ReturnedButOne) => {
+                (ProgressMark::Returned(number @ 2..), Promise::ReturnedButOne) => {
                     known.oldest = Some(number - 1);
                 }
                 _ => {}
@@ -107,13 +112,13 @@ mod tests {
     #[test]
     fn promises_are_of_marks_that_came_before() {
         let marks = [
-            (1, Mark::Begun(1)),
-            (4, Mark::Returned(1)),
-            (4, Mark::Begun(2)),
-            (6, Mark::Returned(2)),
-            (8, Mark::Synced(2)),
+            (1, ProgressMark::Begun(1)),
+            (4, ProgressMark::Returned(1)),
+            (4, ProgressMark::Begun(2)),
+            (6, ProgressMark::Returned(2)),
+            (8, ProgressMark::Synced(2)),
         ];
-        let record = Record {
+        let record = TraceRecord {
             events: Vec::new(),
             marks: marks.to_vec(),
         };

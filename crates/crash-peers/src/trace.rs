@@ -3,10 +3,10 @@
 //! Only calls on one file count, and the program's marks. A call that changes the file in a way that
 //! is not known here is an error, so that no record silently lacks something.
 
-use crate::workload::Mark;
+use crate::workload::ProgressMark;
 use anyhow::{Context, Result, bail, ensure};
 use std::{collections::HashMap, path::Path, sync::Arc};
-use teak::testing::Event;
+use teak::testing::DiskEvent;
 
 /// How `strace` is to write: all calls on files, each byte as a number, nothing cut short.
 pub(crate) const STRACE_ARGUMENTS: [&str; 9] = [
@@ -39,15 +39,15 @@ const HARMLESS: [&str; 11] = [
 ];
 
 /// What a program did to its file.
-pub(crate) struct Record {
-    pub(crate) events: Vec<Arc<Event>>,
+pub(crate) struct TraceRecord {
+    pub(crate) events: Vec<Arc<DiskEvent>>,
     /// The marks, each with the number of events before it.
-    pub(crate) marks: Vec<(usize, Mark)>,
+    pub(crate) marks: Vec<(usize, ProgressMark)>,
 }
 
 /// Reads the record of one file.
-pub(crate) fn read(text: &str, path: &Path) -> Result<Record> {
-    let mut reader = Reader {
+pub(crate) fn read(text: &str, path: &Path) -> Result<TraceRecord> {
+    let mut reader = TraceReader {
         path: path.to_str().context("the path is no text")?,
         open: HashMap::new(),
         len: 0,
@@ -59,19 +59,19 @@ pub(crate) fn read(text: &str, path: &Path) -> Result<Record> {
             .read_line(line)
             .with_context(|| format!("strace wrote: {}", line.get(..300).unwrap_or(line)))?;
     }
-    Ok(Record {
+    Ok(TraceRecord {
         events: reader.events.into_iter().map(Arc::new).collect(),
         marks: reader.marks,
     })
 }
 
-struct Reader<'t> {
+struct TraceReader<'t> {
     path: &'t str,
     /// The file's descriptors.
     open: HashMap<String, Descriptor>,
     len: u64,
-    events: Vec<Event>,
-    marks: Vec<(usize, Mark)>,
+    events: Vec<DiskEvent>,
+    marks: Vec<(usize, ProgressMark)>,
 }
 
 #[derive(Clone, Copy)]
@@ -83,15 +83,15 @@ struct Descriptor {
 }
 
 /// A call that ended.
-struct Call<'t> {
+struct SystemCall<'t> {
     name: &'t str,
     arguments: Vec<&'t str>,
     result: i64,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TraceReader<'t> {
     fn read_line(&mut self, line: &'t str) -> Result<()> {
-        let Some(call) = Call::of_line(line)? else {
+        let Some(call) = SystemCall::of_line(line)? else {
             return Ok(());
         };
         // What failed has changed nothing; without a descriptor it is about no file.
@@ -105,7 +105,7 @@ impl<'t> Reader<'t> {
             "openat" => self.note_open(&call),
             "write" if first == STANDARD_OUTPUT => {
                 let text = String::from_utf8(bytes_of(call.argument(1)?)?)?;
-                let mark = Mark::of_line(&text).context("a mark that is none")?;
+                let mark = ProgressMark::of_line(&text).context("a mark that is none")?;
                 self.marks.push((self.events.len(), mark));
                 Ok(())
             }
@@ -122,7 +122,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn note_open(&mut self, call: &Call<'t>) -> Result<()> {
+    fn note_open(&mut self, call: &SystemCall<'t>) -> Result<()> {
         let path = bytes_of(call.argument(1)?)?;
         let flags: Vec<&str> = call.argument(2)?.split('|').collect();
         if path != self.path.as_bytes() {
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn note_mapping(&self, call: &Call<'_>) -> Result<()> {
+    fn note_mapping(&self, call: &SystemCall<'_>) -> Result<()> {
         let is_ours = self.open.contains_key(call.argument(4)?);
         let (access, kind) = (call.argument(2)?, call.argument(3)?);
         ensure!(
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn note_call(&mut self, call: &Call<'t>, descriptor: Descriptor) -> Result<()> {
+    fn note_call(&mut self, call: &SystemCall<'t>, descriptor: Descriptor) -> Result<()> {
         match call.name {
             "close" => {
                 self.open.remove(call.argument(0)?);
@@ -175,9 +175,9 @@ impl<'t> Reader<'t> {
                 Ok(())
             }
             "fdatasync" | "fsync" => {
-                self.events.push(Event::Flush);
+                self.events.push(DiskEvent::Flush);
                 let began = self.events.len() - 1;
-                self.events.push(Event::FlushEnded { began });
+                self.events.push(DiskEvent::FlushEnded { began });
                 Ok(())
             }
             name if HARMLESS.contains(&name) => Ok(()),
@@ -185,7 +185,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn note_position(&mut self, call: &Call<'_>, position: u64) -> Result<()> {
+    fn note_position(&mut self, call: &SystemCall<'_>, position: u64) -> Result<()> {
         let descriptor = self.open.get_mut(call.argument(0)?);
         descriptor.context("it is not open")?.position = position;
         Ok(())
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
 
     fn note_write(
         &mut self,
-        call: &Call<'_>,
+        call: &SystemCall<'_>,
         offset: u64,
         Descriptor { is_synced, .. }: Descriptor,
     ) -> Result<()> {
@@ -211,9 +211,9 @@ impl<'t> Reader<'t> {
         bytes.truncate(written);
         let len = bytes.len() as u64;
         self.note_len(self.len.max(offset + len));
-        self.events.push(Event::Write { offset, bytes });
+        self.events.push(DiskEvent::Write { offset, bytes });
         if is_synced {
-            self.events.push(Event::Synced { offset, len });
+            self.events.push(DiskEvent::Synced { offset, len });
         }
         Ok(())
     }
@@ -221,12 +221,12 @@ impl<'t> Reader<'t> {
     fn note_len(&mut self, bytes: u64) {
         if bytes != self.len {
             self.len = bytes;
-            self.events.push(Event::SetLen { bytes });
+            self.events.push(DiskEvent::SetLen { bytes });
         }
     }
 }
 
-impl<'t> Call<'t> {
+impl<'t> SystemCall<'t> {
     /// Nothing where the line is about something else, as the end of a process.
     fn of_line(line: &'t str) -> Result<Option<Self>> {
         ensure!(!line.contains("<unfinished"), "calls of several threads");

@@ -5,7 +5,7 @@ fn coded(text: &str) -> String {
     text.bytes().map(|byte| format!("\\x{byte:02x}")).collect()
 }
 
-fn events(lines: &[String]) -> Result<Vec<Event>> {
+fn events(lines: &[String]) -> Result<Vec<DiskEvent>> {
     let record = read(&lines.join("\n"), Path::new("/data"))?;
     Ok(record
         .events
@@ -19,8 +19,8 @@ fn opening(flags: &str, descriptor: u32) -> String {
     format!("77 openat(AT_FDCWD, \"{path}\", {flags}, 0644) = {descriptor}")
 }
 
-fn write(offset: u64, bytes: &[u8]) -> Event {
-    Event::Write {
+fn write(offset: u64, bytes: &[u8]) -> DiskEvent {
+    DiskEvent::Write {
         offset,
         bytes: bytes.to_vec(),
     }
@@ -40,11 +40,11 @@ fn writes_and_flushes_of_the_file_become_events_and_no_others() {
         "77 pwrite64(3, \"\\x66\", 1, 0) = 1".to_owned(),
     ];
     let expected = [
-        Event::SetLen { bytes: 6 },
+        DiskEvent::SetLen { bytes: 6 },
         write(4, b"ab"),
         write(0, b"cd"),
-        Event::Flush,
-        Event::FlushEnded { began: 3 },
+        DiskEvent::Flush,
+        DiskEvent::FlushEnded { began: 3 },
     ];
     assert_eq!(events(&lines).unwrap(), expected);
 }
@@ -57,9 +57,9 @@ fn a_write_that_waits_for_the_disk_syncs_what_it_wrote() {
         "77 pwrite64(9, \"\\x61\", 1, 8) = 1".to_owned(),
     ];
     let expected = [
-        Event::SetLen { bytes: 64 },
+        DiskEvent::SetLen { bytes: 64 },
         write(8, b"a"),
-        Event::Synced { offset: 8, len: 1 },
+        DiskEvent::Synced { offset: 8, len: 1 },
     ];
     assert_eq!(events(&lines).unwrap(), expected);
 }
@@ -73,9 +73,9 @@ fn writes_without_an_offset_follow_the_position() {
         "77 writev(3, [{iov_base=\"\\x63\", iov_len=1}], 1) = 1".to_owned(),
     ];
     let expected = [
-        Event::SetLen { bytes: 8 },
+        DiskEvent::SetLen { bytes: 8 },
         write(6, b"ab"),
-        Event::SetLen { bytes: 9 },
+        DiskEvent::SetLen { bytes: 9 },
         write(8, b"c"),
     ];
     assert_eq!(events(&lines).unwrap(), expected);
@@ -90,7 +90,7 @@ fn marks_know_how_many_events_came_before() {
         format!("77 write(1, \"{mark}\", 8) = 8"),
     ];
     let record = read(&lines.join("\n"), Path::new("/data")).unwrap();
-    assert_eq!(record.marks, [(1, Mark::Begun(7))]);
+    assert_eq!(record.marks, [(1, ProgressMark::Begun(7))]);
 }
 
 #[test]

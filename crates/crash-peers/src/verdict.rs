@@ -1,6 +1,6 @@
 //! Says whether what an engine made of an image is what it promises.
 
-use crate::{check::Finding, record::Known};
+use crate::{check::Finding, record::KnownCommits};
 use std::{collections::HashMap, fmt};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +30,11 @@ pub(crate) enum Violation {
 }
 
 /// Judges what was found, where these states were committed.
-pub(crate) fn judge(finding: Finding, states: &HashMap<u128, usize>, known: Known) -> Verdict {
+pub(crate) fn judge(
+    finding: Finding,
+    states: &HashMap<u128, usize>,
+    known: KnownCommits,
+) -> Verdict {
     let violation = match finding {
         Finding::Records(digest) => match states.get(&digest) {
             None => Violation::WrongData,
@@ -74,7 +78,7 @@ mod tests {
 
     fn judged(finding: Finding, oldest: Option<usize>, newest: usize) -> Verdict {
         let states = (0..10).map(|number| (number as u128, number)).collect();
-        judge(finding, &states, Known { oldest, newest })
+        judge(finding, &states, KnownCommits { oldest, newest })
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) struct Workload {
 
 /// What the recorded program says between its calls: one line each on its standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mark {
+pub(crate) enum ProgressMark {
     /// A transaction begins, which leads to the state with this number.
     Begun(usize),
     /// Its commit has returned.
@@ -70,14 +70,14 @@ impl Workload {
         let sync = |number: usize| -> Result<()> {
             if is_lazy && self.syncs[number] {
                 peer.sync()?;
-                say(Mark::Synced(number))?;
+                say(ProgressMark::Synced(number))?;
             }
             Ok(())
         };
         for (changes, number) in self.transactions.iter().zip(1..) {
-            say(Mark::Begun(number))?;
+            say(ProgressMark::Begun(number))?;
             peer.commit(changes)?;
-            say(Mark::Returned(number))?;
+            say(ProgressMark::Returned(number))?;
             sync(number)?;
         }
         Ok(())
@@ -140,13 +140,13 @@ pub(crate) fn digest(records: &Records) -> u128 {
 }
 
 /// In one write, so that it stands in the record as one.
-fn say(mark: Mark) -> Result<()> {
+fn say(mark: ProgressMark) -> Result<()> {
     let mut output = std::io::stdout().lock();
     output.write_all(mark.to_line().as_bytes())?;
     Ok(output.flush()?)
 }
 
-impl Mark {
+impl ProgressMark {
     fn to_line(self) -> String {
         match self {
             Self::Begun(number) => format!("begun {number}\n"),
@@ -181,8 +181,12 @@ mod tests {
 
     #[test]
     fn marks_are_read_as_they_were_written() {
-        for mark in [Mark::Begun(1), Mark::Returned(23), Mark::Synced(0)] {
-            assert_eq!(Mark::of_line(&mark.to_line()), Some(mark));
+        for mark in [
+            ProgressMark::Begun(1),
+            ProgressMark::Returned(23),
+            ProgressMark::Synced(0),
+        ] {
+            assert_eq!(ProgressMark::of_line(&mark.to_line()), Some(mark));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where Teak is meant to answer otherwise than LMDB, or LMDB must not be asked: the one list. Code that treats the two differently names
 //! the entry for which it does so.
 
-use crate::operation::{Answer, Move, Operation};
+use crate::operation::{Answer, CursorMove, Operation};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A difference that is known.
@@ -28,15 +28,15 @@ pub(crate) enum Deviation {
 }
 
 /// What is known about a difference.
-struct Known {
+struct KnownDeviation {
     deviation: Deviation,
     /// As the row of docs/differences.md begins.
     row: &'static str,
     reason: &'static str,
 }
 
-const fn known(deviation: Deviation, row: &'static str, reason: &'static str) -> Known {
-    Known {
+const fn known(deviation: Deviation, row: &'static str, reason: &'static str) -> KnownDeviation {
+    KnownDeviation {
         deviation,
         row,
         reason,
@@ -44,7 +44,7 @@ const fn known(deviation: Deviation, row: &'static str, reason: &'static str) ->
 }
 
 /// The list.
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownDeviation] = &[
     known(
         Deviation::FailedStep,
         "`NEXT`, `PREV` at an end",
@@ -146,7 +146,8 @@ impl Deviation {
             (Operation::PutOdd { .. }, Answer::Done, Answer::BadSize) => Some(Self::EmptyOrLong),
             (
                 Operation::Move {
-                    to: Move::Current, ..
+                    to: CursorMove::Current,
+                    ..
                 },
                 Answer::NotFound,
                 Answer::NotPlaced,

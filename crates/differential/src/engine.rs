@@ -7,13 +7,13 @@ use crate::{
     deviations::Deviation,
     kind::{BY_LEN, KINDS},
     operation::{
-        Answer, Copied, Direction, End, Group, How, Move, Operation, Part, TableIndex, View,
-        append_record,
+        Answer, CopyMode, CursorMove, Direction, Operation, OperationGroup, PutMode, ReadView,
+        RecordPart, TableIndex, TransactionEnd, append_record,
     },
-    side::Side,
+    side::TestedEngine,
     translate::of_error,
 };
-use handle::{Handle, PlainTable, ValueTable};
+use handle::{PlainTable, TableHandle, ValueTable};
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -21,7 +21,7 @@ use std::{
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Result, Savepoint, Transaction, WriteTxn,
 };
-use walk::Slot;
+use walk::TeakCursor;
 
 /// What an episode opens databases with.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Setup {
 pub(crate) struct Teak {
     path: PathBuf,
     setup: Setup,
-    handles: Vec<Option<Handle>>,
-    slots: Vec<Option<Slot>>,
+    handles: Vec<Option<TableHandle>>,
+    slots: Vec<Option<TeakCursor>>,
     readers: Vec<Option<ReadTxn>>,
     savepoints: Vec<Savepoint>,
     writer: Option<WriteTxn>,
@@ -97,7 +97,7 @@ impl Teak {
     }
 
     /// The transaction begun, with a handle.
-    fn change(&mut self, table: TableIndex) -> Result<(&mut WriteTxn, &Handle)> {
+    fn change(&mut self, table: TableIndex) -> Result<(&mut WriteTxn, &TableHandle)> {
         self.writer()?;
         let writer = self.writer.as_mut().ok_or_else(|| not_open("writer"))?;
         let handle = self.handles[table].as_ref();
@@ -106,10 +106,10 @@ impl Teak {
 
     fn answer(&mut self, operation: &Operation) -> Result<Answer> {
         match operation.group() {
-            Group::States => self.answer_of_states(operation),
-            Group::Cursors => self.answer_of_cursors(operation),
-            Group::Reading => self.answer_of_reading(operation),
-            Group::Changes => self.answer_of_change(operation),
+            OperationGroup::States => self.answer_of_states(operation),
+            OperationGroup::Cursors => self.answer_of_cursors(operation),
+            OperationGroup::Reading => self.answer_of_reading(operation),
+            OperationGroup::Changes => self.answer_of_change(operation),
         }
     }
 
@@ -131,7 +131,7 @@ impl Teak {
                 self.close_slots();
                 let savepoint = self.savepoints.pop();
                 let savepoint = savepoint.ok_or_else(|| not_open("savepoint"))?;
-                if *end == End::Abort {
+                if *end == TransactionEnd::Abort {
                     self.writer()?.rollback_to(&savepoint)?;
                 }
                 self.writer()?.release(savepoint)?;
@@ -140,8 +140,8 @@ impl Teak {
                 self.close_slots();
                 let writer = self.writer.take().ok_or_else(|| not_open("writer"))?;
                 match end {
-                    End::Commit => writer.commit().map(drop)?,
-                    End::Abort => writer.abort(),
+                    TransactionEnd::Commit => writer.commit().map(drop)?,
+                    TransactionEnd::Abort => writer.abort(),
                 }
             }
             Operation::OpenReader(reader) => {
@@ -154,8 +154,8 @@ impl Teak {
             Operation::CloseReader(reader) => self.readers[*reader] = None,
             Operation::Reopen { copied } => {
                 let copy = self.path.with_extension("copy");
-                if let Some(how) = copied {
-                    self.copy_to(&copy, *how)?;
+                if let Some(mode) = copied {
+                    self.copy_to(&copy, *mode)?;
                 }
                 if let Some(database) = self.database.take() {
                     database.close()?;
@@ -172,11 +172,11 @@ impl Teak {
         Ok(Answer::Done)
     }
 
-    fn copy_to(&self, copy: &Path, how: Copied) -> Result<()> {
+    fn copy_to(&self, copy: &Path, mode: CopyMode) -> Result<()> {
         let go_on = ControlFlow::Continue(());
-        match how {
-            Copied::Whole => self.database()?.backup(copy, &mut |_| go_on).map(drop),
-            Copied::Dense => (self.database()?.begin_read()?)
+        match mode {
+            CopyMode::Whole => self.database()?.backup(copy, &mut |_| go_on).map(drop),
+            CopyMode::Dense => (self.database()?.begin_read()?)
                 .copy_dense(copy, &mut |_| go_on)
                 .map(drop),
         }
@@ -188,7 +188,7 @@ impl Teak {
             Operation::Open { slot, table } => {
                 self.slots[*slot] = None;
                 let (writer, handle) = self.change(*table)?;
-                self.slots[*slot] = Some(Slot::new(writer, handle)?);
+                self.slots[*slot] = Some(TeakCursor::new(writer, handle)?);
                 Ok(Answer::Done)
             }
             Operation::Move { slot, to } => {
@@ -199,16 +199,16 @@ impl Teak {
             }
             Operation::Refresh { slot, .. } => {
                 let (writer, slot) = self.writer_and_slot(*slot)?;
-                slot.go(writer, &Move::Current)
+                slot.go(writer, &CursorMove::Current)
             }
             Operation::PutAt {
                 slot,
                 key,
                 value,
-                how,
+                mode,
             } => {
                 let (writer, slot) = self.writer_and_slot(*slot)?;
-                slot.put(writer, key, value, *how)
+                slot.put(writer, key, value, *mode)
             }
             Operation::DeleteAt { slot, is_whole_key } => {
                 let (writer, slot) = self.writer_and_slot(*slot)?;
@@ -243,7 +243,7 @@ impl Teak {
         }
     }
 
-    fn writer_and_slot(&mut self, slot: usize) -> Result<(&mut WriteTxn, &mut Slot)> {
+    fn writer_and_slot(&mut self, slot: usize) -> Result<(&mut WriteTxn, &mut TeakCursor)> {
         self.writer()?;
         let writer = self.writer.as_mut().ok_or_else(|| not_open("writer"))?;
         let slot = self.slots[slot].as_mut();
@@ -254,8 +254,8 @@ impl Teak {
         let kind = &KINDS[table];
         let (writer, options) = (self.writer()?, kind.options());
         self.handles[table] = Some(match kind.is_multi() {
-            false => Handle::Plain(writer.create_table_with(kind.name, options)?),
-            true => Handle::Multi(writer.create_multi_table_with(kind.name, options)?),
+            false => TableHandle::Plain(writer.create_table_with(kind.name, options)?),
+            true => TableHandle::Multi(writer.create_multi_table_with(kind.name, options)?),
         });
         Ok(())
     }
@@ -265,8 +265,8 @@ impl Teak {
         match operation {
             Operation::Clear { table } => {
                 match self.change(*table)? {
-                    (writer, Handle::Plain(table)) => table.clear(writer)?,
-                    (writer, Handle::Multi(table)) => table.clear(writer)?,
+                    (writer, TableHandle::Plain(table)) => table.clear(writer)?,
+                    (writer, TableHandle::Multi(table)) => table.clear(writer)?,
                 }
                 Ok(Answer::Done)
             }
@@ -274,14 +274,14 @@ impl Teak {
                 table,
                 key,
                 value,
-                how,
+                mode,
             } => {
                 let (writer, handle) = self.change(*table)?;
-                handle.put(writer, key, value, *how)
+                handle.put(writer, key, value, *mode)
             }
             Operation::PutMany { table, key, values } => {
                 let is_packed = values.len().is_multiple_of(2);
-                let (writer, Handle::Multi(table)) = self.change(*table)? else {
+                let (writer, TableHandle::Multi(table)) = self.change(*table)? else {
                     return Ok(unexpected(operation));
                 };
                 let values: Vec<_> = values.iter().map(Vec::as_slice).collect();
@@ -297,16 +297,18 @@ impl Teak {
                 self.close_slots();
                 let (writer, handle) = self.change(*table)?;
                 let savepoint = writer.savepoint()?;
-                let put = handle.put(writer, key, value, How::Upsert);
+                let put = handle.put(writer, key, value, PutMode::Upsert);
                 writer.rollback_to(&savepoint)?;
                 writer.release(savepoint)?;
                 put
             }
             Operation::Delete { table, key, value } => {
                 let is_there = match (self.change(*table)?, value) {
-                    ((writer, Handle::Plain(table)), _) => table.remove(writer, key)?,
-                    ((writer, Handle::Multi(table)), None) => table.remove_key(writer, key)? > 0,
-                    ((writer, Handle::Multi(table)), Some(value)) => {
+                    ((writer, TableHandle::Plain(table)), _) => table.remove(writer, key)?,
+                    ((writer, TableHandle::Multi(table)), None) => {
+                        table.remove_key(writer, key)? > 0
+                    }
+                    ((writer, TableHandle::Multi(table)), Some(value)) => {
                         table.remove(writer, key, value)?
                     }
                 };
@@ -322,18 +324,18 @@ impl Teak {
 
     fn read<R>(
         &mut self,
-        view: View,
+        view: ReadView,
         table: TableIndex,
-        read: impl FnOnce(&dyn Reading) -> Result<R>,
+        read: impl FnOnce(&dyn TableReader) -> Result<R>,
     ) -> Result<R> {
-        if view == View::Writer {
+        if view == ReadView::Writer {
             self.writer()?;
         }
         let handle = self.handles[table].as_ref();
         let handle = handle.ok_or_else(|| no_table(table))?;
         match view {
-            View::Reader(reader) => read(&(self.reader(reader)?, handle)),
-            View::Writer => {
+            ReadView::Reader(reader) => read(&(self.reader(reader)?, handle)),
+            ReadView::Writer => {
                 let writer = self.writer.as_ref();
                 read(&(writer.ok_or_else(|| not_open("writer"))?, handle))
             }
@@ -341,11 +343,17 @@ impl Teak {
     }
 }
 
-impl Handle {
-    fn put(&self, writer: &mut WriteTxn, key: &[u8], value: &[u8], how: How) -> Result<Answer> {
+impl TableHandle {
+    fn put(
+        &self,
+        writer: &mut WriteTxn,
+        key: &[u8],
+        value: &[u8],
+        mode: PutMode,
+    ) -> Result<Answer> {
         match self {
-            Self::Plain(table) => put_record(table, writer, key, value, how),
-            Self::Multi(table) => put_pair(table, writer, key, value, how),
+            Self::Plain(table) => put_record(table, writer, key, value, mode),
+            Self::Multi(table) => put_pair(table, writer, key, value, mode),
         }
     }
 }
@@ -355,23 +363,23 @@ fn put_record(
     writer: &mut WriteTxn,
     key: &[u8],
     value: &[u8],
-    how: How,
+    mode: PutMode,
 ) -> Result<Answer> {
-    match how {
-        How::NewKey => {
+    match mode {
+        PutMode::NewKey => {
             if !table.insert_new(writer, key, value)? {
                 let existing = table.get(writer, key)?.map(<[u8]>::to_vec);
                 return Ok(Answer::Exists(existing));
             }
         }
-        How::Append => table.append(writer, key, value)?,
-        How::Reserve => {
+        PutMode::Append => table.append(writer, key, value)?,
+        PutMode::Reserve => {
             let fill = |space: &mut [u8]| space.copy_from_slice(value);
             table.insert_with(writer, key, value.len(), fill)?;
         }
-        How::Upsert => table.insert(writer, key, value)?,
-        How::NewPair | How::AppendValue | How::Current => {
-            return Ok(Answer::Unexpected(format!("{how:?} of a record")));
+        PutMode::Upsert => table.insert(writer, key, value)?,
+        PutMode::NewPair | PutMode::AppendValue | PutMode::Current => {
+            return Ok(Answer::Unexpected(format!("{mode:?} of a record")));
         }
     }
     Ok(Answer::Done)
@@ -382,21 +390,21 @@ fn put_pair(
     writer: &mut WriteTxn,
     key: &[u8],
     value: &[u8],
-    how: How,
+    mode: PutMode,
 ) -> Result<Answer> {
-    match how {
-        How::Upsert => drop(table.insert(writer, key, value)?),
-        How::NewPair => {
+    match mode {
+        PutMode::Upsert => drop(table.insert(writer, key, value)?),
+        PutMode::NewPair => {
             if !table.insert(writer, key, value)? {
                 return Ok(Answer::Exists(None));
             }
         }
-        How::NewKey => {
+        PutMode::NewKey => {
             if let Some(first) = table.insert_new_key(writer, key, value)? {
                 return Ok(Answer::Exists(Some(first)));
             }
         }
-        How::Append => {
+        PutMode::Append => {
             let mut cursor = table.cursor(writer)?;
             if cursor.last()? && cursor.key() == key {
                 Deviation::AppendToLastKey.meet();
@@ -404,55 +412,59 @@ fn put_pair(
             }
             table.append(writer, key, value)?;
         }
-        How::AppendValue => table.append_value(writer, key, value)?,
-        How::Reserve | How::Current => {
-            return Ok(Answer::Unexpected(format!("{how:?} of a pair")));
+        PutMode::AppendValue => table.append_value(writer, key, value)?,
+        PutMode::Reserve | PutMode::Current => {
+            return Ok(Answer::Unexpected(format!("{mode:?} of a pair")));
         }
     }
     Ok(Answer::Done)
 }
 
 /// A table in some transaction.
-trait Reading {
+trait TableReader {
     fn get(&self, key: &[u8]) -> Result<Answer>;
     fn records_count(&self) -> Result<Answer>;
-    fn compare(&self, items: (&[u8], &[u8]), of: Part) -> Result<Answer>;
-    fn walk(&self, moves: &[Move]) -> Result<Answer>;
+    fn compare(&self, items: (&[u8], &[u8]), of: RecordPart) -> Result<Answer>;
+    fn walk(&self, moves: &[CursorMove]) -> Result<Answer>;
     fn packed(&self, key: &[u8]) -> Result<Answer>;
     fn records(&self, direction: Direction, records: &mut Vec<u8>) -> Result<Answer>;
 }
 
-impl<T: Transaction> Reading for (&T, &Handle) {
+impl<T: Transaction> TableReader for (&T, &TableHandle) {
     fn get(&self, key: &[u8]) -> Result<Answer> {
         let value = match self.1 {
-            Handle::Plain(table) => table.get(self.0, key)?.map(<[u8]>::to_vec),
-            Handle::Multi(table) => table.first_value(self.0, key)?,
+            TableHandle::Plain(table) => table.get(self.0, key)?.map(<[u8]>::to_vec),
+            TableHandle::Multi(table) => table.first_value(self.0, key)?,
         };
         Ok(value.map_or(Answer::NotFound, Answer::Value))
     }
 
     fn records_count(&self) -> Result<Answer> {
         let stat = match self.1 {
-            Handle::Plain(table) => table.stat(self.0)?,
-            Handle::Multi(table) => table.stat(self.0)?,
+            TableHandle::Plain(table) => table.stat(self.0)?,
+            TableHandle::Multi(table) => table.stat(self.0)?,
         };
         Ok(Answer::Number(stat.records))
     }
 
-    fn compare(&self, (one, other): (&[u8], &[u8]), of: Part) -> Result<Answer> {
+    fn compare(&self, (one, other): (&[u8], &[u8]), of: RecordPart) -> Result<Answer> {
         Ok(Answer::Order(match (self.1, of) {
-            (Handle::Plain(table), _) => table.compare_keys(self.0, one, other)?,
-            (Handle::Multi(table), Part::Keys) => table.compare_keys(self.0, one, other)?,
-            (Handle::Multi(table), Part::Values) => table.compare_values(self.0, one, other)?,
+            (TableHandle::Plain(table), _) => table.compare_keys(self.0, one, other)?,
+            (TableHandle::Multi(table), RecordPart::Keys) => {
+                table.compare_keys(self.0, one, other)?
+            }
+            (TableHandle::Multi(table), RecordPart::Values) => {
+                table.compare_values(self.0, one, other)?
+            }
         }))
     }
 
-    fn walk(&self, moves: &[Move]) -> Result<Answer> {
+    fn walk(&self, moves: &[CursorMove]) -> Result<Answer> {
         walk::through(self.1, self.0, moves)
     }
 
     fn packed(&self, key: &[u8]) -> Result<Answer> {
-        let Handle::Multi(table) = self.1 else {
+        let TableHandle::Multi(table) = self.1 else {
             return Ok(Answer::Unexpected("packed values of a record".to_owned()));
         };
         let mut cursor = table.cursor(self.0)?;
@@ -471,25 +483,25 @@ impl<T: Transaction> Reading for (&T, &Handle) {
 
     fn records(&self, direction: Direction, records: &mut Vec<u8>) -> Result<Answer> {
         match (self.1, direction) {
-            (Handle::Plain(table), Direction::Forward) => {
+            (TableHandle::Plain(table), Direction::Forward) => {
                 for record in table.iter(self.0)? {
                     let (key, value) = record?;
                     append_record(records, &key, value);
                 }
             }
-            (Handle::Plain(table), Direction::Back) => {
+            (TableHandle::Plain(table), Direction::Back) => {
                 for record in table.iter(self.0)?.rev() {
                     let (key, value) = record?;
                     append_record(records, &key, value);
                 }
             }
-            (Handle::Multi(table), Direction::Forward) => {
+            (TableHandle::Multi(table), Direction::Forward) => {
                 for pair in table.iter(self.0)? {
                     let (key, value) = pair?;
                     append_record(records, &key, &value);
                 }
             }
-            (Handle::Multi(table), Direction::Back) => {
+            (TableHandle::Multi(table), Direction::Back) => {
                 for pair in table.iter(self.0)?.rev() {
                     let (key, value) = pair?;
                     append_record(records, &key, &value);
@@ -500,7 +512,7 @@ impl<T: Transaction> Reading for (&T, &Handle) {
     }
 }
 
-impl Side for Teak {
+impl TestedEngine for Teak {
     fn perform(&mut self, operation: &Operation) -> Answer {
         self.answer(operation)
             .unwrap_or_else(|error| of_error(&error))
@@ -508,7 +520,7 @@ impl Side for Teak {
 
     fn records(
         &mut self,
-        view: View,
+        view: ReadView,
         table: TableIndex,
         direction: Direction,
         records: &mut Vec<u8>,
@@ -522,8 +534,8 @@ fn no_table(table: TableIndex) -> Error {
     Error::TableNotFound(KINDS[table].name.to_owned())
 }
 
-fn not_open(what: &str) -> Error {
-    Error::InvalidArgument(format!("the script has no {what} open"))
+fn not_open(description: &str) -> Error {
+    Error::InvalidArgument(format!("the script has no {description} open"))
 }
 
 fn unexpected(operation: &Operation) -> Answer {

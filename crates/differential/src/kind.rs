@@ -24,7 +24,7 @@ pub(crate) fn compare_by_len(a: &[u8], b: &[u8]) -> Ordering {
 
 /// What keys, or the values of a key, are like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Form {
+pub(crate) struct BytesForm {
     pub(crate) order: Order,
     /// How many bytes each has, where all have the same.
     pub(crate) size: Option<usize>,
@@ -35,23 +35,23 @@ pub(crate) struct Form {
 pub(crate) struct Kind {
     /// Also the name of the table of this kind.
     pub(crate) name: &'static str,
-    pub(crate) keys: Form,
+    pub(crate) keys: BytesForm,
     /// Of the values, where a key has several.
-    pub(crate) values: Option<Form>,
+    pub(crate) values: Option<BytesForm>,
 }
 
-const fn any(order: Order) -> Form {
-    Form { order, size: None }
+const fn any(order: Order) -> BytesForm {
+    BytesForm { order, size: None }
 }
 
-const fn sized(order: Order, size: usize) -> Form {
-    Form {
+const fn sized(order: Order, size: usize) -> BytesForm {
+    BytesForm {
         order,
         size: Some(size),
     }
 }
 
-const fn plain(name: &'static str, keys: Form) -> Kind {
+const fn plain(name: &'static str, keys: BytesForm) -> Kind {
     Kind {
         name,
         keys,
@@ -59,7 +59,7 @@ const fn plain(name: &'static str, keys: Form) -> Kind {
     }
 }
 
-const fn multi(name: &'static str, keys: Form, values: Form) -> Kind {
+const fn multi(name: &'static str, keys: BytesForm, values: BytesForm) -> Kind {
     Kind {
         name,
         keys,
@@ -125,7 +125,7 @@ impl Order {
     }
 }
 
-impl Form {
+impl BytesForm {
     /// Whether bytes have the size that all have.
     pub(crate) fn fits(&self, bytes: &[u8]) -> bool {
         self.size.is_none_or(|size| size == bytes.len())

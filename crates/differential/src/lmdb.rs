@@ -7,15 +7,15 @@ use crate::{
     deviations::Deviation,
     kind::KINDS,
     operation::{
-        Answer, Copied, Direction, End, Group, How, Move, Operation, TableIndex, View,
-        append_record,
+        Answer, CopyMode, CursorMove, Direction, Operation, OperationGroup, PutMode, ReadView,
+        TableIndex, TransactionEnd, append_record,
     },
-    side::Side,
+    side::TestedEngine,
     translate::{cursor_operation, of_code, of_cursor_code, of_put_code, put_flags},
 };
 use anyhow::Result;
 use calls::{Cursor, Environment, Table, Transaction};
-use code::Code;
+use code::LmdbCode;
 use lmdb_master_sys as ffi;
 use std::{
     path::{Path, PathBuf},
@@ -23,16 +23,16 @@ use std::{
 };
 
 /// The open tables of a state, by their index.
-type Tables = Vec<Option<Table>>;
+type OpenTables = Vec<Option<Table>>;
 
 /// LMDB, with what a script has open.
 pub(crate) struct Lmdb {
     path: PathBuf,
     slots: Vec<Option<Cursor>>,
-    readers: Vec<Option<(Rc<Transaction>, Tables)>>,
+    readers: Vec<Option<(Rc<Transaction>, OpenTables)>>,
     /// The write transaction, and those nested in it, each in the one before.
     writers: Vec<Rc<Transaction>>,
-    tables: Tables,
+    tables: OpenTables,
     environment: Option<Rc<Environment>>,
 }
 
@@ -49,12 +49,12 @@ impl Lmdb {
         })
     }
 
-    fn environment(&self) -> Result<&Rc<Environment>, Code> {
+    fn environment(&self) -> Result<&Rc<Environment>, LmdbCode> {
         self.environment.as_ref().ok_or(ffi::MDB_PANIC)
     }
 
     /// The innermost write transaction, which begins if there is none.
-    fn writer(&mut self) -> Result<&Rc<Transaction>, Code> {
+    fn writer(&mut self) -> Result<&Rc<Transaction>, LmdbCode> {
         if self.writers.is_empty() {
             let writer = Transaction::write(self.environment()?, None)?;
             self.writers.push(writer);
@@ -65,15 +65,15 @@ impl Lmdb {
     /// The transaction of a view, and a table in it, if it is there.
     fn view(
         &mut self,
-        view: View,
+        view: ReadView,
         table: TableIndex,
-    ) -> Result<(&Rc<Transaction>, Option<Table>), Code> {
+    ) -> Result<(&Rc<Transaction>, Option<Table>), LmdbCode> {
         match view {
-            View::Writer => {
+            ReadView::Writer => {
                 let table = self.tables[table];
                 Ok((self.writer()?, table))
             }
-            View::Reader(reader) => {
+            ReadView::Reader(reader) => {
                 let (reader, tables) = self.readers[reader].as_ref().ok_or(libc::EINVAL)?;
                 Ok((reader, tables[table]))
             }
@@ -81,7 +81,7 @@ impl Lmdb {
     }
 
     /// Looks which tables there are, where a transaction may have made others of them.
-    fn find_tables(&mut self) -> Result<(), Code> {
+    fn find_tables(&mut self) -> Result<(), LmdbCode> {
         let txn = Transaction::write(self.environment()?, None)?;
         for (table, kind) in self.tables.iter_mut().zip(KINDS) {
             *table = match txn.open_kind(kind, 0) {
@@ -96,17 +96,17 @@ impl Lmdb {
         self.slots.iter_mut().for_each(|slot| *slot = None);
     }
 
-    fn answer(&mut self, operation: &Operation) -> Result<Answer, Code> {
+    fn answer(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         match operation.group() {
-            Group::States => self.answer_of_states(operation),
-            Group::Cursors => self.answer_of_cursors(operation),
-            Group::Reading => self.answer_of_reading(operation),
-            Group::Changes => self.answer_of_change(operation),
+            OperationGroup::States => self.answer_of_states(operation),
+            OperationGroup::Cursors => self.answer_of_cursors(operation),
+            OperationGroup::Reading => self.answer_of_reading(operation),
+            OperationGroup::Changes => self.answer_of_change(operation),
         }
     }
 
     /// Tables, transactions, readers and the environment itself.
-    fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer, Code> {
+    fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         match operation {
             Operation::Create { table } => {
                 let kind = &KINDS[*table];
@@ -130,8 +130,8 @@ impl Lmdb {
                 self.close_slots();
                 let writer = self.writers.pop().ok_or(ffi::MDB_BAD_TXN)?;
                 match end {
-                    End::Commit => writer.commit()?,
-                    End::Abort => drop(writer),
+                    TransactionEnd::Commit => writer.commit()?,
+                    TransactionEnd::Abort => drop(writer),
                 }
                 if self.writers.is_empty() {
                     self.find_tables()?;
@@ -149,9 +149,9 @@ impl Lmdb {
             }
             Operation::CloseReader(reader) => self.readers[*reader] = None,
             Operation::Reopen { copied } => {
-                if let Some(how) = copied {
+                if let Some(mode) = copied {
                     let copy = self.path.with_extension("copy");
-                    self.environment()?.copy(&copy, *how == Copied::Dense)?;
+                    self.environment()?.copy(&copy, *mode == CopyMode::Dense)?;
                     self.environment = None;
                     std::fs::rename(copy, &self.path).map_err(|_| ffi::MDB_PANIC)?;
                 }
@@ -166,11 +166,11 @@ impl Lmdb {
     }
 
     /// Cursors that stay while tables change.
-    fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer, Code> {
+    fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         Ok(match operation {
             Operation::Open { slot, table } => {
                 self.slots[*slot] = None;
-                let (txn, Some(handle)) = self.view(View::Writer, *table)? else {
+                let (txn, Some(handle)) = self.view(ReadView::Writer, *table)? else {
                     return Ok(Answer::NoTable);
                 };
                 let cursor = Cursor::open(txn, handle)?;
@@ -179,15 +179,15 @@ impl Lmdb {
             }
             Operation::Move { slot, to } => self.slot(*slot)?.go(to),
             Operation::Refresh { slot, key, value } => {
-                let to = Move::GetBoth(key.clone(), value.clone());
+                let to = CursorMove::GetBoth(key.clone(), value.clone());
                 self.slot(*slot)?.go(&to)
             }
             Operation::PutAt {
                 slot,
                 key,
                 value,
-                how,
-            } => of_put(*how, self.slot(*slot)?.put(key, value, put_flags(*how))),
+                mode,
+            } => of_put(*mode, self.slot(*slot)?.put(key, value, put_flags(*mode))),
             Operation::DeleteAt { slot, is_whole_key } => {
                 let flags = if *is_whole_key { ffi::MDB_NODUPDATA } else { 0 };
                 let deleted = self.slot(*slot)?.delete(flags);
@@ -197,11 +197,11 @@ impl Lmdb {
         })
     }
 
-    fn slot(&mut self, slot: usize) -> Result<&mut Cursor, Code> {
+    fn slot(&mut self, slot: usize) -> Result<&mut Cursor, LmdbCode> {
         self.slots[slot].as_mut().ok_or(libc::EINVAL)
     }
 
-    fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer, Code> {
+    fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         let (Operation::Get { view, table, .. }
         | Operation::Stat { view, table }
         | Operation::Compare { view, table, .. }
@@ -228,7 +228,7 @@ impl Lmdb {
     }
 
     /// Changes of records past all cursors.
-    fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer, Code> {
+    fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         let (Operation::Clear { table }
         | Operation::Put { table, .. }
         | Operation::PutMany { table, .. }
@@ -237,7 +237,7 @@ impl Lmdb {
         else {
             return Ok(unexpected(operation));
         };
-        let (txn, Some(handle)) = self.view(View::Writer, *table)? else {
+        let (txn, Some(handle)) = self.view(ReadView::Writer, *table)? else {
             return Ok(Answer::NoTable);
         };
         let txn = txn.clone();
@@ -247,8 +247,8 @@ impl Lmdb {
                 Answer::Done
             }
             Operation::Put {
-                key, value, how, ..
-            } => of_put(*how, txn.put(handle, key, value, put_flags(*how))),
+                key, value, mode, ..
+            } => of_put(*mode, txn.put(handle, key, value, put_flags(*mode))),
             Operation::PutMany { key, values, .. } => {
                 let before = txn.entries(handle)?;
                 put_all(Cursor::open(&txn, handle)?, key, values)?;
@@ -257,7 +257,7 @@ impl Lmdb {
             Operation::PutOdd { key, value, .. } => {
                 self.close_slots();
                 let nested = Transaction::write(self.environment()?, Some(&txn))?;
-                of_put(How::Upsert, nested.put(handle, key, value, 0))
+                of_put(PutMode::Upsert, nested.put(handle, key, value, 0))
             }
             Operation::Delete { key, value, .. } => {
                 txn.delete(handle, key, value.as_deref())?;
@@ -268,14 +268,14 @@ impl Lmdb {
     }
 }
 
-impl Side for Lmdb {
+impl TestedEngine for Lmdb {
     fn perform(&mut self, operation: &Operation) -> Answer {
         self.answer(operation).unwrap_or_else(of_code)
     }
 
     fn records(
         &mut self,
-        view: View,
+        view: ReadView,
         table: TableIndex,
         direction: Direction,
         records: &mut Vec<u8>,
@@ -291,9 +291,9 @@ impl Side for Lmdb {
             };
             loop {
                 let append = |key: &[u8], value: &[u8]| append_record(records, key, value);
-                match cursor.look((&[], &[]), step, append) {
+                match cursor.move_to((&[], &[]), step, append) {
                     Err(ffi::MDB_NOTFOUND) => return Ok(Answer::Done),
-                    looked => looked?,
+                    moved => moved?,
                 }
             }
         };
@@ -303,22 +303,26 @@ impl Side for Lmdb {
 
 impl Cursor {
     /// Moves, or counts.
-    fn go(&mut self, to: &Move) -> Answer {
+    fn go(&mut self, to: &CursorMove) -> Answer {
         let Some(operation) = cursor_operation(to) else {
             return self.count().map_or_else(of_cursor_code, Answer::Number);
         };
         let nothing: &[u8] = &[];
         let given = match to {
-            Move::Set(key) | Move::SetKey(key) | Move::SetRange(key) => (&key[..], nothing),
-            Move::GetBoth(key, value) | Move::GetBothRange(key, value) => (&key[..], &value[..]),
+            CursorMove::Set(key) | CursorMove::SetKey(key) | CursorMove::SetRange(key) => {
+                (&key[..], nothing)
+            }
+            CursorMove::GetBoth(key, value) | CursorMove::GetBothRange(key, value) => {
+                (&key[..], &value[..])
+            }
             _ => (nothing, nothing),
         };
         let pair = |key: &[u8], value: &[u8]| Answer::Pair(key.to_vec(), value.to_vec());
-        let went = self.look(given, operation, pair);
+        let went = self.move_to(given, operation, pair);
         let went = match to {
             // These tell the value alone.
-            Move::FirstValue | Move::LastValue if went.is_ok() => {
-                self.look((nothing, nothing), ffi::MDB_GET_CURRENT, pair)
+            CursorMove::FirstValue | CursorMove::LastValue if went.is_ok() => {
+                self.move_to((nothing, nothing), ffi::MDB_GET_CURRENT, pair)
             }
             _ => went,
         };
@@ -327,12 +331,12 @@ impl Cursor {
 }
 
 /// Goes through a state that stands still.
-fn walk(txn: &Rc<Transaction>, table: Table, moves: &[Move]) -> Result<Answer, Code> {
+fn walk(txn: &Rc<Transaction>, table: Table, moves: &[CursorMove]) -> Result<Answer, LmdbCode> {
     let mut cursor = Cursor::open(txn, table)?;
     let mut answers = Vec::with_capacity(moves.len());
     for to in moves {
         let answer = cursor.go(to);
-        if answer == Answer::NotFound && to.loses_place() {
+        if answer == Answer::NotFound && to.loses_position() {
             cursor = Cursor::open(txn, table)?;
         }
         answers.push(answer);
@@ -344,15 +348,15 @@ fn unexpected(operation: &Operation) -> Answer {
     Answer::Unexpected(format!("the script asks for {operation:?}"))
 }
 
-fn of_put(how: How, put: Result<(), (Code, Vec<u8>)>) -> Answer {
+fn of_put(mode: PutMode, put: Result<(), (LmdbCode, Vec<u8>)>) -> Answer {
     match put {
         Ok(()) => Answer::Done,
-        Err(error) => of_put_code(how, error),
+        Err(error) => of_put_code(mode, error),
     }
 }
 
 /// Puts values of one size, as often as LMDB stops.
-fn put_all(mut cursor: Cursor, key: &[u8], values: &[Vec<u8>]) -> Result<(), Code> {
+fn put_all(mut cursor: Cursor, key: &[u8], values: &[Vec<u8>]) -> Result<(), LmdbCode> {
     let (size, mut left) = (values.first().map_or(1, Vec::len), values);
     while !left.is_empty() {
         let stored = cursor.put_many(key, &left.concat(), size)?;
@@ -365,11 +369,11 @@ fn put_all(mut cursor: Cursor, key: &[u8], values: &[Vec<u8>]) -> Result<(), Cod
 }
 
 /// All values of a key, page by page.
-fn packed(mut cursor: Cursor, key: &[u8], direction: Direction) -> Result<Answer, Code> {
+fn packed(mut cursor: Cursor, key: &[u8], direction: Direction) -> Result<Answer, LmdbCode> {
     Deviation::PackedPages.meet();
     let copied = |_: &[u8], value: &[u8]| value.to_vec();
     let nothing: (&[u8], &[u8]) = (&[], &[]);
-    let mut all = cursor.look((key, &[]), ffi::MDB_SET_KEY, copied)?;
+    let mut all = cursor.move_to((key, &[]), ffi::MDB_SET_KEY, copied)?;
     if cursor.count()? == 1 {
         // Of a single value this operation tells nothing.
         return Ok(Answer::Value(all));
@@ -378,14 +382,14 @@ fn packed(mut cursor: Cursor, key: &[u8], direction: Direction) -> Result<Answer
         Direction::Forward => ffi::MDB_NEXT_MULTIPLE,
         Direction::Back => {
             // Having gone to the last value, the page of it cannot be read; having searched for it, it can.
-            let last = cursor.look(nothing, ffi::MDB_LAST_DUP, copied)?;
-            cursor.look((key, &last), ffi::MDB_GET_BOTH, copied)?;
+            let last = cursor.move_to(nothing, ffi::MDB_LAST_DUP, copied)?;
+            cursor.move_to((key, &last), ffi::MDB_GET_BOTH, copied)?;
             ffi::MDB_PREV_MULTIPLE
         }
     };
-    all = cursor.look(nothing, ffi::MDB_GET_MULTIPLE, copied)?;
+    all = cursor.move_to(nothing, ffi::MDB_GET_MULTIPLE, copied)?;
     loop {
-        match (cursor.look(nothing, next, copied), direction) {
+        match (cursor.move_to(nothing, next, copied), direction) {
             (Err(ffi::MDB_NOTFOUND), _) => return Ok(Answer::Value(all)),
             (values, Direction::Forward) => all.extend(values?),
             (values, Direction::Back) => all = [values?, all].concat(),

@@ -2,7 +2,7 @@
 
 #![deny(unsafe_code)]
 
-mod brief;
+mod abbreviate;
 mod deviations;
 mod engine;
 mod kind;
@@ -17,8 +17,8 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
+use abbreviate::abbreviate;
 use anyhow::{Context, Result};
-use brief::brief;
 use clap::Parser;
 use engine::{Setup, Teak};
 use lmdb::Lmdb;
@@ -95,7 +95,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// A difference, and what led to it.
-struct Found {
+struct FoundDifference {
     setup: Setup,
     operations: Vec<Operation>,
     difference: Difference,
@@ -107,7 +107,7 @@ fn run_episode(
     episode: u64,
     count: u64,
     is_verbose: bool,
-) -> Result<Result<Tally, Found>> {
+) -> Result<Result<Tally, FoundDifference>> {
     let (mut script, setup) = Script::new(seed, episode);
     let scratch = scratch()?;
     let mut runner = both(scratch.path(), setup)?;
@@ -116,7 +116,7 @@ fn run_episode(
     for _ in 0..count {
         let operation = script.next();
         if is_verbose {
-            eprintln!("{}", brief(&operation));
+            eprintln!("{}", abbreviate(&operation));
         }
         performed = runner.perform(&operation);
         operations.push(operation);
@@ -126,7 +126,7 @@ fn run_episode(
     }
     Ok(match performed.and_then(|()| runner.finish()) {
         Ok(()) => Ok(runner.tally()),
-        Err(difference) => Err(Found {
+        Err(difference) => Err(FoundDifference {
             setup,
             operations,
             difference,
@@ -166,7 +166,7 @@ fn scratch() -> Result<TempDir> {
     directory.context("a directory for both databases cannot be made")
 }
 
-fn report(seed: u64, episode: u64, found: &Found) -> Result<()> {
+fn report(seed: u64, episode: u64, found: &FoundDifference) -> Result<()> {
     let count = found.operations.len();
     println!(
         "DIFFERENCE in episode {episode}, operation {count}, {:?}",
@@ -175,7 +175,7 @@ fn report(seed: u64, episode: u64, found: &Found) -> Result<()> {
     println!("{}", found.difference);
     println!("the last operations:");
     for operation in &found.operations[count.saturating_sub(SHOWN_COUNT)..] {
-        println!("  {}", brief(operation));
+        println!("  {}", abbreviate(operation));
     }
     println!("repeat: cargo xtask differential --seed {seed} --episode {episode} --ops {count}");
     let smallest = shrink::smallest(&found.operations, |operations| {
@@ -186,7 +186,7 @@ fn report(seed: u64, episode: u64, found: &Found) -> Result<()> {
         smallest.len()
     );
     for operation in &smallest {
-        println!("  {}", brief(operation));
+        println!("  {}", abbreviate(operation));
     }
     if let Some(difference) = replay(found.setup, &smallest)? {
         println!("{difference}");

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// How a record is put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum How {
+pub(crate) enum PutMode {
     /// Whatever is there; a pair that is there stays.
     Upsert,
     /// If there is no such key: `MDB_NOOVERWRITE`.
@@ -23,7 +23,7 @@ pub(crate) enum How {
 
 /// Where a cursor goes: the operations of LMDB but for those of packed values.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Move {
+pub(crate) enum CursorMove {
     First,
     Last,
     Next,
@@ -46,7 +46,7 @@ pub(crate) enum Move {
 
 /// Which state is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum View {
+pub(crate) enum ReadView {
     Writer,
     /// The snapshot of the reader with this number.
     Reader(usize),
@@ -54,7 +54,7 @@ pub(crate) enum View {
 
 /// How a transaction ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum TransactionEnd {
     Commit,
     Abort,
 }
@@ -85,7 +85,7 @@ pub(crate) enum Operation {
         table: TableIndex,
         key: Vec<u8>,
         value: Vec<u8>,
-        how: How,
+        mode: PutMode,
     },
     /// Values of one size for a key: `MDB_MULTIPLE`. Answered with the number of those that were new.
     PutMany {
@@ -106,31 +106,31 @@ pub(crate) enum Operation {
         value: Option<Vec<u8>>,
     },
     Get {
-        view: View,
+        view: ReadView,
         table: TableIndex,
         key: Vec<u8>,
     },
     Stat {
-        view: View,
+        view: ReadView,
         table: TableIndex,
     },
     /// How two keys follow each other, or two values.
     Compare {
-        view: View,
+        view: ReadView,
         table: TableIndex,
-        of: Part,
+        of: RecordPart,
         one: Vec<u8>,
         other: Vec<u8>,
     },
     /// A cursor that goes through a state that stands still.
     Walk {
-        view: View,
+        view: ReadView,
         table: TableIndex,
-        moves: Vec<Move>,
+        moves: Vec<CursorMove>,
     },
     /// All values of a key by pages: `MDB_GET_MULTIPLE` and its neighbours.
     Packed {
-        view: View,
+        view: ReadView,
         table: TableIndex,
         key: Vec<u8>,
         direction: Direction,
@@ -142,7 +142,7 @@ pub(crate) enum Operation {
     },
     Move {
         slot: usize,
-        to: Move,
+        to: CursorMove,
     },
     /// A cursor that is on a pair says so; LMDB's searches for it first.
     Refresh {
@@ -154,7 +154,7 @@ pub(crate) enum Operation {
         slot: usize,
         key: Vec<u8>,
         value: Vec<u8>,
-        how: How,
+        mode: PutMode,
     },
     DeleteAt {
         slot: usize,
@@ -162,30 +162,30 @@ pub(crate) enum Operation {
         is_whole_key: bool,
     },
     BeginNested,
-    EndNested(End),
-    End(End),
+    EndNested(TransactionEnd),
+    End(TransactionEnd),
     OpenReader(usize),
     /// The reader goes on with the newest state: `mdb_txn_reset` and `mdb_txn_renew`.
     RenewReader(usize),
     CloseReader(usize),
     /// All records of all tables, in both directions.
-    CompareAll(View),
+    CompareAll(ReadView),
     /// Closes the database, and opens it again: the copy in its place, if one is made.
     Reopen {
-        copied: Option<Copied>,
+        copied: Option<CopyMode>,
     },
 }
 
 /// How a database is copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Copied {
+pub(crate) enum CopyMode {
     Whole,
     Dense,
 }
 
 /// What of records is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+pub(crate) enum RecordPart {
     Keys,
     /// Where a key has several.
     Values,
@@ -193,7 +193,7 @@ pub(crate) enum Part {
 
 /// Operations that concern the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Group {
+pub(crate) enum OperationGroup {
     /// Tables, transactions, readers and the database.
     States,
     /// Cursors that stay while tables change.
@@ -229,7 +229,7 @@ pub(crate) enum Answer {
 }
 
 impl Operation {
-    pub(crate) fn group(&self) -> Group {
+    pub(crate) fn group(&self) -> OperationGroup {
         match self {
             Self::Create { .. }
             | Self::Drop { .. }
@@ -240,27 +240,27 @@ impl Operation {
             | Self::RenewReader(_)
             | Self::CloseReader(_)
             | Self::CompareAll(_)
-            | Self::Reopen { .. } => Group::States,
+            | Self::Reopen { .. } => OperationGroup::States,
             Self::Open { .. }
             | Self::Move { .. }
             | Self::Refresh { .. }
             | Self::PutAt { .. }
-            | Self::DeleteAt { .. } => Group::Cursors,
+            | Self::DeleteAt { .. } => OperationGroup::Cursors,
             Self::Get { .. }
             | Self::Stat { .. }
             | Self::Compare { .. }
             | Self::Walk { .. }
-            | Self::Packed { .. } => Group::Reading,
+            | Self::Packed { .. } => OperationGroup::Reading,
             Self::Clear { .. }
             | Self::Put { .. }
             | Self::PutMany { .. }
             | Self::PutOdd { .. }
-            | Self::Delete { .. } => Group::Changes,
+            | Self::Delete { .. } => OperationGroup::Changes,
         }
     }
 }
 
-impl Move {
+impl CursorMove {
     /// Whether it leads somewhere whatever the cursor was on.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self, Self::First | Self::Last) || self.is_search()
@@ -279,7 +279,7 @@ impl Move {
     }
 
     /// Whether both cursors begin anew if it leads nowhere.
-    pub(crate) fn loses_place(&self) -> bool {
+    pub(crate) fn loses_position(&self) -> bool {
         self.is_search() || matches!(self, Self::NextKey | Self::PrevKey)
     }
 

@@ -12,11 +12,14 @@ pub(crate) use both_sides::{Difference, READER_COUNT, Runner, SLOT_COUNT, Tally}
 use crate::{
     deviations::Deviation,
     kind::KINDS,
-    operation::{Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View},
-    side::Side,
+    operation::{
+        Answer, CursorMove, Direction, Operation, OperationGroup, PutMode, ReadView, RecordPart,
+        TableIndex, TransactionEnd,
+    },
+    side::TestedEngine,
 };
 use both_sides::{difference, first_other_record};
-use slot::{Place, Slot, is_possible_move, is_possible_put, is_possible_put_at};
+use slot::{CursorPosition, CursorSlot, is_possible_move, is_possible_put, is_possible_put_at};
 
 /// How many readers a side has at most: one more.
 pub(crate) const SIDE_READER_COUNT: usize = READER_COUNT + 1;
@@ -25,7 +28,7 @@ const NEWEST: usize = READER_COUNT;
 /// How deep transactions are nested at most.
 const DEPTH_MAX: usize = 4;
 
-impl<T: Side, L: Side> Runner<T, L> {
+impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
     pub(crate) fn new(teak: T, lmdb: L) -> Self {
         Self {
             teak,
@@ -59,17 +62,17 @@ impl<T: Side, L: Side> Runner<T, L> {
             self.perform(&Operation::CloseReader(reader))?;
         }
         while self.depth > 0 {
-            self.perform(&Operation::EndNested(End::Commit))?;
+            self.perform(&Operation::EndNested(TransactionEnd::Commit))?;
         }
-        self.perform(&Operation::End(End::Commit))?;
+        self.perform(&Operation::End(TransactionEnd::Commit))?;
         self.perform(&Operation::Reopen { copied: None })?;
         self.compare_newest()
     }
 
-    fn is_readable(&self, view: View) -> bool {
+    fn is_readable(&self, view: ReadView) -> bool {
         match view {
-            View::Writer => true,
-            View::Reader(reader) => self.readers[reader],
+            ReadView::Writer => true,
+            ReadView::Reader(reader) => self.readers[reader],
         }
     }
 
@@ -78,7 +81,7 @@ impl<T: Side, L: Side> Runner<T, L> {
         let has_readers = self.readers.contains(&true);
         match operation {
             Operation::Create { .. } | Operation::Drop { .. } => self.depth == 0 && !has_readers,
-            Operation::Put { table, how, .. } => is_possible_put(is_multi(table), *how),
+            Operation::Put { table, mode, .. } => is_possible_put(is_multi(table), *mode),
             Operation::PutMany { table, .. } => KINDS[*table].is_packed(),
             Operation::Delete { .. }
             | Operation::Clear { .. }
@@ -87,9 +90,9 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::Get { view, .. } | Operation::Stat { view, .. } => self.is_readable(*view),
             Operation::Compare {
                 view, table, of, ..
-            } => self.is_readable(*view) && (is_multi(table) || *of == Part::Keys),
+            } => self.is_readable(*view) && (is_multi(table) || *of == RecordPart::Keys),
             Operation::Walk { view, table, moves } => {
-                let is_any_of_values = moves.iter().any(Move::is_of_values);
+                let is_any_of_values = moves.iter().any(CursorMove::is_of_values);
                 self.is_readable(*view) && (is_multi(table) || !is_any_of_values)
             }
             Operation::Packed { view, table, .. } => {
@@ -103,15 +106,15 @@ impl<T: Side, L: Side> Runner<T, L> {
                 slot,
                 key,
                 value,
-                how,
+                mode,
             } => self.slots[*slot].as_ref().is_some_and(|slot| {
-                is_possible_put_at(is_multi(&slot.table), *how)
+                is_possible_put_at(is_multi(&slot.table), *mode)
                     && KINDS[slot.table].fits(key, value)
-                    && !(*how == How::Current && slot.place == Place::Gap)
+                    && !(*mode == PutMode::Current && slot.position == CursorPosition::Gap)
             }),
             Operation::DeleteAt { slot, .. } => {
                 let slot = self.slots[*slot].as_ref();
-                slot.is_some_and(|slot| slot.place != Place::Gap)
+                slot.is_some_and(|slot| slot.position != CursorPosition::Gap)
             }
             Operation::BeginNested => self.depth < DEPTH_MAX,
             Operation::EndNested(_) => self.depth > 0,
@@ -128,14 +131,14 @@ impl<T: Side, L: Side> Runner<T, L> {
         match operation {
             Operation::CompareAll(view) => self.compare_all(*view),
             Operation::CloseReader(reader) => {
-                self.compare_all(View::Reader(*reader))?;
+                self.compare_all(ReadView::Reader(*reader))?;
                 self.readers[*reader] = false;
                 self.ask(operation).map(drop)
             }
             Operation::PutAt {
                 slot,
                 value,
-                how: How::Current,
+                mode: PutMode::Current,
                 ..
             } => self.replace_at(*slot, value),
             _ => self.ask_and_follow(operation),
@@ -147,10 +150,10 @@ impl<T: Side, L: Side> Runner<T, L> {
         let Some(here) = self.slots[slot].clone() else {
             return Ok(());
         };
-        let (key, old) = match here.place {
-            Place::On(key, old) => (key, old),
-            Place::Nowhere => (vec![1], Vec::new()),
-            Place::Gap => return Ok(()),
+        let (key, old) = match here.position {
+            CursorPosition::On(key, old) => (key, old),
+            CursorPosition::Nowhere => (vec![1], Vec::new()),
+            CursorPosition::Gap => return Ok(()),
         };
         if let (Some(values), false) = (KINDS[here.table].values, old.is_empty()) {
             Deviation::ReplacedValue.meet();
@@ -160,8 +163,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 Answer::Pair(_, neighbour) => order.compare(value, &neighbour).is_lt(),
                 _ => true,
             };
-            let before = self.neighbour(here.table, &key, &old, Move::PrevValue)?;
-            let behind = self.neighbour(here.table, &key, &old, Move::NextValue)?;
+            let before = self.neighbour(here.table, &key, &old, CursorMove::PrevValue)?;
+            let behind = self.neighbour(here.table, &key, &old, CursorMove::NextValue)?;
             let is_possible = value.len() == old.len()
                 && order.compare(value, &old).is_ne()
                 && stays(before, true)
@@ -174,7 +177,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             slot,
             key,
             value: value.to_vec(),
-            how: How::Current,
+            mode: PutMode::Current,
         })
     }
 
@@ -184,10 +187,10 @@ impl<T: Side, L: Side> Runner<T, L> {
         table: TableIndex,
         key: &[u8],
         value: &[u8],
-        to: Move,
+        to: CursorMove,
     ) -> Result<Answer, Difference> {
-        let moves = vec![Move::GetBoth(key.to_vec(), value.to_vec()), to];
-        let view = View::Writer;
+        let moves = vec![CursorMove::GetBoth(key.to_vec(), value.to_vec()), to];
+        let view = ReadView::Writer;
         match self.ask(&Operation::Walk { view, table, moves })? {
             Answer::Several(mut answers) => Ok(answers.pop().unwrap_or(Answer::NotFound)),
             other => Ok(other),
@@ -202,35 +205,35 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::EndNested(end) => {
                 self.depth -= 1;
                 self.slots.fill(None);
-                if *end == End::Abort {
-                    return self.compare_all(View::Writer);
+                if *end == TransactionEnd::Abort {
+                    return self.compare_all(ReadView::Writer);
                 }
             }
             Operation::End(end) => {
                 (self.is_writing, self.is_reshaped) = (false, false);
                 self.slots.fill(None);
-                if *end == End::Commit {
+                if *end == TransactionEnd::Commit {
                     return self.compare_newest();
                 }
             }
             Operation::Create { .. } => self.is_reshaped = true,
             Operation::Drop { table } => {
                 self.is_reshaped = true;
-                return self.begin_anew(|slot| slot.table == *table);
+                return self.restart_both(|slot| slot.table == *table);
             }
             Operation::OpenReader(reader) => self.readers[*reader] = true,
-            Operation::RenewReader(reader) => return self.compare_all(View::Reader(*reader)),
+            Operation::RenewReader(reader) => return self.compare_all(ReadView::Reader(*reader)),
             Operation::Reopen { .. } => return self.compare_newest(),
             Operation::Open { slot, table } => {
-                self.slots[*slot] = (answer == Answer::Done).then(|| Slot::new(*table));
+                self.slots[*slot] = (answer == Answer::Done).then(|| CursorSlot::new(*table));
             }
             Operation::Move { slot, to } => return self.follow_move(*slot, to, answer),
             Operation::PutAt {
                 slot,
                 key,
                 value,
-                how,
-            } => return self.follow_put_at(*slot, (key, value), *how, &answer),
+                mode,
+            } => return self.follow_put_at(*slot, (key, value), *mode, &answer),
             Operation::DeleteAt { slot, is_whole_key } if answer == Answer::Done => {
                 return self.follow_delete_at(*slot, *is_whole_key);
             }
@@ -245,13 +248,13 @@ impl<T: Side, L: Side> Runner<T, L> {
     /// Compares what is committed, through readers that are there for this alone.
     fn compare_newest(&mut self) -> Result<(), Difference> {
         self.ask(&Operation::OpenReader(NEWEST))?;
-        self.compare_all(View::Reader(NEWEST))?;
+        self.compare_all(ReadView::Reader(NEWEST))?;
         self.ask(&Operation::CloseReader(NEWEST)).map(drop)
     }
 
     /// Compares all records of all tables.
-    fn compare_all(&mut self, view: View) -> Result<(), Difference> {
-        self.is_writing |= view == View::Writer;
+    fn compare_all(&mut self, view: ReadView) -> Result<(), Difference> {
+        self.is_writing |= view == ReadView::Writer;
         let (mut teak, mut lmdb) = (Vec::new(), Vec::new());
         for (table, kind) in KINDS.iter().enumerate() {
             if let Answer::Number(count) = self.ask(&Operation::Stat { view, table })? {
@@ -265,12 +268,12 @@ impl<T: Side, L: Side> Runner<T, L> {
                     self.teak.records(view, table, direction, &mut teak),
                     self.lmdb.records(view, table, direction, &mut lmdb),
                 );
-                let what = format!("{view:?}, {:?}, {direction:?}", kind.name);
+                let description = format!("{view:?}, {:?}, {direction:?}", kind.name);
                 if answers.0 != answers.1 {
-                    return Err(difference(&what, &answers.0, &answers.1));
+                    return Err(difference(&description, &answers.0, &answers.1));
                 }
                 if teak != lmdb {
-                    return Err(first_other_record(what, &teak, &lmdb));
+                    return Err(first_other_record(description, &teak, &lmdb));
                 }
             }
         }
@@ -286,7 +289,10 @@ fn is_of_writer(operation: &Operation) -> bool {
         | Operation::Stat { view, .. }
         | Operation::Compare { view, .. }
         | Operation::Walk { view, .. }
-        | Operation::Packed { view, .. } => *view == View::Writer,
-        other => matches!(other.group(), Group::Cursors | Group::Changes),
+        | Operation::Packed { view, .. } => *view == ReadView::Writer,
+        other => matches!(
+            other.group(),
+            OperationGroup::Cursors | OperationGroup::Changes
+        ),
     }
 }

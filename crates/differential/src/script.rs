@@ -4,8 +4,11 @@
 
 use crate::{
     engine::Setup,
-    kind::{Form, KINDS, Order},
-    operation::{Copied, Direction, End, How, Move, Operation, Part, TableIndex, View},
+    kind::{BytesForm, KINDS, Order},
+    operation::{
+        CopyMode, CursorMove, Direction, Operation, PutMode, ReadView, RecordPart, TableIndex,
+        TransactionEnd,
+    },
     runner::{READER_COUNT, SLOT_COUNT},
 };
 use fastrand::Rng;
@@ -48,7 +51,7 @@ impl Script {
             .iter()
             .map(|&table| Operation::Create { table })
             .collect();
-        queue.push_back(Operation::End(End::Commit));
+        queue.push_back(Operation::End(TransactionEnd::Commit));
         let script = Self {
             tables,
             key_count: [1, 3, 20, 150, 1200, 20_000][rng.usize(..6)],
@@ -104,10 +107,10 @@ impl Script {
         }
     }
 
-    fn view(&mut self) -> View {
+    fn view(&mut self) -> ReadView {
         match self.rng.usize(..READER_COUNT * 2) {
-            reader if reader < READER_COUNT => View::Reader(reader),
-            _ => View::Writer,
+            reader if reader < READER_COUNT => ReadView::Reader(reader),
+            _ => ReadView::Writer,
         }
     }
 
@@ -138,14 +141,14 @@ impl Script {
         (0..len).map(|at| first.wrapping_add(at as u8)).collect()
     }
 
-    fn how(&mut self) -> How {
+    fn draw_put_mode(&mut self) -> PutMode {
         match self.rng.u32(..16) {
-            0 | 1 => How::NewKey,
-            2 | 3 => How::NewPair,
-            4 => How::Append,
-            5 | 6 => How::AppendValue,
-            7 | 8 => How::Reserve,
-            _ => How::Upsert,
+            0 | 1 => PutMode::NewKey,
+            2 | 3 => PutMode::NewPair,
+            4 => PutMode::Append,
+            5 | 6 => PutMode::AppendValue,
+            7 | 8 => PutMode::Reserve,
+            _ => PutMode::Upsert,
         }
     }
 
@@ -166,7 +169,7 @@ impl Script {
             table,
             key,
             value: self.value(table),
-            how: self.how(),
+            mode: self.draw_put_mode(),
         }
     }
 
@@ -178,12 +181,12 @@ impl Script {
                 true => key.clone(),
                 false => self.key(table),
             };
-            let (value, how) = (self.value(table), How::Upsert);
+            let (value, mode) = (self.value(table), PutMode::Upsert);
             let put = Operation::Put {
                 table,
                 key,
                 value,
-                how,
+                mode,
             };
             self.queue.push_back(put);
         }
@@ -193,13 +196,13 @@ impl Script {
     /// Removes records from some place on by a cursor.
     fn run_of_deletes(&mut self, table: TableIndex) -> Operation {
         let slot = self.rng.usize(..SLOT_COUNT);
-        let to = Move::SetRange(self.key(table));
+        let to = CursorMove::SetRange(self.key(table));
         self.queue.push_back(Operation::Move { slot, to });
         for _ in 0..self.rng.usize(..100) {
             let is_whole_key = self.rng.u32(..8) == 0;
             let to = match self.rng.u32(..5) {
-                0 => Move::Prev,
-                _ => Move::Next,
+                0 => CursorMove::Prev,
+                _ => CursorMove::Next,
             };
             let delete = Operation::DeleteAt { slot, is_whole_key };
             self.queue.extend([delete, Operation::Move { slot, to }]);
@@ -241,55 +244,55 @@ impl Script {
     }
 
     fn put_at(&mut self, slot: usize, table: TableIndex) -> Operation {
-        let how = match self.rng.u32(..3) {
-            0 => self.how(),
-            1 => How::Upsert,
-            _ => How::Current,
+        let mode = match self.rng.u32(..3) {
+            0 => self.draw_put_mode(),
+            1 => PutMode::Upsert,
+            _ => PutMode::Current,
         };
         let (key, value) = (self.key(table), self.value(table));
         Operation::PutAt {
             slot,
             key,
             value,
-            how,
+            mode,
         }
     }
 
     /// A movement that leads from nowhere to some record.
-    fn begin(&mut self, table: TableIndex) -> Move {
+    fn begin(&mut self, table: TableIndex) -> CursorMove {
         match self.rng.u32(..3) {
-            0 => Move::First,
-            1 => Move::Last,
-            _ => Move::SetRange(self.key(table)),
+            0 => CursorMove::First,
+            1 => CursorMove::Last,
+            _ => CursorMove::SetRange(self.key(table)),
         }
     }
 
     /// A movement that needs no key.
-    fn step(&mut self) -> Move {
+    fn step(&mut self) -> CursorMove {
         match self.rng.u32(..24) {
-            0 => Move::First,
-            1 => Move::Last,
-            2..7 => Move::Next,
-            7..12 => Move::Prev,
-            12 => Move::NextKey,
-            13 => Move::PrevKey,
-            14..16 => Move::NextValue,
-            16..18 => Move::PrevValue,
-            18 => Move::FirstValue,
-            19 => Move::LastValue,
-            20 | 21 => Move::Count,
-            _ => Move::Current,
+            0 => CursorMove::First,
+            1 => CursorMove::Last,
+            2..7 => CursorMove::Next,
+            7..12 => CursorMove::Prev,
+            12 => CursorMove::NextKey,
+            13 => CursorMove::PrevKey,
+            14..16 => CursorMove::NextValue,
+            16..18 => CursorMove::PrevValue,
+            18 => CursorMove::FirstValue,
+            19 => CursorMove::LastValue,
+            20 | 21 => CursorMove::Count,
+            _ => CursorMove::Current,
         }
     }
 
-    fn search(&mut self, table: TableIndex) -> Move {
+    fn search(&mut self, table: TableIndex) -> CursorMove {
         let key = self.key(table);
         match self.rng.u32(..6) {
-            0 => Move::Set(key),
-            1 => Move::SetKey(key),
-            2 | 3 => Move::SetRange(key),
-            4 => Move::GetBoth(key, self.value(table)),
-            _ => Move::GetBothRange(key, self.value(table)),
+            0 => CursorMove::Set(key),
+            1 => CursorMove::SetKey(key),
+            2 | 3 => CursorMove::SetRange(key),
+            4 => CursorMove::GetBoth(key, self.value(table)),
+            _ => CursorMove::GetBothRange(key, self.value(table)),
         }
     }
 
@@ -302,7 +305,7 @@ impl Script {
             _ => self.step(),
         });
         let moves: Vec<_> = moves
-            .filter(|to: &Move| is_multi || !to.is_of_values())
+            .filter(|to: &CursorMove| is_multi || !to.is_of_values())
             .collect();
         let view = self.view();
         Operation::Walk { view, table, moves }
@@ -311,8 +314,8 @@ impl Script {
     fn comparison(&mut self, table: TableIndex) -> Operation {
         let is_of_values = KINDS[table].is_multi() && self.rng.bool();
         let (of, one, other) = match is_of_values {
-            true => (Part::Values, self.value(table), self.value(table)),
-            false => (Part::Keys, self.key(table), self.key(table)),
+            true => (RecordPart::Values, self.value(table), self.value(table)),
+            false => (RecordPart::Keys, self.key(table), self.key(table)),
         };
         Operation::Compare {
             view: self.view(),
@@ -337,8 +340,8 @@ impl Script {
 
     fn of_transactions(&mut self) -> Operation {
         let end = match self.rng.u32(..3) {
-            0 => End::Abort,
-            _ => End::Commit,
+            0 => TransactionEnd::Abort,
+            _ => TransactionEnd::Commit,
         };
         match self.rng.u32(..13) {
             12 => Operation::RenewReader(self.rng.usize(..READER_COUNT)),
@@ -370,7 +373,7 @@ impl Script {
                 value: odd,
             },
             _ => Operation::Get {
-                view: View::Writer,
+                view: ReadView::Writer,
                 table,
                 key,
             },
@@ -378,26 +381,26 @@ impl Script {
     }
 
     fn reopen(&mut self) -> Operation {
-        let ends = [End::Commit; 4].map(Operation::EndNested);
+        let ends = [TransactionEnd::Commit; 4].map(Operation::EndNested);
         self.queue.extend(ends);
         let readers = (0..READER_COUNT).map(Operation::CloseReader);
         self.queue.extend(readers);
-        self.queue.push_back(Operation::End(End::Commit));
+        self.queue.push_back(Operation::End(TransactionEnd::Commit));
         // Created or dropped while nothing else is open.
         for table in self.tables.clone() {
             if self.rng.u32(..4) > 0 {
                 self.queue.push_back(Operation::Create { table });
             }
         }
-        self.queue.push_back(Operation::End(End::Commit));
+        self.queue.push_back(Operation::End(TransactionEnd::Commit));
         Operation::Reopen {
-            copied: [None, None, Some(Copied::Whole), Some(Copied::Dense)][self.rng.usize(..4)],
+            copied: [None, None, Some(CopyMode::Whole), Some(CopyMode::Dense)][self.rng.usize(..4)],
         }
     }
 }
 
 /// The key or value with this number, always the same for the same number.
-fn item(form: Form, index: u64, len_max: usize) -> Vec<u8> {
+fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
     let mut rng = Rng::with_seed(index);
     match (form.order, form.size) {
         (Order::Integer, Some(size)) => {
@@ -421,8 +424,8 @@ fn item(form: Form, index: u64, len_max: usize) -> Vec<u8> {
                 false => (0..len).map(|_| b'a' + rng.u8(..3)).collect(),
             };
             let digits = index.to_be_bytes();
-            for (place, digit) in bytes.iter_mut().rev().zip(digits.iter().rev()) {
-                *place = *digit;
+            for (target, digit) in bytes.iter_mut().rev().zip(digits.iter().rev()) {
+                *target = *digit;
             }
             if order == Order::Reverse {
                 bytes.reverse();

@@ -4,11 +4,11 @@ use crate::{
     both,
     engine::{Setup, Teak},
     lmdb::Lmdb,
-    operation::{Answer, Direction, How, Operation, TableIndex, View},
+    operation::{Answer, Direction, Operation, PutMode, ReadView, TableIndex},
     runner::{Runner, SIDE_READER_COUNT, SLOT_COUNT},
     scratch,
     script::Script,
-    side::Side,
+    side::TestedEngine,
 };
 use anyhow::Result;
 
@@ -53,7 +53,7 @@ const LIES: [Lie; 7] = [
     Lie::StaleCursor,
 ];
 
-impl<S: Side> Wrong<S> {
+impl<S: TestedEngine> Wrong<S> {
     /// Whether it is time to lie.
     fn lies(&mut self, lie: Lie) -> bool {
         if self.lie != lie {
@@ -65,18 +65,19 @@ impl<S: Side> Wrong<S> {
     }
 }
 
-impl<S: Side> Side for Wrong<S> {
+impl<S: TestedEngine> TestedEngine for Wrong<S> {
     fn perform(&mut self, operation: &Operation) -> Answer {
         match operation {
             Operation::Put {
-                how: How::Upsert, ..
+                mode: PutMode::Upsert,
+                ..
             } if self.lies(Lie::LostPut) => return Answer::Done,
             Operation::EndNested(_) if self.lies(Lie::KeptRollback) => {
-                let kept = Operation::EndNested(crate::operation::End::Commit);
+                let kept = Operation::EndNested(crate::operation::TransactionEnd::Commit);
                 return self.side.perform(&kept);
             }
             Operation::Delete { table, key, .. } => {
-                let (view, table, key) = (View::Writer, *table, key.clone());
+                let (view, table, key) = (ReadView::Writer, *table, key.clone());
                 let get = Operation::Get { view, table, key };
                 let is_there = matches!(self.side.perform(&get), Answer::Value(_));
                 if is_there && self.lies(Lie::LostDelete) {
@@ -98,7 +99,7 @@ impl<S: Side> Side for Wrong<S> {
 
     fn records(
         &mut self,
-        view: View,
+        view: ReadView,
         table: TableIndex,
         direction: Direction,
         records: &mut Vec<u8>,

@@ -1,9 +1,9 @@
 //! The table of translations: what operations are called in LMDB, and what codes and errors mean.
 
 use crate::{
-    kind::{Form, Kind, Order},
-    lmdb::code::{Code, text},
-    operation::{Answer, How, Move},
+    kind::{BytesForm, Kind, Order},
+    lmdb::code::{LmdbCode, text},
+    operation::{Answer, CursorMove, PutMode},
 };
 use lmdb_master_sys as ffi;
 use std::ffi::c_uint;
@@ -19,7 +19,7 @@ pub(crate) fn table_flags(kind: &Kind) -> c_uint {
     keys | kind.values.map_or(0, value_flags)
 }
 
-fn value_flags(values: Form) -> c_uint {
+fn value_flags(values: BytesForm) -> c_uint {
     let order = match values.order {
         Order::Bytes => 0,
         Order::Reverse => ffi::MDB_REVERSEDUP,
@@ -34,43 +34,43 @@ fn value_flags(values: Form) -> c_uint {
 }
 
 /// The flags that LMDB puts with.
-pub(crate) fn put_flags(how: How) -> c_uint {
-    match how {
-        How::Upsert => 0,
-        How::NewKey => ffi::MDB_NOOVERWRITE,
-        How::NewPair => ffi::MDB_NODUPDATA,
-        How::Append => ffi::MDB_APPEND,
-        How::AppendValue => ffi::MDB_APPENDDUP,
-        How::Reserve => ffi::MDB_RESERVE,
-        How::Current => ffi::MDB_CURRENT,
+pub(crate) fn put_flags(mode: PutMode) -> c_uint {
+    match mode {
+        PutMode::Upsert => 0,
+        PutMode::NewKey => ffi::MDB_NOOVERWRITE,
+        PutMode::NewPair => ffi::MDB_NODUPDATA,
+        PutMode::Append => ffi::MDB_APPEND,
+        PutMode::AppendValue => ffi::MDB_APPENDDUP,
+        PutMode::Reserve => ffi::MDB_RESERVE,
+        PutMode::Current => ffi::MDB_CURRENT,
     }
 }
 
 /// LMDB's operation for a movement; counting is none.
-pub(crate) fn cursor_operation(to: &Move) -> Option<ffi::MDB_cursor_op> {
+pub(crate) fn cursor_operation(to: &CursorMove) -> Option<ffi::MDB_cursor_op> {
     Some(match to {
-        Move::First => ffi::MDB_FIRST,
-        Move::Last => ffi::MDB_LAST,
-        Move::Next => ffi::MDB_NEXT,
-        Move::Prev => ffi::MDB_PREV,
-        Move::NextKey => ffi::MDB_NEXT_NODUP,
-        Move::PrevKey => ffi::MDB_PREV_NODUP,
-        Move::NextValue => ffi::MDB_NEXT_DUP,
-        Move::PrevValue => ffi::MDB_PREV_DUP,
-        Move::FirstValue => ffi::MDB_FIRST_DUP,
-        Move::LastValue => ffi::MDB_LAST_DUP,
-        Move::Set(_) => ffi::MDB_SET,
-        Move::SetKey(_) => ffi::MDB_SET_KEY,
-        Move::SetRange(_) => ffi::MDB_SET_RANGE,
-        Move::GetBoth(..) => ffi::MDB_GET_BOTH,
-        Move::GetBothRange(..) => ffi::MDB_GET_BOTH_RANGE,
-        Move::Current => ffi::MDB_GET_CURRENT,
-        Move::Count => return None,
+        CursorMove::First => ffi::MDB_FIRST,
+        CursorMove::Last => ffi::MDB_LAST,
+        CursorMove::Next => ffi::MDB_NEXT,
+        CursorMove::Prev => ffi::MDB_PREV,
+        CursorMove::NextKey => ffi::MDB_NEXT_NODUP,
+        CursorMove::PrevKey => ffi::MDB_PREV_NODUP,
+        CursorMove::NextValue => ffi::MDB_NEXT_DUP,
+        CursorMove::PrevValue => ffi::MDB_PREV_DUP,
+        CursorMove::FirstValue => ffi::MDB_FIRST_DUP,
+        CursorMove::LastValue => ffi::MDB_LAST_DUP,
+        CursorMove::Set(_) => ffi::MDB_SET,
+        CursorMove::SetKey(_) => ffi::MDB_SET_KEY,
+        CursorMove::SetRange(_) => ffi::MDB_SET_RANGE,
+        CursorMove::GetBoth(..) => ffi::MDB_GET_BOTH,
+        CursorMove::GetBothRange(..) => ffi::MDB_GET_BOTH_RANGE,
+        CursorMove::Current => ffi::MDB_GET_CURRENT,
+        CursorMove::Count => return None,
     })
 }
 
 /// What a code of LMDB means.
-pub(crate) fn of_code(code: Code) -> Answer {
+pub(crate) fn of_code(code: LmdbCode) -> Answer {
     match code {
         ffi::MDB_NOTFOUND => Answer::NotFound,
         ffi::MDB_KEYEXIST => Answer::Exists(None),
@@ -80,7 +80,7 @@ pub(crate) fn of_code(code: Code) -> Answer {
 }
 
 /// What a code means that a cursor gives.
-pub(crate) fn of_cursor_code(code: Code) -> Answer {
+pub(crate) fn of_cursor_code(code: LmdbCode) -> Answer {
     match code {
         libc::EINVAL => Answer::NotPlaced,
         code => of_code(code),
@@ -88,11 +88,11 @@ pub(crate) fn of_cursor_code(code: Code) -> Answer {
 }
 
 /// What an error of a put means, which came with the value that is there.
-pub(crate) fn of_put_code(how: How, (code, existing): (Code, Vec<u8>)) -> Answer {
-    match (code, how) {
-        (ffi::MDB_KEYEXIST, How::Append | How::AppendValue) => Answer::NotBehind,
-        (ffi::MDB_KEYEXIST, How::NewKey) => Answer::Exists(Some(existing)),
-        (libc::EINVAL, How::Current) => Answer::NotPlaced,
+pub(crate) fn of_put_code(mode: PutMode, (code, existing): (LmdbCode, Vec<u8>)) -> Answer {
+    match (code, mode) {
+        (ffi::MDB_KEYEXIST, PutMode::Append | PutMode::AppendValue) => Answer::NotBehind,
+        (ffi::MDB_KEYEXIST, PutMode::NewKey) => Answer::Exists(Some(existing)),
+        (libc::EINVAL, PutMode::Current) => Answer::NotPlaced,
         _ => of_code(code),
     }
 }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn kinds_differ_in_their_flags_sizes_or_comparisons() {
         let sizes = |kind: &Kind| (kind.keys.size, kind.values.and_then(|values| values.size));
-        let compared = |form: Form| form.order == Order::ByLen;
+        let compared = |form: BytesForm| form.order == Order::ByLen;
         let comparisons = |kind: &Kind| (compared(kind.keys), kind.values.is_some_and(compared));
         let all: HashSet<_> = KINDS
             .iter()
@@ -132,22 +132,22 @@ mod tests {
     fn with_packed_values_all_nineteen_operations_of_cursors_are_there() {
         let (key, value) = (Vec::new, Vec::new);
         let moves = [
-            Move::First,
-            Move::Last,
-            Move::Next,
-            Move::Prev,
-            Move::NextKey,
-            Move::PrevKey,
-            Move::NextValue,
-            Move::PrevValue,
-            Move::FirstValue,
-            Move::LastValue,
-            Move::Set(key()),
-            Move::SetKey(key()),
-            Move::SetRange(key()),
-            Move::GetBoth(key(), value()),
-            Move::GetBothRange(key(), value()),
-            Move::Current,
+            CursorMove::First,
+            CursorMove::Last,
+            CursorMove::Next,
+            CursorMove::Prev,
+            CursorMove::NextKey,
+            CursorMove::PrevKey,
+            CursorMove::NextValue,
+            CursorMove::PrevValue,
+            CursorMove::FirstValue,
+            CursorMove::LastValue,
+            CursorMove::Set(key()),
+            CursorMove::SetKey(key()),
+            CursorMove::SetRange(key()),
+            CursorMove::GetBoth(key(), value()),
+            CursorMove::GetBothRange(key(), value()),
+            CursorMove::Current,
         ];
         let packed = [
             ffi::MDB_GET_MULTIPLE,
@@ -157,18 +157,18 @@ mod tests {
         let named = moves.iter().filter_map(cursor_operation);
         let all: HashSet<_> = named.chain(packed).collect();
         assert_eq!(all, (0..=ffi::MDB_PREV_MULTIPLE).collect());
-        assert_eq!(cursor_operation(&Move::Count), None);
+        assert_eq!(cursor_operation(&CursorMove::Count), None);
     }
 
     #[test]
     fn one_code_means_what_the_operation_makes_of_it() {
         let there = || (ffi::MDB_KEYEXIST, vec![7]);
-        assert_eq!(of_put_code(How::Append, there()), Answer::NotBehind);
+        assert_eq!(of_put_code(PutMode::Append, there()), Answer::NotBehind);
         assert_eq!(
-            of_put_code(How::NewKey, there()),
+            of_put_code(PutMode::NewKey, there()),
             Answer::Exists(Some(vec![7]))
         );
-        assert_eq!(of_put_code(How::NewPair, there()), Answer::Exists(None));
+        assert_eq!(of_put_code(PutMode::NewPair, there()), Answer::Exists(None));
         assert_eq!(of_cursor_code(libc::EINVAL), Answer::NotPlaced);
         assert!(matches!(of_code(libc::EINVAL), Answer::Unexpected(_)));
         assert!(matches!(of_code(ffi::MDB_CORRUPTED), Answer::Unexpected(_)));
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(of_error(&too_long), of_code(ffi::MDB_BAD_VALSIZE));
         let not_sorted = teak::Error::NotSorted { index: 0 };
         let there = (ffi::MDB_KEYEXIST, Vec::new());
-        assert_eq!(of_error(&not_sorted), of_put_code(How::Append, there));
+        assert_eq!(of_error(&not_sorted), of_put_code(PutMode::Append, there));
         let broken = teak::Error::TransactionBroken;
         assert!(matches!(of_error(&broken), Answer::Unexpected(_)));
     }

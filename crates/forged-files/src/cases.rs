@@ -16,7 +16,7 @@ pub(crate) struct Case<'c> {
     pub(crate) seed: &'c Seed,
     pub(crate) image: Vec<u8>,
     /// What was forged.
-    pub(crate) what: String,
+    pub(crate) description: String,
 }
 
 impl Cases {
@@ -41,18 +41,18 @@ impl Cases {
         let fields = [1, 1, 2, 2, 0, 0, 3][rng.usize(0..7)];
         let has_graph = fields == 0 || rng.u8(0..8) == 0;
         let mut choose = |count: usize| rng.usize(0..count.max(1));
-        let mut what = Vec::new();
+        let mut description = Vec::new();
         if has_graph {
-            what = testing::forge_graph(&mut image, &mut choose);
+            description = testing::forge_graph(&mut image, &mut choose);
         }
         if fields > 0 {
-            what.extend(testing::forge_fields(&mut image, fields, &mut choose));
+            description.extend(testing::forge_fields(&mut image, fields, &mut choose));
         }
         testing::repair(&mut image);
         Case {
             seed,
             image,
-            what: what.join(", "),
+            description: description.join(", "),
         }
     }
 }

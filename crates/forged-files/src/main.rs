@@ -67,16 +67,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cases = Cases::new(arguments.seed)?;
     if let Some(path) = &arguments.write {
         let case = cases.case(arguments.from);
-        println!("{}", case.what);
+        println!("{}", case.description);
         return Ok(fs::write(path, case.image)?);
     }
     watchdog::limit_memory()?;
     // At once, since a panic may be followed by another one, which ends the process; and by whichever thread.
-    panic::set_hook(Box::new(|panic| tell(&panic.to_string())));
+    panic::set_hook(Box::new(|panic| report(&panic.to_string())));
     let watchdog = Watchdog::start();
     for index in arguments.from..arguments.to {
         let case = cases.case(index);
-        println!("begin {index} {}; {}", case.seed.name, case.what);
+        println!("begin {index} {}; {}", case.seed.name, case.description);
         INDEX.store(index, Ordering::Relaxed);
         watchdog.watch(index, case.image.len());
         let mut rng = cases.rng(index, 1);
@@ -85,13 +85,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             findings.extend(program::run(teak, &case, &mut rng)?);
         }
         watchdog.rest();
-        findings.iter().for_each(|finding| tell(finding));
+        findings.iter().for_each(|finding| report(finding));
         println!("end {index} {outcome}");
     }
     Ok(())
 }
 
-fn tell(finding: &str) {
+fn report(finding: &str) {
     let index = INDEX.load(Ordering::Relaxed);
     println!("finding {index} {}", finding.replace('\n', " "));
 }

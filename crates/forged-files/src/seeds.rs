@@ -30,10 +30,10 @@ pub(crate) struct Seed {
     pub(crate) image: Vec<u8>,
 }
 
-type Make = fn(&SimDisk, &Database) -> Result<()>;
+type MakeSeed = fn(&SimDisk, &Database) -> Result<()>;
 
 /// Each with the size of its pages, that of its journal in pages, and whether it is closed.
-const SEEDS: [(&str, usize, u64, Make, bool); 13] = [
+const SEEDS: [(&str, usize, u64, MakeSeed, bool); 13] = [
     ("tables", 4096, 0, tables, true),
     ("levels", 4096, 0, levels, true),
     ("levels, left open", 4096, 0, levels, false),
@@ -66,7 +66,7 @@ pub(crate) fn all() -> std::result::Result<Vec<Seed>, Box<dyn Error>> {
     seeds.collect()
 }
 
-fn image(page_size: usize, journal: u64, make: Make, is_closed: bool) -> Result<Vec<u8>> {
+fn image(page_size: usize, journal: u64, make: MakeSeed, is_closed: bool) -> Result<Vec<u8>> {
     let begin = now_ms();
     let disk = SimDisk::new(CAPACITY);
     let mut options = options()

@@ -1,6 +1,6 @@
 //! The campaign itself: its files, and that all is well with those that nobody forged.
 
-use crate::{cases::Case, exercise, exercise::Outcome, locks, seeds};
+use crate::{cases::Case, exercise, exercise::FileOutcome, locks, seeds};
 use fastrand::Rng;
 use std::fs::OpenOptions;
 use teak::testing::{self, SimDisk};
@@ -14,11 +14,11 @@ fn seeds_are_sound_and_always_the_same() {
             let case = Case {
                 seed,
                 image: seed.image.clone(),
-                what: String::new(),
+                description: String::new(),
             };
             let (outcome, findings) = exercise::all(&case, &mut Rng::with_seed(kind));
             assert_eq!(findings, Vec::<String>::new(), "{}", seed.name);
-            assert_eq!(outcome, Outcome::Clean, "{}", seed.name);
+            assert_eq!(outcome, FileOutcome::Clean, "{}", seed.name);
         }
     }
 }

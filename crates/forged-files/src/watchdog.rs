@@ -46,10 +46,10 @@ fn processor_time() -> Duration {
 
 /// Ends the process when a file takes too long.
 pub(crate) struct Watchdog {
-    work: Arc<Mutex<Option<Work>>>,
+    work: Arc<Mutex<Option<WatchedWork>>>,
 }
 
-struct Work {
+struct WatchedWork {
     index: u64,
     end: Instant,
     end_of_processor_time: Duration,
@@ -63,8 +63,8 @@ impl Watchdog {
             loop {
                 thread::sleep(GLANCE);
                 let work = watched.lock().unwrap_or_else(|poison| poison.into_inner());
-                let work: &Option<Work> = &work;
-                let is_over = |work: &&Work| {
+                let work: &Option<WatchedWork> = &work;
+                let is_over = |work: &&WatchedWork| {
                     work.end_of_processor_time < processor_time() || work.end < Instant::now()
                 };
                 if let Some(work) = work.as_ref().filter(is_over) {
@@ -78,7 +78,7 @@ impl Watchdog {
 
     pub(crate) fn watch(&self, index: u64, len: usize) {
         let mebibytes = len.div_ceil(1 << 20).max(1) as u32;
-        self.set(Some(Work {
+        self.set(Some(WatchedWork {
             index,
             end: Instant::now() + PATIENCE,
             end_of_processor_time: processor_time() + TIME_MAX * mebibytes,
@@ -89,7 +89,7 @@ impl Watchdog {
         self.set(None);
     }
 
-    fn set(&self, work: Option<Work>) {
+    fn set(&self, work: Option<WatchedWork>) {
         *self
             .work
             .lock()

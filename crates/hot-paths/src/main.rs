@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use std::{path::PathBuf, process, time::Duration};
-use teak::{BulkOptions, Database, Durability, FreeCursor, Options, Table, codec::Bytes};
+use teak::{BulkOptions, Database, DetachedCursor, Durability, Options, Table, codec::Bytes};
 
 const RECORDS: usize = 50_000;
 const VALUE_LEN: usize = 100;
@@ -55,7 +55,7 @@ enum Path {
     BeginLookupEnd,
     Scan,
     /// With a cursor that is told the transaction at each step, as those of C are
-    FreeScan,
+    DetachedScan,
     /// Batches of 10,000 records in random order
     InsertBatch,
     BulkLoad,
@@ -99,9 +99,9 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
             scan(database, table)?;
             arguments.measured(|| scan(database, table))
         }
-        Path::FreeScan => {
-            free_scan(database, table)?;
-            arguments.measured(|| free_scan(database, table))
+        Path::DetachedScan => {
+            detached_scan(database, table)?;
+            arguments.measured(|| detached_scan(database, table))
         }
         Path::InsertBatch => {
             let new = records(NEW_SEED, BATCHES * BATCH);
@@ -176,9 +176,9 @@ fn scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
     Ok(count)
 }
 
-fn free_scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
+fn detached_scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
     let transaction = database.begin_read()?;
-    let mut cursor = FreeCursor::new(table);
+    let mut cursor = DetachedCursor::new(table);
     let (mut count, mut bytes) = (0, 0);
     while cursor.next(&transaction)? {
         bytes += cursor.key().len() + cursor.value(&transaction)?.len();

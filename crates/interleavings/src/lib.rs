@@ -6,9 +6,9 @@
 #![cfg(test)]
 #![allow(dead_code)]
 
-#[path = "../../teak/src/share/bell.rs"]
-mod bell;
-mod bell_tests;
+#[path = "../../teak/src/share/notify.rs"]
+mod notifier;
+mod notify_tests;
 #[path = "../../teak/src/share/readers.rs"]
 mod readers;
 mod readers_tests;

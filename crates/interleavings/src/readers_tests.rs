@@ -1,7 +1,7 @@
 //! Readers begin and end while states become visible and what nobody reads is used again.
 
 use crate::{
-    readers::{ReaderTable, Slot},
+    readers::{ReaderSlot, ReaderTable},
     words::{Memory, without_fences},
 };
 use loom::{cell::UnsafeCell, model::Builder, sync::Arc, thread};
@@ -25,7 +25,7 @@ fn table() -> ReaderTable {
     ReaderTable::new(memory, 0, BLOCKS)
 }
 
-fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<Slot>> {
+fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<ReaderSlot>> {
     let taken = table.take_block(owner, |_| Ok(()));
     taken.expect("there is room").map(Vec::into_iter)
 }
@@ -38,7 +38,7 @@ impl World {
         })
     }
 
-    fn read(&self, slot: Slot) {
+    fn read(&self, slot: ReaderSlot) {
         let state = self.table.pin(slot);
         let found = self.places[state as usize % 2].with(|place| {
             // SAFETY: nobody writes here, or `loom` fails.

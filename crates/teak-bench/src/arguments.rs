@@ -3,8 +3,8 @@
 use crate::{
     compare::{Compare, CompareEngine},
     engines::{Durability, EngineKind},
-    kinds::Part,
-    works::Work,
+    kinds::KindsPart,
+    workloads::QuickWorkload,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub(crate) enum Command {
 
 /// Where a run has its databases, and where its figures go.
 #[derive(Debug, Args)]
-pub(crate) struct Places {
+pub(crate) struct RunPaths {
     /// Also write the figures to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -79,7 +79,7 @@ pub(crate) struct Quick {
     pub(crate) records: u64,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 
     /// Rounds of each work; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -87,7 +87,7 @@ pub(crate) struct Quick {
 
     /// Run these works alone (the databases they need are loaded all the same).
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
-    pub(crate) only: Vec<Work>,
+    pub(crate) only: Vec<QuickWorkload>,
 
     /// The engines to run.
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual())]
@@ -104,7 +104,7 @@ pub(crate) struct Quick {
 
 impl Quick {
     /// Whether `work` was asked for.
-    pub(crate) fn wants(&self, work: Work) -> bool {
+    pub(crate) fn wants(&self, work: QuickWorkload) -> bool {
         self.only.is_empty() || self.only.contains(&work)
     }
 }
@@ -134,10 +134,10 @@ pub(crate) struct Commits {
 
     /// Also run Teak in these modes.
     #[arg(long, value_name = "MODE", value_delimiter = ',')]
-    pub(crate) mode: Vec<Mode>,
+    pub(crate) mode: Vec<NonDurableMode>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run of flushes is to do.
@@ -168,7 +168,7 @@ pub(crate) struct Flushes {
     pub(crate) repeat: u32,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run of reads from the disk is to do.
@@ -187,7 +187,7 @@ pub(crate) struct Cold {
     pub(crate) repeat: u32,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run of read transactions is to do.
@@ -218,7 +218,7 @@ pub(crate) struct Readers {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run that watches the files is to do.
@@ -247,7 +247,7 @@ pub(crate) struct SpaceRun {
     /// Dead pages that a reader still sees, and then free pages, none beside another, beside which small commits are timed; none for not
     /// doing that. Somewhat more than three times as many pages of 4 KiB are written.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
-    pub(crate) crumbs: u64,
+    pub(crate) fragmented_pages: u64,
 
     /// Named snapshots of Teak, none beside so many, beside which small commits are timed; none for not doing that.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
@@ -262,7 +262,7 @@ pub(crate) struct SpaceRun {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run of random values is to do.
@@ -297,7 +297,7 @@ pub(crate) struct Values {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 impl Values {
@@ -330,7 +330,7 @@ pub(crate) struct TransactionRun {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run of tables of several kinds is to do.
@@ -362,19 +362,19 @@ pub(crate) struct Kinds {
 
     /// Run these parts alone.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
-    pub(crate) only: Vec<Part>,
+    pub(crate) only: Vec<KindsPart>,
 
     /// The engines to run.
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 impl Kinds {
     /// Whether `part` was asked for.
-    pub(crate) fn wants(&self, part: Part) -> bool {
+    pub(crate) fn wants(&self, part: KindsPart) -> bool {
         self.only.is_empty() || self.only.contains(&part)
     }
 }
@@ -395,7 +395,7 @@ pub(crate) struct BackupRun {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a run on a large space map is to do.
@@ -431,7 +431,7 @@ pub(crate) struct SpaceMapRun {
     pub(crate) repeat: u32,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What a process is to do with a file of a large space map.
@@ -476,8 +476,8 @@ pub(crate) struct Handover {
     pub(crate) processes: Vec<u32>,
 
     /// Who may commit when.
-    #[arg(long, value_name = "MODE", value_delimiter = ',', default_values_t = [Turns::Free, Turns::Strict])]
-    pub(crate) mode: Vec<Turns>,
+    #[arg(long, value_name = "MODE", value_delimiter = ',', default_values_t = [CommitOrdering::Free, CommitOrdering::Strict])]
+    pub(crate) mode: Vec<CommitOrdering>,
 
     /// Milliseconds that each engine's processes commit before the next engine has its turn.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
@@ -492,7 +492,7 @@ pub(crate) struct Handover {
     pub(crate) engines: Vec<EngineKind>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 /// What one of several processes is to do.
@@ -506,7 +506,7 @@ pub(crate) struct HandoverProcess {
     #[arg(long)]
     pub(crate) records: u64,
     #[arg(long)]
-    pub(crate) turns: Turns,
+    pub(crate) turns: CommitOrdering,
     /// Which of the processes it is, from zero.
     #[arg(long)]
     pub(crate) number: u32,
@@ -540,14 +540,14 @@ impl HandoverProcess {
 /// Who may commit when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Turns {
+pub(crate) enum CommitOrdering {
     /// Whoever gets the engine's lock.
     Free,
     /// One process after the other, each when it has seen the commit before.
     Strict,
 }
 
-impl fmt::Display for Turns {
+impl fmt::Display for CommitOrdering {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Free => "free",
@@ -558,14 +558,14 @@ impl fmt::Display for Turns {
 
 /// A mode of Teak besides the durable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
+pub(crate) enum NonDurableMode {
     /// Each commit returns before it is on the disk; each thread waits for its last one.
     Async,
     /// No commit waits for the disk.
     Lazy,
 }
 
-impl Mode {
+impl NonDurableMode {
     /// The durability of its commits.
     pub(crate) fn durability(self) -> Durability {
         match self {

@@ -6,7 +6,7 @@ fn a_process_is_told_what_it_was_asked_for() {
         engine: EngineKind::TeakAlways,
         directory: "data bases".into(),
         records: 12,
-        turns: Turns::Strict,
+        turns: CommitOrdering::Strict,
         number: 1,
         processes: 3,
         slice_ms: 45,

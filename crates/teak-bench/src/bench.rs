@@ -2,7 +2,7 @@
 
 use crate::{
     data::DataSet,
-    engines::{Durability, Engine, EngineKind, Opening, Reader},
+    engines::{Durability, Engine, EngineKind, OpenSettings, Reader},
     statistics::Samples,
 };
 use anyhow::{Context, Result, anyhow};
@@ -13,13 +13,13 @@ use std::{
 };
 
 /// One engine with its database.
-pub(crate) struct Contender {
+pub(crate) struct BenchContender {
     pub(crate) kind: EngineKind,
     directory: PathBuf,
     engine: Option<Box<dyn Engine>>,
 }
 
-impl Contender {
+impl BenchContender {
     /// An engine with no database yet, which is to be in `directory`.
     pub(crate) fn new(kind: EngineKind, directory: PathBuf) -> Self {
         Self {
@@ -57,11 +57,11 @@ impl Contender {
 
     /// Closes the database, if it is open, and opens it in `durability`.
     pub(crate) fn reopen(&mut self, durability: Durability, data: &DataSet) -> Result<()> {
-        self.reopen_for(&Opening::usual(durability, data.bytes()))
+        self.reopen_for(&OpenSettings::usual(durability, data.bytes()))
     }
 
     /// The same, with all that can be chosen.
-    pub(crate) fn reopen_for(&mut self, opening: &Opening) -> Result<()> {
+    pub(crate) fn reopen_for(&mut self, opening: &OpenSettings) -> Result<()> {
         self.close()?;
         let opened = self.kind.open(&self.directory, opening);
         self.engine = Some(opened.with_context(|| format!("cannot open {}", self.kind))?);
@@ -69,7 +69,7 @@ impl Contender {
     }
 
     /// Replaces the database by an empty one, and leaves the disk with nothing to write.
-    pub(crate) fn start_anew(&mut self, data: &DataSet) -> Result<()> {
+    pub(crate) fn recreate(&mut self, data: &DataSet) -> Result<()> {
         self.discard()?;
         fs::create_dir_all(&self.directory)?;
         settle(&self.directory)?;
@@ -97,7 +97,7 @@ impl Contender {
 /// Everything that a work needs.
 pub(crate) struct Bench {
     pub(crate) data: DataSet,
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) contenders: Vec<BenchContender>,
     pub(crate) repeats: usize,
     directory: PathBuf,
 }
@@ -110,11 +110,11 @@ impl Bench {
         repeats: usize,
         directory: &Path,
     ) -> Self {
-        let mut contenders: Vec<Contender> = Vec::new();
+        let mut contenders: Vec<BenchContender> = Vec::new();
         for &kind in kinds {
             if contenders.iter().all(|contender| contender.kind != kind) {
                 let directory = directory.join(kind.name());
-                contenders.push(Contender::new(kind, directory));
+                contenders.push(BenchContender::new(kind, directory));
             }
         }
         Self {
@@ -135,7 +135,7 @@ impl Bench {
         &mut self,
         slices: &[S],
         round: usize,
-        mut slice: impl FnMut(&mut Contender, &S) -> Result<Duration>,
+        mut slice: impl FnMut(&mut BenchContender, &S) -> Result<Duration>,
     ) -> Result<Vec<Duration>> {
         let mut sums = vec![Duration::ZERO; self.contenders.len()];
         for (turn, item) in slices.iter().enumerate() {

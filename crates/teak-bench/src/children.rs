@@ -17,14 +17,14 @@ use std::{
 };
 
 /// A process, which answers with an `A` a line.
-pub(crate) struct Process<A> {
+pub(crate) struct ChildProcess<A> {
     child: Child,
     /// Open until it is told that there is no more.
     orders: Option<ChildStdin>,
     answers: Receiver<Result<A>>,
 }
 
-impl<A: DeserializeOwned + Send + 'static> Process<A> {
+impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
     /// Starts this program again, with `words`.
     pub(crate) fn start(words: Vec<OsString>) -> Result<Self> {
         let program = env::current_exe().context("cannot find this program's path")?;
@@ -60,7 +60,7 @@ impl<A: DeserializeOwned + Send + 'static> Process<A> {
     }
 
     /// Tells it a line.
-    pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<()> {
+    pub(crate) fn send(&mut self, order: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(order)?;
         let orders = self.orders.as_mut();
         let orders = orders.context("a process has been told that there is no more")?;
@@ -96,7 +96,7 @@ impl<A: DeserializeOwned + Send + 'static> Process<A> {
     }
 }
 
-impl<A> Drop for Process<A> {
+impl<A> Drop for ChildProcess<A> {
     fn drop(&mut self) {
         // Both fail only if it has ended already, which is as well.
         let _ = self.child.kill();

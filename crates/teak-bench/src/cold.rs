@@ -18,7 +18,7 @@ const SEED: u64 = 7;
 
 /// What came of one way to read.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct ColdFigure {
     work: &'static str,
     /// How the table was loaded.
     loaded: &'static str,
@@ -32,18 +32,18 @@ pub(crate) struct Figure {
 
 /// One read of many records, or one of many reads of one record.
 #[derive(Clone, Copy)]
-enum Work {
+enum ColdRead {
     Scan,
     Get,
 }
 
 /// Runs what `cold` asks for, in files in `directory`.
-pub(crate) fn run(cold: &Cold, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(cold: &Cold, directory: &Path) -> Result<Vec<ColdFigure>> {
     let mut figures = Vec::new();
     for loaded in ["in order", "at random"] {
         let path = directory.join(loaded);
         let keys = load(cold, &path, loaded)?;
-        for work in [Work::Scan, Work::Get] {
+        for work in [ColdRead::Scan, ColdRead::Get] {
             figures.extend(measure(cold, &path, loaded, work, &keys)?);
         }
         fs::remove_file(&path)?;
@@ -83,9 +83,9 @@ fn measure(
     cold: &Cold,
     path: &Path,
     loaded: &'static str,
-    work: Work,
+    work: ColdRead,
     keys: &[[u8; 16]],
-) -> Result<Vec<Figure>> {
+) -> Result<Vec<ColdFigure>> {
     let kinds = [ReadAhead::Off, ReadAhead::On, ReadAhead::Auto];
     let mut samples = vec![(Samples::default(), 0); kinds.len()];
     for round in 0..cold.repeat as usize {
@@ -94,8 +94,8 @@ fn measure(
             database.release_memory()?;
             let (before, begin) = (read_so_far()?, Instant::now());
             let operations = match work {
-                Work::Scan => scan(&database, cold.records)?,
-                Work::Get => get(&database, cold, keys, round)?,
+                ColdRead::Scan => scan(&database, cold.records)?,
+                ColdRead::Get => get(&database, cold, keys, round)?,
             };
             let elapsed = begin.elapsed().as_secs_f64() * 1e6;
             samples.push(elapsed / operations);
@@ -104,15 +104,15 @@ fn measure(
         }
     }
     let operations = match work {
-        Work::Scan => 1,
-        Work::Get => u64::from(cold.gets),
+        ColdRead::Scan => 1,
+        ColdRead::Get => u64::from(cold.gets),
     };
     let nothing = || anyhow!("there was no round");
     let figure = |(kind, (samples, read_bytes)): (&ReadAhead, &(Samples, u64))| {
-        Ok(Figure {
+        Ok(ColdFigure {
             work: match work {
-                Work::Scan => "scan",
-                Work::Get => "get",
+                ColdRead::Scan => "scan",
+                ColdRead::Get => "get",
             },
             loaded,
             read_ahead: format!("{kind:?}"),
@@ -165,7 +165,7 @@ pub(crate) fn describe_run(cold: &Cold) -> String {
 }
 
 /// A line for each figure.
-pub(crate) fn table(figures: &[Figure]) -> Printed {
+pub(crate) fn table(figures: &[ColdFigure]) -> Printed {
     let header = [
         "work",
         "loaded",

@@ -34,7 +34,7 @@ const RECORD_PAGES: u64 = 4;
 
 /// What came of one number of threads.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct FlushesFigure {
     work: &'static str,
     threads: u32,
     /// The median over the rounds.
@@ -44,17 +44,17 @@ pub(crate) struct Figure {
 }
 
 /// The file, and how far it is flushed.
-struct Shared {
+struct SharedFile {
     file: File,
     pages: u64,
     /// Whoever has it is the one that works.
     turn: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<FlushState>,
     flushed: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct FlushState {
     committed: u64,
     is_flushing: bool,
     flushes: u64,
@@ -62,7 +62,7 @@ struct State {
 }
 
 /// Runs what `flushes` asks for, in a file in `directory`.
-pub(crate) fn run(flushes: &Flushes, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(flushes: &Flushes, directory: &Path) -> Result<Vec<FlushesFigure>> {
     let file = File::create_new(directory.join("flushes"))?;
     let pages = flushes.file_mib * (1 << 20) / PAGE_LEN as u64;
     // One by one, so that the system keeps them as small as an engine's pages.
@@ -71,7 +71,7 @@ pub(crate) fn run(flushes: &Flushes, directory: &Path) -> Result<Vec<Figure>> {
             .context("cannot write the file")?;
     }
     file.sync_all()?;
-    let shared = Shared {
+    let shared = SharedFile {
         file,
         pages,
         turn: Mutex::default(),
@@ -82,7 +82,7 @@ pub(crate) fn run(flushes: &Flushes, directory: &Path) -> Result<Vec<Figure>> {
     flushes.threads.iter().map(figure).collect()
 }
 
-fn figure(shared: &Shared, flushes: &Flushes, threads: u32) -> Result<Figure> {
+fn figure(shared: &SharedFile, flushes: &Flushes, threads: u32) -> Result<FlushesFigure> {
     let mut samples = Samples::default();
     let before = shared.lock().flushes;
     for _ in 0..flushes.repeat {
@@ -102,7 +102,7 @@ fn figure(shared: &Shared, flushes: &Flushes, threads: u32) -> Result<Figure> {
     }
     let commits = f64::from(flushes.commits / threads * threads * flushes.repeat);
     let nothing = || anyhow!("there was no round");
-    Ok(Figure {
+    Ok(FlushesFigure {
         work: "flushes",
         threads,
         commits_per_second: samples.median().ok_or_else(nothing)?,
@@ -111,8 +111,8 @@ fn figure(shared: &Shared, flushes: &Flushes, threads: u32) -> Result<Figure> {
     })
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedFile {
+    fn lock(&self) -> MutexGuard<'_, FlushState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -196,7 +196,7 @@ pub(crate) fn describe_run(flushes: &Flushes) -> String {
 }
 
 /// A line for each number of threads.
-pub(crate) fn table(figures: &[Figure]) -> Table {
+pub(crate) fn table(figures: &[FlushesFigure]) -> Table {
     let header = ["threads", "commits/s (min..max)", "commits a flush"];
     let mut table = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {

@@ -98,7 +98,7 @@
 //!
 //! With `--chart FILE` the sizes of `alone` and `reader` are drawn.
 //!
-//! With `--crumbs N`: the time of one commit of one record, lazy and durable, in two databases of an engine in turns, with the same records: one
+//! With `--fragmented_pages N`: the time of one commit of one record, lazy and durable, in two databases of an engine in turns, with the same records: one
 //! with nothing else, and one with N dead pages that an open reader sees, then, when the reader is gone, with N free pages. LMDB's lazy
 //! commits have `MDB_NOSYNC` in their transaction, libmdbx's `MDBX_TXN_NOSYNC`.
 //!
@@ -232,12 +232,12 @@ mod space_map;
 mod statistics;
 mod transaction;
 mod values;
-mod works;
+mod workloads;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
-    Arguments, BackupRun, Cold, Command, Commits, Flushes, Handover, Kinds, Places, Quick, Readers,
-    SpaceRun, TransactionRun, Values,
+    Arguments, BackupRun, Cold, Command, Commits, Flushes, Handover, Kinds, Quick, Readers,
+    RunPaths, SpaceRun, TransactionRun, Values,
 };
 use clap::Parser;
 use compare::Compare;
@@ -250,32 +250,44 @@ use std::{
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Compare(compare) => {
-            in_directory(&compare.places, |place| run_compare(&compare, place))
+            in_directory(&compare.paths, |directory| run_compare(&compare, directory))
         }
         Command::CompareEngine(task) => compare::run_process(task.engine),
-        Command::Quick(quick) => in_directory(&quick.places, |place| run_quick(&quick, place)),
+        Command::Quick(quick) => {
+            in_directory(&quick.paths, |directory| run_quick(&quick, directory))
+        }
         Command::Commits(commits) => {
-            in_directory(&commits.places, |place| run_commits(&commits, place))
+            in_directory(&commits.paths, |directory| run_commits(&commits, directory))
         }
         Command::Flushes(flushes) => {
-            in_directory(&flushes.places, |place| run_flushes(&flushes, place))
+            in_directory(&flushes.paths, |directory| run_flushes(&flushes, directory))
         }
         Command::Readers(readers) => {
-            in_directory(&readers.places, |place| run_readers(&readers, place))
+            in_directory(&readers.paths, |directory| run_readers(&readers, directory))
         }
-        Command::Handover(handover) => {
-            in_directory(&handover.places, |place| run_handover(&handover, place))
-        }
-        Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
-        Command::Values(values) => in_directory(&values.places, |place| run_values(&values, place)),
-        Command::Transaction(transaction) => in_directory(&transaction.places, |place| {
-            run_transaction(&transaction, place)
+        Command::Handover(handover) => in_directory(&handover.paths, |directory| {
+            run_handover(&handover, directory)
         }),
-        Command::Kinds(kinds) => in_directory(&kinds.places, |place| run_kinds(&kinds, place)),
-        Command::Cold(cold) => in_directory(&cold.places, |place| run_cold(&cold, place)),
-        Command::Backup(backup) => in_directory(&backup.places, |place| run_backup(&backup, place)),
+        Command::Space(space) => {
+            in_directory(&space.paths, |directory| run_space(&space, directory))
+        }
+        Command::Values(values) => {
+            in_directory(&values.paths, |directory| run_values(&values, directory))
+        }
+        Command::Transaction(transaction) => in_directory(&transaction.paths, |directory| {
+            run_transaction(&transaction, directory)
+        }),
+        Command::Kinds(kinds) => {
+            in_directory(&kinds.paths, |directory| run_kinds(&kinds, directory))
+        }
+        Command::Cold(cold) => in_directory(&cold.paths, |directory| run_cold(&cold, directory)),
+        Command::Backup(backup) => {
+            in_directory(&backup.paths, |directory| run_backup(&backup, directory))
+        }
         #[cfg(feature = "space-map")]
-        Command::SpaceMap(map) => in_directory(&map.places, |place| run_space_map(&map, place)),
+        Command::SpaceMap(map) => {
+            in_directory(&map.paths, |directory| run_space_map(&map, directory))
+        }
         #[cfg(feature = "space-map")]
         Command::SpaceMapProcess(task) => space_map::run_process(&task),
         Command::HandoverProcess(task) => handover::run_process(&task),
@@ -283,8 +295,8 @@ fn main() -> Result<()> {
 }
 
 /// Says what it runs on, and runs `work` with a directory that is there as long.
-fn in_directory(places: &Places, work: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let parent = parent_directory(places)?;
+fn in_directory(paths: &RunPaths, work: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let parent = parent_directory(paths)?;
     let directory = tempfile::Builder::new()
         .prefix("teak-bench-")
         .tempdir_in(&parent)
@@ -301,7 +313,7 @@ fn run_compare(compare: &Compare, directory: &Path) -> Result<()> {
     println!("{}", compare::describe_run(compare));
     let report = compare::run(compare, directory)?;
     println!("\n{}", compare::table(&report));
-    if let Some(path) = &compare.places.json {
+    if let Some(path) = &compare.paths.json {
         report::write_json(path, &report)?;
         println!("figures written to {}", path.display());
     }
@@ -315,37 +327,37 @@ fn run_compare(compare: &Compare, directory: &Path) -> Result<()> {
 
 fn run_quick(quick: &Quick, directory: &Path) -> Result<()> {
     println!("{}", report::describe_run(quick));
-    let measurements = works::run(quick, directory)?;
+    let measurements = workloads::run(quick, directory)?;
     print!("{}", report::tables(&measurements, &quick.engines));
-    write_figures(&quick.places, &measurements)
+    write_figures(&quick.paths, &measurements)
 }
 
 fn run_commits(commits: &Commits, directory: &Path) -> Result<()> {
     println!("{}", commits::describe_run(commits));
     let figures = commits::run(commits, directory)?;
     println!("\n{}", commits::table(&figures));
-    write_figures(&commits.places, &figures)
+    write_figures(&commits.paths, &figures)
 }
 
 fn run_flushes(flushes: &Flushes, directory: &Path) -> Result<()> {
     println!("{}", flushes::describe_run(flushes));
     let figures = flushes::run(flushes, directory)?;
     println!("{}", flushes::table(&figures));
-    write_figures(&flushes.places, &figures)
+    write_figures(&flushes.paths, &figures)
 }
 
 fn run_readers(readers: &Readers, directory: &Path) -> Result<()> {
     println!("{}", readers::describe_run(readers));
     let figures = readers::run(readers, directory)?;
     println!("\n{}", readers::table(&figures));
-    write_figures(&readers.places, &figures)
+    write_figures(&readers.paths, &figures)
 }
 
 fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
     println!("{}", handover::describe_run(handover));
     let figures = handover::run(handover, directory)?;
     println!("\n{}", handover::table(&figures));
-    write_figures(&handover.places, &figures)
+    write_figures(&handover.paths, &figures)
 }
 
 fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
@@ -362,9 +374,9 @@ fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
         println!("chart drawn to {}", path.display());
     }
     let mut all = to_values(&figures)?;
-    if space.crumbs > 0 {
-        let figures = space::crumbs::run(space, directory)?;
-        println!("\n{}", space::crumbs::table(&figures));
+    if space.fragmented_pages > 0 {
+        let figures = space::fragmentation::run(space, directory)?;
+        println!("\n{}", space::fragmentation::table(&figures));
         all.extend(to_values(&figures)?);
     }
     if space.names > 0 {
@@ -372,7 +384,7 @@ fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
         println!("\n{}", space::names::table(&figures));
         all.extend(to_values(&figures)?);
     }
-    write_figures(&space.places, &all)
+    write_figures(&space.paths, &all)
 }
 
 /// Figures of any kind, as one list of JSON has them.
@@ -385,35 +397,35 @@ fn run_values(values: &Values, directory: &Path) -> Result<()> {
     println!("{}", values::describe_run(values));
     let figures = values::run(values, directory)?;
     println!("\n{}", values::table(&figures));
-    write_figures(&values.places, &figures)
+    write_figures(&values.paths, &figures)
 }
 
 fn run_transaction(transaction: &TransactionRun, directory: &Path) -> Result<()> {
     println!("{}", transaction::describe_run(transaction));
     let figures = transaction::run(transaction, directory)?;
     println!("\n{}", transaction::table(&figures));
-    write_figures(&transaction.places, &figures)
+    write_figures(&transaction.paths, &figures)
 }
 
 fn run_kinds(kinds: &Kinds, directory: &Path) -> Result<()> {
     println!("{}", kinds::describe_run(kinds));
     let figures = kinds::run(kinds, directory)?;
     println!("\n{}", kinds::tables(&figures, &kinds.engines));
-    write_figures(&kinds.places, &figures)
+    write_figures(&kinds.paths, &figures)
 }
 
 fn run_cold(cold: &Cold, directory: &Path) -> Result<()> {
     println!("{}", cold::describe_run(cold));
     let figures = cold::run(cold, directory)?;
     println!("\n{}", cold::table(&figures));
-    write_figures(&cold.places, &figures)
+    write_figures(&cold.paths, &figures)
 }
 
 fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {
     println!("{}", backup::describe_run(backup));
     let figures = backup::run(backup, directory)?;
     println!("\n{}", backup::table(&figures));
-    write_figures(&backup.places, &figures)
+    write_figures(&backup.paths, &figures)
 }
 
 #[cfg(feature = "space-map")]
@@ -421,12 +433,12 @@ fn run_space_map(map: &arguments::SpaceMapRun, directory: &Path) -> Result<()> {
     println!("{}", space_map::describe_run(map));
     let figures = space_map::run(map, directory)?;
     println!("\n{}", space_map::table(&figures));
-    write_figures(&map.places, &figures)
+    write_figures(&map.paths, &figures)
 }
 
 /// Writes the JSON file, if one was asked for.
-fn write_figures(places: &Places, figures: &[impl Serialize]) -> Result<()> {
-    if let Some(path) = &places.json {
+fn write_figures(paths: &RunPaths, figures: &[impl Serialize]) -> Result<()> {
+    if let Some(path) = &paths.json {
         report::write_json(path, figures)?;
         println!("figures written to {}", path.display());
     }
@@ -434,8 +446,8 @@ fn write_figures(places: &Places, figures: &[impl Serialize]) -> Result<()> {
 }
 
 /// Where the databases go: as asked, else beside this program, which is on the disk it was built on.
-fn parent_directory(places: &Places) -> Result<PathBuf> {
-    if let Some(directory) = &places.dir {
+fn parent_directory(paths: &RunPaths) -> Result<PathBuf> {
+    if let Some(directory) = &paths.dir {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot create {}", directory.display()))?;
         return Ok(directory.clone());

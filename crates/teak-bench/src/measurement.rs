@@ -3,14 +3,14 @@
 use crate::{
     engines::{EngineKind, Space},
     statistics::{Samples, Spread},
-    works::Work,
+    workloads::QuickWorkload,
 };
 use serde::Serialize;
 
 /// What one engine needed for one work.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Measurement {
-    pub(crate) work: Work,
+    pub(crate) work: QuickWorkload,
     pub(crate) engine: EngineKind,
     /// Records that were loaded.
     pub(crate) records: u64,
@@ -24,12 +24,12 @@ pub(crate) struct Measurement {
     pub(crate) repeats: usize,
     /// For loads: the size of what came of it.
     #[serde(flatten)]
-    pub(crate) size: Option<Size>,
+    pub(crate) size: Option<LoadSize>,
 }
 
 /// What a load has made, beside what it was given.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Size {
+pub(crate) struct LoadSize {
     #[serde(flatten)]
     pub(crate) space: Space,
     pub(crate) data_bytes: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Size {
 impl Measurement {
     /// The measurement that `samples` come to; `None` if no round was run.
     pub(crate) fn new(
-        work: Work,
+        work: QuickWorkload,
         engine: EngineKind,
         records: usize,
         operations: usize,

@@ -66,7 +66,7 @@ pub(crate) struct Memory {
     /// Bytes of its own.
     pub(crate) own_bytes: u64,
     /// The same when they were most, with bytes of files that it has mapped and touched.
-    pub(crate) most_bytes: u64,
+    pub(crate) peak_bytes: u64,
 }
 
 impl Memory {
@@ -76,7 +76,7 @@ impl Memory {
         let field = |name| number_of(&text, name).unwrap_or_default() * 1024;
         Self {
             own_bytes: field("RssAnon"),
-            most_bytes: field("VmHWM"),
+            peak_bytes: field("VmHWM"),
         }
     }
 }

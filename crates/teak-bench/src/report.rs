@@ -6,7 +6,7 @@ use crate::{
     engines::EngineKind,
     measurement::Measurement,
     statistics::Spread,
-    works::Work,
+    workloads::QuickWorkload,
 };
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
@@ -59,7 +59,7 @@ fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
             .map(|other| format!("{first} / {other}")),
     );
     let mut table = plain_table(header);
-    for work in Work::ALL {
+    for work in QuickWorkload::ALL {
         let of_engine = |engine: &EngineKind| {
             measurements
                 .iter()
@@ -73,7 +73,7 @@ fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
     align(&mut table)
 }
 
-fn speed_row(work: Work, found: &[Option<&Measurement>]) -> Vec<String> {
+fn speed_row(work: QuickWorkload, found: &[Option<&Measurement>]) -> Vec<String> {
     let mut row = vec![work.to_string()];
     row.extend(found.iter().map(|found| {
         found.map_or_else(String::new, |found| {

@@ -5,9 +5,9 @@
 
 use crate::{
     arguments::TransactionRun,
-    bench::{Contender, settle, turn_order},
+    bench::{BenchContender, settle, turn_order},
     data::{DataSet, KEY_LEN, Key, Record, VALUE_LEN},
-    engines::{Durability, EngineKind, Insertion, Opening, Space},
+    engines::{Durability, EngineKind, Insertion, OpenSettings, Space},
     process::Traffic,
     report::plain_table,
     statistics::{Samples, Spread},
@@ -22,7 +22,7 @@ const CHECK_EVERY: usize = 997;
 
 /// What one engine came to in one mode.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct TransactionFigure {
     work: &'static str,
     engine: EngineKind,
     durability: Durability,
@@ -41,8 +41,8 @@ pub(crate) struct Figure {
 }
 
 /// An engine in one mode.
-struct Runner {
-    contender: Contender,
+struct TransactionRunner {
+    contender: BenchContender,
     durability: Durability,
     write_mib: Option<u64>,
     samples: Samples,
@@ -50,7 +50,7 @@ struct Runner {
 }
 
 /// Runs what `transaction` asks for, with databases below `directory`.
-pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<TransactionFigure>> {
     let data = DataSet::new(usize::try_from(arguments.records)?);
     let records: Vec<_> = data.keys.iter().map(|key| Record::new(*key, 0)).collect();
     let mut runners = runners(arguments, directory);
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<Fi
     Ok(figures.collect())
 }
 
-fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<Runner> {
+fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<TransactionRunner> {
     let mut runners = Vec::new();
     for &kind in &arguments.engines {
         let budgets: Vec<_> = match kind.has_write_budget() {
@@ -76,8 +76,8 @@ fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<Runner> {
         for write_mib in budgets {
             for durability in [Durability::Durable, Durability::Lazy] {
                 let name = format!("{}-{}", kind.name(), runners.len());
-                runners.push(Runner {
-                    contender: Contender::new(kind, directory.join(name)),
+                runners.push(TransactionRunner {
+                    contender: BenchContender::new(kind, directory.join(name)),
                     durability,
                     write_mib,
                     samples: Samples::default(),
@@ -89,10 +89,10 @@ fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<Runner> {
     runners
 }
 
-impl Runner {
+impl TransactionRunner {
     fn run(&mut self, data: &DataSet, records: &[Record]) -> Result<()> {
         fs::create_dir_all(self.contender.directory())?;
-        let mut opening = Opening::usual(self.durability, data.bytes());
+        let mut opening = OpenSettings::usual(self.durability, data.bytes());
         opening.write_bytes = self.write_mib.map(|mib| mib << 20);
         self.contender.reopen_for(&opening)?;
         let engine = self.contender.engine()?;
@@ -105,9 +105,9 @@ impl Runner {
     }
 
     /// `None` if nothing was done.
-    fn figure(&self, arguments: &TransactionRun) -> Option<Figure> {
+    fn figure(&self, arguments: &TransactionRun) -> Option<TransactionFigure> {
         let (traffic, space) = self.last?;
-        Some(Figure {
+        Some(TransactionFigure {
             work: "transaction",
             engine: self.contender.kind,
             durability: self.durability,
@@ -122,7 +122,7 @@ impl Runner {
     }
 }
 
-fn check(contender: &mut Contender, keys: &[Key]) -> Result<()> {
+fn check(contender: &mut BenchContender, keys: &[Key]) -> Result<()> {
     let engine = contender.engine()?;
     for key in keys.iter().step_by(CHECK_EVERY) {
         let value = engine.value(key)?;
@@ -141,7 +141,7 @@ pub(crate) fn describe_run(arguments: &TransactionRun) -> String {
 }
 
 /// A line for each engine and mode.
-pub(crate) fn table(figures: &[Figure]) -> Table {
+pub(crate) fn table(figures: &[TransactionFigure]) -> Table {
     let header = [
         "engine",
         "commit",

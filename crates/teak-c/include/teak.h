@@ -473,48 +473,48 @@ typedef enum {
   /**
    * The one that it is on.
    */
-  TEAK_HERE = 0,
+  TEAK_DELETE_CURRENT = 0,
   /**
    * All before its place.
    */
-  TEAK_BEFORE = 1,
+  TEAK_DELETE_BEFORE = 1,
   /**
    * The one that it is on, and all before.
    */
-  TEAK_TO_HERE = 2,
+  TEAK_DELETE_UP_TO_CURRENT = 2,
   /**
    * The one that it is on, and all behind.
    */
-  TEAK_FROM_HERE = 3,
+  TEAK_DELETE_FROM_CURRENT = 3,
   /**
    * All behind its place.
    */
-  TEAK_BEHIND = 4,
+  TEAK_DELETE_AFTER = 4,
   /**
    * All.
    */
-  TEAK_WHOLE = 5,
+  TEAK_DELETE_ALL = 5,
   /**
    * Of the values of its key those before its place.
    */
-  TEAK_VALUES_BEFORE = 6,
+  TEAK_DELETE_VALUES_BEFORE = 6,
   /**
    * Of the values of its key the one that it is on, and those before.
    */
-  TEAK_VALUES_TO_HERE = 7,
+  TEAK_DELETE_VALUES_UP_TO_CURRENT = 7,
   /**
    * Of the values of its key the one that it is on, and those behind.
    */
-  TEAK_VALUES_FROM_HERE = 8,
+  TEAK_DELETE_VALUES_FROM_CURRENT = 8,
   /**
    * Of the values of its key those behind its place.
    */
-  TEAK_VALUES_BEHIND = 9,
+  TEAK_DELETE_VALUES_AFTER = 9,
   /**
    * All values of its key.
    */
-  TEAK_VALUES = 10,
-} teak_bunch;
+  TEAK_DELETE_ALL_VALUES = 10,
+} teak_delete_scope;
 
 /**
  * Which way a cursor goes.
@@ -1283,7 +1283,7 @@ typedef struct {
    */
   uint64_t tail_ns;
   /**
-   * Finding tags, and writing the roots of tables to the catalog.
+   * Finding checksums, and writing the roots of tables to the catalog.
    */
   uint64_t roots_ns;
   /**
@@ -1925,7 +1925,7 @@ teak_code teak_cursor_update(teak_cursor cursor,
                              teak_error *error);
 
 /**
- * Removes records as a teak_bunch says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
+ * Removes records as a teak_delete_scope says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
  *
  * Threads, errors: as teak_cursor_insert.
  *
@@ -1941,7 +1941,7 @@ teak_code teak_cursor_update(teak_cursor cursor,
  * check(teak_cursor_open(txn, table, &cursor, &error));
  * while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
  *     if (*(const char *)record.value.data == '1')
- *         check(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error));
+ *         check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
  * check(teak_cursor_move(cursor, txn, TEAK_FIRST, &record, &error));
  * assert(memcmp(record.key.data, "elm", 3) == 0);
  * check(teak_cursor_close(cursor, &error));
@@ -1950,7 +1950,7 @@ teak_code teak_cursor_update(teak_cursor cursor,
  */
 teak_code teak_cursor_remove(teak_cursor cursor,
                              teak_txn txn,
-                             uint32_t bunch,
+                             uint32_t scope,
                              uint64_t *removed,
                              teak_error *error);
 

@@ -1,11 +1,11 @@
 //! Many records in one call: into an array, or to a function.
 
 use crate::{
-    border::{Answer, OK, Out, array_mut, teak_slice, whether},
+    border::{CallResult, OK, OutParameter, array_mut, teak_slice, whether},
     cause::Failure,
-    cursors::{Held, changing, teak_cursor},
+    cursors::{CursorObject, changing, teak_cursor},
     failure::{answer, teak_error},
-    names::Named,
+    names::TableHandle,
     records::teak_record,
     teak_code,
     transactions::{either, read, teak_txn},
@@ -14,7 +14,7 @@ use std::{
     ffi::{c_int, c_void},
     ops::ControlFlow,
 };
-use teak::{FreeCursor, MultiTable, Table, Transaction, codec::Bytes};
+use teak::{DetachedCursor, MultiTable, Table, Transaction, codec::Bytes};
 
 /// Which way a cursor goes.
 #[repr(C)]
@@ -45,23 +45,23 @@ impl Direction {
 }
 
 /// Bytes in a page, which stay there, or in what is kept for the batch.
-enum Place<'t> {
+enum BytesLocation<'t> {
     InPage(&'t [u8]),
     Kept { begin: usize, len: usize },
 }
 
 /// Records on their way into an array.
-struct Batch<'b, 't> {
+struct RecordBatch<'b, 't> {
     kept: &'b mut Vec<u8>,
-    places: Vec<(Place<'t>, Place<'t>)>,
+    locations: Vec<(BytesLocation<'t>, BytesLocation<'t>)>,
     max: usize,
 }
 
-impl<'t> Batch<'_, 't> {
-    fn keep(&mut self, bytes: &[u8]) -> Place<'t> {
+impl<'t> RecordBatch<'_, 't> {
+    fn keep(&mut self, bytes: &[u8]) -> BytesLocation<'t> {
         let begin = self.kept.len();
         self.kept.extend_from_slice(bytes);
-        Place::Kept {
+        BytesLocation::Kept {
             begin,
             len: bytes.len(),
         }
@@ -70,23 +70,23 @@ impl<'t> Batch<'_, 't> {
     fn add(&mut self, key: &[u8], value: &[u8], in_page: Option<&'t [u8]>) {
         let key = self.keep(key);
         let value = match in_page {
-            Some(value) => Place::InPage(value),
+            Some(value) => BytesLocation::InPage(value),
             None => self.keep(value),
         };
-        self.places.push((key, value));
+        self.locations.push((key, value));
     }
 
     fn is_full(&self) -> bool {
-        self.places.len() == self.max
+        self.locations.len() == self.max
     }
 
     /// Fills in an array, now that nothing moves any more.
     fn fill(&self, records: &mut [teak_record]) {
-        let slice = |bytes: &Place<'t>| match *bytes {
-            Place::InPage(bytes) => teak_slice::new(bytes),
-            Place::Kept { begin, len } => teak_slice::new(&self.kept[begin..][..len]),
+        let slice = |bytes: &BytesLocation<'t>| match *bytes {
+            BytesLocation::InPage(bytes) => teak_slice::new(bytes),
+            BytesLocation::Kept { begin, len } => teak_slice::new(&self.kept[begin..][..len]),
         };
-        for (record, (key, value)) in records.iter_mut().zip(&self.places) {
+        for (record, (key, value)) in records.iter_mut().zip(&self.locations) {
             *record = teak_record {
                 key: slice(key),
                 value: slice(value),
@@ -97,7 +97,7 @@ impl<'t> Batch<'_, 't> {
 
 /// Goes to where reading begins: to the record that the cursor is on, or the next one its way.
 fn begin<T: Transaction>(
-    free: &mut FreeCursor,
+    free: &mut DetachedCursor,
     txn: &T,
     direction: Direction,
 ) -> teak::Result<bool> {
@@ -111,7 +111,11 @@ fn begin<T: Transaction>(
 }
 
 /// Leaves the cursor where the next batch begins: behind the last record, or before the first, if there is none.
-fn end<T: Transaction>(free: &mut FreeCursor, txn: &T, direction: Direction) -> teak::Result<()> {
+fn end<T: Transaction>(
+    free: &mut DetachedCursor,
+    txn: &T,
+    direction: Direction,
+) -> teak::Result<()> {
     match direction {
         Direction::Forward => free.last(txn)? && free.next(txn)?,
         Direction::Backward => free.first(txn)? && free.prev(txn)?,
@@ -121,10 +125,10 @@ fn end<T: Transaction>(free: &mut FreeCursor, txn: &T, direction: Direction) -> 
 
 fn read_plain<'t, T: Transaction>(
     table: &Table<Bytes, Bytes>,
-    free: &mut FreeCursor,
+    free: &mut DetachedCursor,
     txn: &'t T,
     direction: Direction,
-    batch: &mut Batch<'_, 't>,
+    batch: &mut RecordBatch<'_, 't>,
 ) -> teak::Result<()> {
     let mut cursor = table.cursor(txn)?;
     let mut is_there = cursor.seek_exact(free.key())?;
@@ -144,10 +148,10 @@ fn read_plain<'t, T: Transaction>(
 
 fn read_pairs<'t, T: Transaction>(
     table: &MultiTable<Bytes, Bytes>,
-    free: &mut FreeCursor,
+    free: &mut DetachedCursor,
     txn: &'t T,
     direction: Direction,
-    batch: &mut Batch<'_, 't>,
+    batch: &mut RecordBatch<'_, 't>,
 ) -> teak::Result<()> {
     let mut cursor = table.cursor(txn)?;
     let mut is_there = cursor.seek_pair_exact(free.key(), &free.value(txn)?)?;
@@ -167,8 +171,8 @@ fn read_pairs<'t, T: Transaction>(
 }
 
 fn read_batch<T: Transaction>(
-    table: &Named,
-    held: &mut Held,
+    table: &TableHandle,
+    held: &mut CursorObject,
     txn: &T,
     direction: Direction,
     records: &mut [teak_record],
@@ -177,17 +181,17 @@ fn read_batch<T: Transaction>(
         return Ok(0);
     }
     held.together.clear();
-    let mut batch = Batch {
+    let mut batch = RecordBatch {
         kept: &mut held.together,
-        places: Vec::with_capacity(records.len().min(1024)),
+        locations: Vec::with_capacity(records.len().min(1024)),
         max: records.len(),
     };
     match table {
-        Named::Plain(table) => read_plain(table, &mut held.free, txn, direction, &mut batch)?,
-        Named::Multi(table) => read_pairs(table, &mut held.free, txn, direction, &mut batch)?,
+        TableHandle::Plain(table) => read_plain(table, &mut held.free, txn, direction, &mut batch)?,
+        TableHandle::Multi(table) => read_pairs(table, &mut held.free, txn, direction, &mut batch)?,
     }
     batch.fill(records);
-    Ok(batch.places.len())
+    Ok(batch.locations.len())
 }
 
 /// Reads records into an array, the one that the cursor is on first, and has the cursor go on to the first that is not read; TEAK_NONE if there are none any more. `count` is where their number goes.
@@ -227,7 +231,7 @@ pub unsafe extern "C" fn teak_cursor_read(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(count, "count")?;
+            let out = OutParameter::new(count, "count")?;
             out.set(0);
             let direction = Direction::new(direction)?;
             let records = array_mut(records, max)?;
@@ -263,7 +267,7 @@ pub unsafe extern "C" fn teak_cursor_scan(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
+        answer(error, || -> CallResult {
             let Some(each) = each else {
                 return Err(Failure::invalid_argument(
                     "there is no function to be called",
@@ -272,7 +276,7 @@ pub unsafe extern "C" fn teak_cursor_scan(
             let direction = Direction::new(direction)?;
             let transaction = read(txn)?;
             let free = &mut changing(cursor, &transaction)?.free;
-            let look = |key: &[u8], value: &[u8]| match each(
+            let visit = |key: &[u8], value: &[u8]| match each(
                 user,
                 teak_slice::new(key),
                 teak_slice::new(value),
@@ -281,8 +285,8 @@ pub unsafe extern "C" fn teak_cursor_scan(
                 _ => ControlFlow::Break(()),
             };
             let is_ended = either!(transaction, txn => match direction {
-                Direction::Forward => free.scan(txn, look),
-                Direction::Backward => free.scan_back(txn, look),
+                Direction::Forward => free.scan(txn, visit),
+                Direction::Backward => free.scan_back(txn, visit),
             })?;
             match is_ended {
                 true => OK,

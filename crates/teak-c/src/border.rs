@@ -11,10 +11,10 @@ use std::{
 };
 
 /// What functions of this crate answer among themselves.
-pub(crate) type Answer = Result<teak_code, Failure>;
+pub(crate) type CallResult = Result<teak_code, Failure>;
 
 /// Done.
-pub(crate) const OK: Answer = Ok(teak_code::TEAK_OK);
+pub(crate) const OK: CallResult = Ok(teak_code::TEAK_OK);
 
 /// Yes or no.
 pub(crate) fn whether(is_so: bool) -> teak_code {
@@ -132,9 +132,9 @@ pub(crate) unsafe fn path<'v>(path: *const c_char) -> Result<&'v Path, Failure> 
 }
 
 /// A place for what a function gives.
-pub(crate) struct Out<T>(*mut T);
+pub(crate) struct OutParameter<T>(*mut T);
 
-impl<T> Out<T> {
+impl<T> OutParameter<T> {
     /// It must not be null.
     ///
     /// # Safety

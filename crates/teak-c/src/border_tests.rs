@@ -81,18 +81,18 @@ fn structures_of_other_versions_are_understood_as_far_as_they_can_be() {
 
 #[test]
 fn what_is_told_goes_as_far_as_there_is_room() {
-    let told = other(0, 0).options;
+    let reported = other(0, 0).options;
     for size in [0, 8, 12, 24, size_of::<teak_options>(), usize::MAX] {
         let mut room = other(size, 0xaa);
         room.options.page_size = 1;
         room.options.read_ahead = 2;
         // SAFETY: as many bytes are there as count.
-        unsafe { told.write_to(&raw mut room.options) };
+        unsafe { reported.write_to(&raw mut room.options) };
         assert_eq!(room.options.size, size);
         assert_eq!(room.options.page_size, if size < 12 { 1 } else { 8192 });
         assert_eq!(room.options.read_ahead, if size < 100 { 2 } else { 1 });
         assert_eq!(room.more, 0xaa);
     }
     // SAFETY: nothing is written to nowhere.
-    unsafe { told.write_to(ptr::null_mut()) };
+    unsafe { reported.write_to(ptr::null_mut()) };
 }

@@ -6,19 +6,19 @@ use crate::{
     options::teak_options,
 };
 use std::ffi::c_void;
-use teak::{Event, Options, SlowReaderChoice};
+use teak::{Options, SlowReaderChoice, Event};
 
 /// What C wants its function to be given, which C says may be used in any thread.
 #[derive(Clone, Copy)]
-struct User(*mut c_void);
+struct UserPointer(*mut c_void);
 
 // SAFETY: C says so of its functions.
-unsafe impl Send for User {}
+unsafe impl Send for UserPointer {}
 
 // SAFETY: the same.
-unsafe impl Sync for User {}
+unsafe impl Sync for UserPointer {}
 
-impl User {
+impl UserPointer {
     fn get(&self) -> *mut c_void {
         self.0
     }
@@ -48,13 +48,13 @@ impl teak_options {
     ///
     /// The functions are what they should be, as long as the database is open.
     pub(crate) unsafe fn with_functions(&self, mut options: Options) -> Options {
-        if let Some(tell) = self.on_event {
-            let user = User(self.event_user);
+        if let Some(report) = self.on_event {
+            let user = UserPointer(self.event_user);
             options = options.on_event(move |event| {
                 let text = event.to_string();
                 // SAFETY: the caller's promise.
                 unsafe {
-                    tell(
+                    report(
                         user.get(),
                         kind(event) as u32,
                         teak_slice::new(text.as_bytes()),
@@ -63,11 +63,11 @@ impl teak_options {
             });
         }
         if let Some(ask) = self.on_slow_reader {
-            let user = User(self.slow_reader_user);
+            let user = UserPointer(self.slow_reader_user);
             options = options.on_slow_reader(move |slow| {
-                let told = teak_slow_reader::from(slow);
+                let reported = teak_slow_reader::from(slow);
                 // SAFETY: the caller's promise.
-                match unsafe { ask(user.get(), &raw const told) } {
+                match unsafe { ask(user.get(), &raw const reported) } {
                     1 => SlowReaderChoice::Wait,
                     2 => SlowReaderChoice::Cancel,
                     3 => SlowReaderChoice::GiveUp,

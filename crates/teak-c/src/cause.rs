@@ -34,9 +34,9 @@ impl Failure {
     }
 
     #[cold]
-    pub(crate) fn too_new(what: &str) -> Self {
+    pub(crate) fn too_new(description: &str) -> Self {
         let text = format!(
-            "{what} sets fields that this library does not know; upgrade the library, or leave them zero"
+            "{description} sets fields that this library does not know; upgrade the library, or leave them zero"
         );
         Self::new(teak_code::TEAK_TOO_NEW, text)
     }

@@ -1,18 +1,18 @@
 //! Cursors: places among the records of a table, tied to no transaction.
 
 use crate::{
-    border::{Answer, OK, Out, give, teak_slice, whether},
+    border::{CallResult, OK, OutParameter, give, teak_slice, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    handles::{Changed, Objects},
-    names::{Named, Opened},
+    handles::{ExclusiveObject, HandleTable},
+    names::{OpenDatabase, TableHandle},
     records::teak_record,
     tables::teak_table,
     teak_code,
     transactions::{Transaction, change, either, read, teak_txn},
 };
 use std::{borrow::Cow, sync::Arc};
-use teak::{Bunch, FreeCursor, WriteTxn};
+use teak::{DeleteScope, DetachedCursor, WriteTxn};
 
 /// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
 /// Where a key has several values, each pair of key and value is a record.
@@ -67,49 +67,49 @@ pub enum teak_seek {
 
 /// Which records a cursor removes.
 #[repr(C)]
-pub enum teak_bunch {
+pub enum teak_delete_scope {
     /// The one that it is on.
-    TEAK_HERE = 0,
+    TEAK_DELETE_CURRENT = 0,
     /// All before its place.
-    TEAK_BEFORE = 1,
+    TEAK_DELETE_BEFORE = 1,
     /// The one that it is on, and all before.
-    TEAK_TO_HERE = 2,
+    TEAK_DELETE_UP_TO_CURRENT = 2,
     /// The one that it is on, and all behind.
-    TEAK_FROM_HERE = 3,
+    TEAK_DELETE_FROM_CURRENT = 3,
     /// All behind its place.
-    TEAK_BEHIND = 4,
+    TEAK_DELETE_AFTER = 4,
     /// All.
-    TEAK_WHOLE = 5,
+    TEAK_DELETE_ALL = 5,
     /// Of the values of its key those before its place.
-    TEAK_VALUES_BEFORE = 6,
+    TEAK_DELETE_VALUES_BEFORE = 6,
     /// Of the values of its key the one that it is on, and those before.
-    TEAK_VALUES_TO_HERE = 7,
+    TEAK_DELETE_VALUES_UP_TO_CURRENT = 7,
     /// Of the values of its key the one that it is on, and those behind.
-    TEAK_VALUES_FROM_HERE = 8,
+    TEAK_DELETE_VALUES_FROM_CURRENT = 8,
     /// Of the values of its key those behind its place.
-    TEAK_VALUES_BEHIND = 9,
+    TEAK_DELETE_VALUES_AFTER = 9,
     /// All values of its key.
-    TEAK_VALUES = 10,
+    TEAK_DELETE_ALL_VALUES = 10,
 }
 
 /// What a handle stands for.
-pub(crate) struct Held {
-    opened: Arc<Opened>,
+pub(crate) struct CursorObject {
+    opened: Arc<OpenDatabase>,
     pub(crate) table: teak_table,
-    pub(crate) free: FreeCursor,
+    pub(crate) free: DetachedCursor,
     /// A value that stands in no page as it is.
     value: Vec<u8>,
     /// Keys, and values like that, of the records that were read together.
     pub(crate) together: Vec<u8>,
 }
 
-static CURSORS: Objects<Held> = Objects::new(5, "cursor");
+static CURSORS: HandleTable<CursorObject> = HandleTable::new(5, "cursor");
 
 /// A cursor, and the transaction that it is to be used in.
 pub(crate) fn changing<'h>(
     cursor: teak_cursor,
     transaction: &Transaction,
-) -> Result<Changed<'h, Held>, Failure> {
+) -> Result<ExclusiveObject<'h, CursorObject>, Failure> {
     let held = CURSORS.change(cursor.handle)?;
     match Arc::ptr_eq(&held.opened, &transaction.opened) {
         true => Ok(held),
@@ -117,7 +117,7 @@ pub(crate) fn changing<'h>(
     }
 }
 
-impl Held {
+impl CursorObject {
     /// The record that the cursor is on.
     fn record(&mut self, transaction: &Transaction) -> Result<teak_record, Failure> {
         let value = match either!(transaction, txn => self.free.value(txn))? {
@@ -141,20 +141,20 @@ unsafe fn moved(
     cursor: teak_cursor,
     txn: teak_txn,
     record: *mut teak_record,
-    step: impl FnOnce(&mut FreeCursor, &Transaction) -> Result<bool, Failure>,
-) -> Answer {
+    step: impl FnOnce(&mut DetachedCursor, &Transaction) -> Result<bool, Failure>,
+) -> CallResult {
     let transaction = read(txn)?;
     let mut held = changing(cursor, &transaction)?;
     let is_there = step(&mut held.free, &transaction)?;
     if record.is_null() {
         return Ok(whether(is_there));
     }
-    let told = match is_there {
+    let reported = match is_there {
         true => held.record(&transaction)?,
         false => teak_record::NOTHING,
     };
     // SAFETY: the caller's promise.
-    unsafe { give(record, told) };
+    unsafe { give(record, reported) };
     Ok(whether(is_there))
 }
 
@@ -191,14 +191,14 @@ pub unsafe extern "C" fn teak_cursor_open(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(cursor, "cursor")?;
+            let out = OutParameter::new(cursor, "cursor")?;
             out.set(teak_cursor { handle: 0 });
             let opened = Arc::clone(&read(txn)?.opened);
             let free = match opened.table(table.number)? {
-                Named::Plain(table) => FreeCursor::new(table),
-                Named::Multi(table) => FreeCursor::for_multi(table),
+                TableHandle::Plain(table) => DetachedCursor::new(table),
+                TableHandle::Multi(table) => DetachedCursor::for_multi(table),
             };
-            let handle = CURSORS.insert(Held {
+            let handle = CURSORS.insert(CursorObject {
                 opened,
                 table,
                 free,
@@ -225,11 +225,11 @@ pub unsafe extern "C" fn teak_cursor_clone(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(clone, "clone")?;
+            let out = OutParameter::new(clone, "clone")?;
             out.set(teak_cursor { handle: 0 });
             let clone = {
                 let held = CURSORS.read(cursor.handle)?;
-                Held {
+                CursorObject {
                     opened: Arc::clone(&held.opened),
                     table: held.table,
                     free: held.free.clone(),
@@ -320,8 +320,8 @@ pub unsafe extern "C" fn teak_cursor_move(
     }
 }
 
-fn unknown(what: &str, number: u32) -> Failure {
-    let text = format!("there is no teak_{what} {number}; the header says which there are");
+fn unknown(description: &str, number: u32) -> Failure {
+    let text = format!("there is no teak_{description} {number}; the header says which there are");
     Failure::invalid_argument(text)
 }
 
@@ -458,11 +458,11 @@ pub unsafe extern "C" fn teak_cursor_nth(
             moved(cursor, txn, record, |free, transaction| {
                 let named = transaction.opened.table(table.number)?;
                 Ok(either!(transaction, txn => match named {
-                    Named::Plain(table) => match table.nth(txn, number)? {
+                    TableHandle::Plain(table) => match table.nth(txn, number)? {
                         Some((key, _)) => free.seek_exact(txn, &key),
                         None => Ok(false),
                     },
-                    Named::Multi(table) => match table.nth(txn, number)? {
+                    TableHandle::Multi(table) => match table.nth(txn, number)? {
                         Some((key, value)) => free.seek_pair_exact(txn, &key, &value),
                         None => Ok(false),
                     },
@@ -505,7 +505,7 @@ pub unsafe extern "C" fn teak_cursor_count_values(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(count, "count")?;
+            let out = OutParameter::new(count, "count")?;
             let transaction = read(txn)?;
             let held = changing(cursor, &transaction)?;
             out.set(either!(transaction, txn => held.free.count(txn))?);
@@ -518,7 +518,7 @@ pub unsafe extern "C" fn teak_cursor_count_values(
 fn changed<R>(
     cursor: teak_cursor,
     txn: teak_txn,
-    work: impl FnOnce(&mut FreeCursor, &mut WriteTxn) -> Result<R, Failure>,
+    work: impl FnOnce(&mut DetachedCursor, &mut WriteTxn) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let mut transaction = change(txn)?;
     let mut held = changing(cursor, &transaction)?;
@@ -593,7 +593,7 @@ pub unsafe extern "C" fn teak_cursor_update(
     }
 }
 
-/// Removes records as a teak_bunch says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
+/// Removes records as a teak_delete_scope says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
 ///
 /// Threads, errors: as teak_cursor_insert.
 ///
@@ -609,7 +609,7 @@ pub unsafe extern "C" fn teak_cursor_update(
 /// check(teak_cursor_open(txn, table, &cursor, &error));
 /// while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
 ///     if (*(const char *)record.value.data == '1')
-///         check(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error));
+///         check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
 /// check(teak_cursor_move(cursor, txn, TEAK_FIRST, &record, &error));
 /// assert(memcmp(record.key.data, "elm", 3) == 0);
 /// check(teak_cursor_close(cursor, &error));
@@ -619,31 +619,31 @@ pub unsafe extern "C" fn teak_cursor_update(
 pub unsafe extern "C" fn teak_cursor_remove(
     cursor: teak_cursor,
     txn: teak_txn,
-    bunch: u32,
+    scope: u32,
     removed: *mut u64,
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let bunch = match bunch {
+            let scope = match scope {
                 0 => None,
-                1 => Some(Bunch::Before),
-                2 => Some(Bunch::ToHere),
-                3 => Some(Bunch::FromHere),
-                4 => Some(Bunch::Behind),
-                5 => Some(Bunch::Whole),
-                6 => Some(Bunch::ValuesBefore),
-                7 => Some(Bunch::ValuesToHere),
-                8 => Some(Bunch::ValuesFromHere),
-                9 => Some(Bunch::ValuesBehind),
-                10 => Some(Bunch::Values),
-                other => return Err(unknown("bunch", other)),
+                1 => Some(DeleteScope::Before),
+                2 => Some(DeleteScope::UpToCurrent),
+                3 => Some(DeleteScope::FromCurrent),
+                4 => Some(DeleteScope::After),
+                5 => Some(DeleteScope::All),
+                6 => Some(DeleteScope::ValuesBefore),
+                7 => Some(DeleteScope::ValuesUpToCurrent),
+                8 => Some(DeleteScope::ValuesFromCurrent),
+                9 => Some(DeleteScope::ValuesAfter),
+                10 => Some(DeleteScope::AllValues),
+                other => return Err(unknown("scope", other)),
             };
             let count = changed(cursor, txn, |free, txn| {
-                Ok(match bunch {
+                Ok(match scope {
                     None => free.remove(txn)?.into(),
-                    Some(bunch) => free.remove_bunch(txn, bunch)?,
+                    Some(scope) => free.remove_scope(txn, scope)?,
                 })
             })?;
             give(removed, count);
@@ -668,7 +668,7 @@ pub unsafe extern "C" fn teak_cursor_compare(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(order, "order")?;
+            let out = OutParameter::new(order, "order")?;
             let transaction = read(txn)?;
             let (one, other) = (
                 changing(cursor, &transaction)?,

@@ -1,11 +1,11 @@
 //! Databases.
 
 use crate::{
-    border::{Answer, Grows, OK, Out, array_mut, path},
+    border::{CallResult, Grows, OK, OutParameter, array_mut, path},
     cause::Failure,
     failure::{answer, teak_error},
-    handles::Objects,
-    names::Opened,
+    handles::HandleTable,
+    names::OpenDatabase,
     options::teak_options,
     teak_code,
     tickets::{self, teak_ticket},
@@ -22,14 +22,14 @@ pub struct teak_db {
 }
 
 /// What a handle stands for.
-pub(crate) struct Handle {
+pub(crate) struct DatabaseObject {
     pub(crate) database: Database,
-    pub(crate) opened: Arc<Opened>,
+    pub(crate) opened: Arc<OpenDatabase>,
     /// Handles of the same opening, this one included.
     family: Arc<()>,
 }
 
-impl Handle {
+impl DatabaseObject {
     /// Another one of the same opening.
     pub(crate) fn another(&self) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Handle {
     }
 }
 
-pub(crate) static DATABASES: Objects<Handle> = Objects::new(1, "database");
+pub(crate) static DATABASES: HandleTable<DatabaseObject> = HandleTable::new(1, "database");
 
 /// Counts of a database.
 ///
@@ -83,7 +83,7 @@ unsafe impl Grows for teak_db_stat {
     const NAME: &'static str = "teak_db_stat";
 }
 
-fn insert(handle: Handle) -> Result<teak_db, Failure> {
+fn insert(handle: DatabaseObject) -> Result<teak_db, Failure> {
     let handle = DATABASES.insert(handle)?;
     Ok(teak_db { handle })
 }
@@ -111,13 +111,13 @@ pub unsafe extern "C" fn teak_db_open(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(db, "db")?;
+            let out = OutParameter::new(db, "db")?;
             out.set(teak_db { handle: 0 });
             let (options, comparisons) = teak_options::read_from(options)?.to_engine()?;
             let database = options.open(self::path(path)?)?;
-            out.set(insert(Handle {
+            out.set(insert(DatabaseObject {
                 database,
-                opened: Arc::new(Opened::new(comparisons)),
+                opened: Arc::new(OpenDatabase::new(comparisons)),
                 family: Arc::default(),
             })?);
             OK
@@ -149,14 +149,14 @@ pub unsafe extern "C" fn teak_lock_file_of(
         answer(error, || {
             let found = teak::lock_file_of(self::path(path)?)?;
             let found = found.as_os_str().as_bytes();
-            let place: &mut [MaybeUninit<u8>] = array_mut(lock_file.cast(), room)?;
+            let buffer: &mut [MaybeUninit<u8>] = array_mut(lock_file.cast(), room)?;
             let needed = found.len() + 1;
-            if place.len() < needed {
+            if buffer.len() < needed {
                 let text = format!("the path of the lock file needs {needed} bytes, not {room}");
                 return Err(Failure::invalid_argument(text));
             }
-            for (place, byte) in place.iter_mut().zip(found.iter().chain(&[0])) {
-                place.write(*byte);
+            for (target, byte) in buffer.iter_mut().zip(found.iter().chain(&[0])) {
+                target.write(*byte);
             }
             OK
         })
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn teak_db_clone(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(clone, "clone")?;
+            let out = OutParameter::new(clone, "clone")?;
             out.set(teak_db { handle: 0 });
             let clone = DATABASES.read(db.handle)?.another();
             out.set(insert(clone)?);
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> t
                     false => Ok(()),
                 }
             })?;
-            let Handle {
+            let DatabaseObject {
                 database, family, ..
             } = open;
             if Arc::into_inner(family).is_some() {
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn teak_db_get_stat(
         answer(error, || {
             let open = DATABASES.read(db.handle)?;
             let counted = open.database.stat()?;
-            let told = teak_db_stat {
+            let reported = teak_db_stat {
                 size: 0,
                 file_bytes: counted.file_bytes,
                 page_size: counted.page_size as u64,
@@ -247,13 +247,13 @@ pub unsafe extern "C" fn teak_db_get_stat(
                 readers: counted.readers as u64,
                 max_key_len: open.database.max_key_len() as u64,
             };
-            told.write_to(stat);
+            reported.write_to(stat);
             OK
         })
     }
 }
 
-fn sync_of(db: teak_db, work: impl FnOnce(&Database) -> Answer) -> Answer {
+fn sync_of(db: teak_db, work: impl FnOnce(&Database) -> CallResult) -> CallResult {
     let open = DATABASES.read(db.handle)?;
     work(&open.database)
 }
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn teak_db_begin_sync(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(ticket, "ticket")?;
+            let out = OutParameter::new(ticket, "ticket")?;
             out.set(teak_ticket { handle: 0 });
             sync_of(db, |database| {
                 out.set(tickets::insert(database.begin_sync()?)?);
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn teak_db_ticket(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(ticket, "ticket")?;
+            let out = OutParameter::new(ticket, "ticket")?;
             out.set(teak_ticket { handle: 0 });
             sync_of(db, |database| {
                 let ticket = database.ticket(TransactionId(transaction))?;

@@ -1,7 +1,7 @@
 //! How C is told why a function did not do what it was to do.
 
 use crate::{
-    border::{Answer, Grows, caught, teak_slice},
+    border::{CallResult, Grows, caught, teak_slice},
     cause::Failure,
     teak_code,
 };
@@ -61,8 +61,8 @@ impl Failure {
     ///
     /// `error` is null or leads to a structure of as many bytes as it says.
     #[cold]
-    pub(crate) unsafe fn tell(self, error: *mut teak_error) -> teak_code {
-        let mut told = teak_error {
+    pub(crate) unsafe fn report(self, error: *mut teak_error) -> teak_code {
+        let mut reported = teak_error {
             size: 0,
             code: self.code as i32,
             system_code: self.system_code,
@@ -81,11 +81,11 @@ impl Failure {
             .message
             .bytes()
             .take(fitting.map(|(_, character)| character.len_utf8()).sum());
-        for (to, from) in told.message.iter_mut().zip(bytes) {
+        for (to, from) in reported.message.iter_mut().zip(bytes) {
             *to = from as c_char;
         }
         // SAFETY: the caller's promise.
-        unsafe { told.write_to(error) };
+        unsafe { reported.write_to(error) };
         self.code
     }
 }
@@ -96,11 +96,11 @@ impl Failure {
 ///
 /// `error` is null or leads to a structure of as many bytes as it says.
 #[inline]
-pub(crate) unsafe fn answer(error: *mut teak_error, work: impl FnOnce() -> Answer) -> teak_code {
+pub(crate) unsafe fn answer(error: *mut teak_error, work: impl FnOnce() -> CallResult) -> teak_code {
     match caught(work) {
         Ok(code) => code,
         // SAFETY: the caller's promise.
-        Err(failure) => unsafe { failure.tell(error) },
+        Err(failure) => unsafe { failure.report(error) },
     }
 }
 

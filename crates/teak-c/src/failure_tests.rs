@@ -5,12 +5,12 @@ use crate::{cause::Failure, teak_code as C};
 use std::{ffi::CStr, io, path::PathBuf};
 use teak::{Error, KeyRange, PageNumber, TransactionId};
 
-fn told(failure: Failure) -> (C, teak_error) {
+fn reported(failure: Failure) -> (C, teak_error) {
     // SAFETY: any bytes are a value.
     let mut error: teak_error = unsafe { std::mem::zeroed() };
     error.size = size_of::<teak_error>();
     // SAFETY: it has the size that it says.
-    let code = unsafe { failure.tell(&raw mut error) };
+    let code = unsafe { failure.report(&raw mut error) };
     (code, error)
 }
 
@@ -26,7 +26,7 @@ include!("../../teak/src/error/samples.rs");
 fn each_error_of_the_engine_has_its_code() {
     for (name, error) in samples() {
         let message = error.to_string();
-        let (code, error) = told(error.into());
+        let (code, error) = reported(error.into());
         assert_eq!(documented(name)[4], format!("{code:?}"), "{name}");
         assert_eq!(error.code, code as i32);
         assert_eq!(text(&error), message);
@@ -53,7 +53,7 @@ fn a_long_message_is_cut_between_characters() {
     for len in [TEAK_MESSAGE_LEN - 1, TEAK_MESSAGE_LEN, 3 * TEAK_MESSAGE_LEN] {
         for begin in ["", "x"] {
             let long = format!("{begin}{}", "ß".repeat(len));
-            let (_, error) = told(Failure::invalid_argument(long));
+            let (_, error) = reported(Failure::invalid_argument(long));
             let text = text(&error);
             assert!((TEAK_MESSAGE_LEN - 2..TEAK_MESSAGE_LEN).contains(&text.len()));
             assert!(text.ends_with('ß'));
@@ -64,6 +64,6 @@ fn a_long_message_is_cut_between_characters() {
 #[test]
 fn nobody_has_to_ask() {
     // SAFETY: nothing is written to nowhere.
-    let code = unsafe { Failure::in_use("word").tell(std::ptr::null_mut()) };
+    let code = unsafe { Failure::in_use("word").report(std::ptr::null_mut()) };
     assert_eq!(code, C::TEAK_BUSY);
 }

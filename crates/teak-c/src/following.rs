@@ -1,7 +1,7 @@
 //! Who reads, and what is committed: readers, waiting for commits, and what they have changed.
 
 use crate::{
-    border::{Answer, Out, teak_slice, whether},
+    border::{CallResult, OutParameter, teak_slice, whether},
     cause::Failure,
     database::{DATABASES, teak_db},
     failure::{answer, teak_error},
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn teak_db_each_reader(
             let each = each.ok_or_else(no_function)?;
             let database = DATABASES.read(db.handle)?.database.clone();
             for reader in &database.readers()? {
-                let told = teak_reader::from(reader);
-                match each(user, &raw const told) {
+                let reported = teak_reader::from(reader);
+                match each(user, &raw const reported) {
                     0 => {}
                     1 => return Ok(teak_code::TEAK_NONE),
                     2 => {
@@ -135,8 +135,8 @@ pub unsafe extern "C" fn teak_db_wait_for_commit(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
-            let out = Out::new(newest, "newest")?;
+        answer(error, || -> CallResult {
+            let out = OutParameter::new(newest, "newest")?;
             // The handle is not kept in use while this waits, nor the database open.
             let database = DATABASES.read(db.handle)?.database.clone();
             let limit = (limit_ms != u64::MAX).then(|| Duration::from_millis(limit_ms));
@@ -212,8 +212,8 @@ pub unsafe extern "C" fn teak_db_writer_process(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
-            let out = Out::new(process, "process")?;
+        answer(error, || -> CallResult {
+            let out = OutParameter::new(process, "process")?;
             let writer = DATABASES.read(db.handle)?.database.writer_process()?;
             if let Some(writer) = writer {
                 out.set(writer);

@@ -28,20 +28,20 @@ const FIRST_LEN: usize = 64;
 const ARRAYS: usize = (SLOT_BITS as usize) - 5;
 
 /// All objects of one kind.
-pub(crate) struct Objects<T> {
+pub(crate) struct HandleTable<T> {
     kind: u64,
     /// What the objects are, for messages.
     noun: &'static str,
-    arrays: [OnceLock<Box<[Slot<T>]>>; ARRAYS],
-    free: Mutex<Free>,
+    arrays: [OnceLock<Box<[HandleSlot<T>]>>; ARRAYS],
+    free: Mutex<FreeSlots>,
 }
 
-struct Slot<T> {
+struct HandleSlot<T> {
     state: AtomicU64,
     object: UnsafeCell<MaybeUninit<T>>,
 }
 
-struct Free {
+struct FreeSlots {
     /// Slots that have no object.
     slots: Vec<usize>,
     /// The first slot that never had one.
@@ -49,27 +49,27 @@ struct Free {
 }
 
 // SAFETY: an object is reached by `&` from several threads, or by `&mut` and by value from one, as `state` has it.
-unsafe impl<T: Send + Sync> Sync for Objects<T> {}
+unsafe impl<T: Send + Sync> Sync for HandleTable<T> {}
 
 /// An object that is read.
-pub(crate) struct Shared<'o, T> {
-    slot: &'o Slot<T>,
+pub(crate) struct SharedObject<'o, T> {
+    slot: &'o HandleSlot<T>,
 }
 
 /// An object that is changed.
-pub(crate) struct Changed<'o, T> {
-    slot: &'o Slot<T>,
+pub(crate) struct ExclusiveObject<'o, T> {
+    slot: &'o HandleSlot<T>,
     generation: u64,
 }
 
 /// The array of a slot, and where in it.
-fn place(slot: usize) -> (usize, usize) {
+fn locate(slot: usize) -> (usize, usize) {
     let shifted = slot + FIRST_LEN;
     let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
     (array, shifted - (FIRST_LEN << array))
 }
 
-impl<T> Objects<T> {
+impl<T> HandleTable<T> {
     /// None yet. `kind` is from 1 to 15.
     pub(crate) const fn new(kind: u64, noun: &'static str) -> Self {
         assert!(kind > 0 && kind < 16);
@@ -77,14 +77,14 @@ impl<T> Objects<T> {
             kind,
             noun,
             arrays: [const { OnceLock::new() }; ARRAYS],
-            free: Mutex::new(Free {
+            free: Mutex::new(FreeSlots {
                 slots: Vec::new(),
                 next: 0,
             }),
         }
     }
 
-    fn free(&self) -> MutexGuard<'_, Free> {
+    fn free(&self) -> MutexGuard<'_, FreeSlots> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,9 +101,9 @@ impl<T> Objects<T> {
                 None => return Err(Failure::too_many(self.noun)),
             }
         };
-        let (array, offset) = place(index);
+        let (array, offset) = locate(index);
         let array = self.arrays[array].get_or_init(|| {
-            let slots = (0..FIRST_LEN << array).map(|_| Slot {
+            let slots = (0..FIRST_LEN << array).map(|_| HandleSlot {
                 state: AtomicU64::new(0),
                 object: UnsafeCell::new(MaybeUninit::uninit()),
             });
@@ -121,11 +121,11 @@ impl<T> Objects<T> {
 
     /// The slot of a handle and its generation, if there ever was one.
     #[inline]
-    fn slot(&self, handle: u64) -> Result<(&Slot<T>, u64), Failure> {
+    fn slot(&self, handle: u64) -> Result<(&HandleSlot<T>, u64), Failure> {
         if handle >> (SLOT_BITS + GENERATION_BITS) != self.kind {
             return Err(self.none(handle));
         }
-        let (array, offset) = place((handle & ((1 << SLOT_BITS) - 1)) as usize);
+        let (array, offset) = locate((handle & ((1 << SLOT_BITS) - 1)) as usize);
         let slot = self.arrays[array].get().map(|array| &array[offset]);
         let generation = handle >> SLOT_BITS & ((1 << GENERATION_BITS) - 1);
         match slot {
@@ -150,7 +150,7 @@ impl<T> Objects<T> {
 
     /// Reads an object.
     #[inline]
-    pub(crate) fn read(&self, handle: u64) -> Result<Shared<'_, T>, Failure> {
+    pub(crate) fn read(&self, handle: u64) -> Result<SharedObject<'_, T>, Failure> {
         let (slot, generation) = self.slot(handle)?;
         let mut state = slot.state.load(Ordering::Relaxed);
         loop {
@@ -164,7 +164,7 @@ impl<T> Objects<T> {
                 Ordering::Relaxed,
             );
             match counted {
-                Ok(_) => return Ok(Shared { slot }),
+                Ok(_) => return Ok(SharedObject { slot }),
                 Err(now) => state = now,
             }
         }
@@ -172,7 +172,7 @@ impl<T> Objects<T> {
 
     /// Changes an object.
     #[inline]
-    pub(crate) fn change(&self, handle: u64) -> Result<Changed<'_, T>, Failure> {
+    pub(crate) fn change(&self, handle: u64) -> Result<ExclusiveObject<'_, T>, Failure> {
         let (slot, generation) = self.slot(handle)?;
         let unused = generation << GENERATION_SHIFT;
         let taken = slot.state.compare_exchange(
@@ -182,7 +182,7 @@ impl<T> Objects<T> {
             Ordering::Relaxed,
         );
         match taken {
-            Ok(_) => Ok(Changed { slot, generation }),
+            Ok(_) => Ok(ExclusiveObject { slot, generation }),
             Err(state) => Err(self.refusal(state, generation, handle)),
         }
     }
@@ -214,7 +214,7 @@ impl<T> Objects<T> {
     }
 }
 
-impl<T> Deref for Shared<'_, T> {
+impl<T> Deref for SharedObject<'_, T> {
     type Target = T;
 
     #[inline]
@@ -224,14 +224,14 @@ impl<T> Deref for Shared<'_, T> {
     }
 }
 
-impl<T> Drop for Shared<'_, T> {
+impl<T> Drop for SharedObject<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.slot.state.fetch_sub(1, Ordering::Release);
     }
 }
 
-impl<T> Deref for Changed<'_, T> {
+impl<T> Deref for ExclusiveObject<'_, T> {
     type Target = T;
 
     #[inline]
@@ -241,7 +241,7 @@ impl<T> Deref for Changed<'_, T> {
     }
 }
 
-impl<T> DerefMut for Changed<'_, T> {
+impl<T> DerefMut for ExclusiveObject<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above.
@@ -249,7 +249,7 @@ impl<T> DerefMut for Changed<'_, T> {
     }
 }
 
-impl<T> Drop for Changed<'_, T> {
+impl<T> Drop for ExclusiveObject<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.slot

@@ -1,6 +1,6 @@
 //! Tests of handles.
 
-use super::{FIRST_LEN, GENERATION_SHIFT, Objects, SLOT_BITS, place};
+use super::{FIRST_LEN, GENERATION_SHIFT, HandleTable, SLOT_BITS, locate};
 use crate::teak_code;
 use std::sync::{
     Arc,
@@ -13,17 +13,17 @@ fn code<T>(result: Result<T, crate::cause::Failure>) -> teak_code {
 
 #[test]
 fn slots_have_places_of_their_own() {
-    assert_eq!(place(0), (0, 0));
-    assert_eq!(place(FIRST_LEN - 1), (0, FIRST_LEN - 1));
-    assert_eq!(place(FIRST_LEN), (1, 0));
-    assert_eq!(place(3 * FIRST_LEN), (2, 0));
+    assert_eq!(locate(0), (0, 0));
+    assert_eq!(locate(FIRST_LEN - 1), (0, FIRST_LEN - 1));
+    assert_eq!(locate(FIRST_LEN), (1, 0));
+    assert_eq!(locate(3 * FIRST_LEN), (2, 0));
     let last = (1 << SLOT_BITS) - 1;
-    assert!(place(last).0 < super::ARRAYS);
+    assert!(locate(last).0 < super::ARRAYS);
 }
 
 #[test]
 fn a_handle_ends_with_its_object() {
-    let objects = Objects::new(3, "word");
+    let objects = HandleTable::new(3, "word");
     let one = objects.insert("ash").unwrap();
     assert_eq!(*objects.read(one).unwrap(), "ash");
     assert_eq!(objects.remove(one).unwrap(), "ash");
@@ -36,7 +36,7 @@ fn a_handle_ends_with_its_object() {
 
 #[test]
 fn numbers_that_are_no_handles_are_refused() {
-    let objects = Objects::new(3, "word");
+    let objects = HandleTable::new(3, "word");
     let one = objects.insert(0).unwrap();
     let numbers = (0..64).flat_map(|bit| [1 << bit, one ^ 1 << bit, u64::MAX >> bit]);
     for number in numbers.chain([0]).filter(|number| *number != one) {
@@ -47,7 +47,7 @@ fn numbers_that_are_no_handles_are_refused() {
 
 #[test]
 fn an_object_is_read_by_many_or_changed_by_one() {
-    let objects = Objects::new(3, "word");
+    let objects = HandleTable::new(3, "word");
     let one = objects.insert(7).unwrap();
     let (first, second) = (objects.read(one).unwrap(), objects.read(one).unwrap());
     assert_eq!(code(objects.change(one)), teak_code::TEAK_BUSY);
@@ -71,7 +71,7 @@ fn an_object_is_read_by_many_or_changed_by_one() {
 
 #[test]
 fn a_slot_whose_generations_are_used_up_is_not_used_again() {
-    let objects = Objects::new(3, "word");
+    let objects = HandleTable::new(3, "word");
     let one = objects.insert(0).unwrap();
     objects.remove(one).unwrap();
     let last = u64::from(u32::MAX) - 1;
@@ -90,7 +90,7 @@ fn a_slot_whose_generations_are_used_up_is_not_used_again() {
 
 #[test]
 fn threads_that_make_use_and_end_objects_meet_no_others() {
-    static OBJECTS: Objects<Arc<AtomicU64>> = Objects::new(3, "counter");
+    static OBJECTS: HandleTable<Arc<AtomicU64>> = HandleTable::new(3, "counter");
     let shared = OBJECTS.insert(Arc::default()).unwrap();
     let kept = Arc::clone(&OBJECTS.read(shared).unwrap());
     std::thread::scope(|scope| {

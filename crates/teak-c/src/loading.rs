@@ -1,17 +1,17 @@
 //! Loading many records at once: sorted ones, those in any order, and those of another table.
 
 use crate::{
-    border::{Grows, OK, Out, path, teak_slice, whether},
+    border::{Grows, OK, OutParameter, path, teak_slice, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    names::Named,
+    names::TableHandle,
     pairs::multi,
     records::{plain, teak_bound},
     snapshots::no_function,
     tables::teak_table,
     teak_code,
     transactions::{change, teak_txn},
-    upkeep::{Watch, teak_watch_function},
+    upkeep::{ProgressObserver, teak_watch_function},
 };
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -36,17 +36,17 @@ pub type teak_give_function = Option<
 >;
 
 /// Key and value, until the next is asked for.
-type GivenRecord = (&'static [u8], &'static [u8]);
+type CallbackRecord = (&'static [u8], &'static [u8]);
 
 /// The records that a function gives.
-struct Given {
+struct CallbackRecords {
     next: unsafe extern "C" fn(*mut c_void, *mut teak_slice, *mut teak_slice) -> c_int,
     user: *mut c_void,
     is_stopped: bool,
     failure: Option<Failure>,
 }
 
-impl Given {
+impl CallbackRecords {
     /// # Safety
     ///
     /// The function is what it should be, as long as this is used.
@@ -59,7 +59,7 @@ impl Given {
         })
     }
 
-    fn ask(&mut self) -> Result<Option<GivenRecord>, Failure> {
+    fn ask(&mut self) -> Result<Option<CallbackRecord>, Failure> {
         let (mut key, mut value) = (teak_slice::NOTHING, teak_slice::NOTHING);
         // SAFETY: the promise of `new`, and there is a place for both.
         match unsafe { (self.next)(self.user, &raw mut key, &raw mut value) } {
@@ -85,8 +85,8 @@ impl Given {
     }
 }
 
-impl Iterator for &mut Given {
-    type Item = GivenRecord;
+impl Iterator for &mut CallbackRecords {
+    type Item = CallbackRecord;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_stopped || self.failure.is_some() {
@@ -103,9 +103,9 @@ impl Iterator for &mut Given {
 fn load(
     txn: teak_txn,
     table: teak_table,
-    count: &Out<u64>,
-    mut given: Given,
-    load: impl FnOnce(&Named, &mut WriteTxn, &mut Given) -> Result<u64, Failure>,
+    count: &OutParameter<u64>,
+    mut given: CallbackRecords,
+    load: impl FnOnce(&TableHandle, &mut WriteTxn, &mut CallbackRecords) -> Result<u64, Failure>,
 ) -> Result<teak_code, Failure> {
     count.set(0);
     change(txn)?.change(|opened, txn| {
@@ -168,11 +168,14 @@ pub unsafe extern "C" fn teak_bulk_load(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let (count, given) = (Out::new(count, "count")?, Given::new(next, user)?);
+            let (count, given) = (
+                OutParameter::new(count, "count")?,
+                CallbackRecords::new(next, user)?,
+            );
             load(txn, table, &count, given, |table, txn, given| {
                 Ok(match table {
-                    Named::Plain(table) => table.bulk_load(txn, given)?,
-                    Named::Multi(table) => table.bulk_load(txn, given)?,
+                    TableHandle::Plain(table) => table.bulk_load(txn, given)?,
+                    TableHandle::Multi(table) => table.bulk_load(txn, given)?,
                 })
             })
         })
@@ -204,7 +207,7 @@ impl teak_bulk_options {
     /// # Safety
     ///
     /// `directory` is null or a path, and the function what it should be.
-    unsafe fn to_engine(self) -> Result<(BulkOptions, Watch), Failure> {
+    unsafe fn to_engine(self) -> Result<(BulkOptions, ProgressObserver), Failure> {
         let mut options = BulkOptions::default();
         if self.memory_bytes > 0 {
             options.memory_bytes = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
@@ -214,7 +217,7 @@ impl teak_bulk_options {
             options.directory = Some(PathBuf::from(unsafe { path(self.directory) }?));
         }
         // SAFETY: the same.
-        let watch = unsafe { Watch::new(self.progress, self.progress_user) };
+        let watch = unsafe { ProgressObserver::new(self.progress, self.progress_user) };
         Ok((options, watch))
     }
 }
@@ -238,19 +241,22 @@ pub unsafe extern "C" fn teak_bulk_load_unsorted(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let (count, given) = (Out::new(count, "count")?, Given::new(next, user)?);
+            let (count, given) = (
+                OutParameter::new(count, "count")?,
+                CallbackRecords::new(next, user)?,
+            );
             let (options, watch) = teak_bulk_options::read_from(options)?.to_engine()?;
             let mut progress = |progress| match progress {
-                BulkProgress::Sorting { records } => watch.tell(records, 0),
-                BulkProgress::Building { records, total } => watch.tell(records, total),
+                BulkProgress::Sorting { records } => watch.report(records, 0),
+                BulkProgress::Building { records, total } => watch.report(records, total),
                 _ => {}
             };
             load(txn, table, &count, given, |table, txn, given| {
                 Ok(match table {
-                    Named::Plain(table) => {
+                    TableHandle::Plain(table) => {
                         table.bulk_load_unsorted(txn, given, options, &mut progress)?
                     }
-                    Named::Multi(table) => {
+                    TableHandle::Multi(table) => {
                         table.bulk_load_unsorted(txn, given, options, &mut progress)?
                     }
                 })
@@ -293,7 +299,16 @@ pub unsafe extern "C" fn teak_copy_range(
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
-    unsafe { between(txn, (from, to), (low, high), count, error, Keeping::Both) }
+    unsafe {
+        between(
+            txn,
+            (from, to),
+            (low, high),
+            count,
+            error,
+            TransferMode::Both,
+        )
+    }
 }
 
 /// Moves all records of a range of keys to another table: as teak_copy_range, and removes them.
@@ -310,12 +325,21 @@ pub unsafe extern "C" fn teak_move_range(
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
-    unsafe { between(txn, (from, to), (low, high), count, error, Keeping::New) }
+    unsafe {
+        between(
+            txn,
+            (from, to),
+            (low, high),
+            count,
+            error,
+            TransferMode::New,
+        )
+    }
 }
 
 /// Which records stay.
 #[derive(Clone, Copy)]
-enum Keeping {
+enum TransferMode {
     Both,
     New,
 }
@@ -329,20 +353,28 @@ unsafe fn between(
     (low, high): (teak_bound, teak_bound),
     count: *mut u64,
     error: *mut teak_error,
-    keeping: Keeping,
+    keeping: TransferMode,
 ) -> teak_code {
     // SAFETY: the caller's promise.
     unsafe {
         answer(error, || {
-            let count = Out::new(count, "count")?;
+            let count = OutParameter::new(count, "count")?;
             let range = (low.to_engine()?, high.to_engine()?);
             count.set(change(txn)?.change(|opened, txn| {
                 let (from, to) = (opened.table(from.number)?, opened.table(to.number)?);
                 let copied = match (from, keeping) {
-                    (Named::Plain(from), Keeping::Both) => from.copy_range(txn, range, plain(to)?),
-                    (Named::Plain(from), Keeping::New) => from.move_range(txn, range, plain(to)?),
-                    (Named::Multi(from), Keeping::Both) => from.copy_range(txn, range, multi(to)?),
-                    (Named::Multi(from), Keeping::New) => from.move_range(txn, range, multi(to)?),
+                    (TableHandle::Plain(from), TransferMode::Both) => {
+                        from.copy_range(txn, range, plain(to)?)
+                    }
+                    (TableHandle::Plain(from), TransferMode::New) => {
+                        from.move_range(txn, range, plain(to)?)
+                    }
+                    (TableHandle::Multi(from), TransferMode::Both) => {
+                        from.copy_range(txn, range, multi(to)?)
+                    }
+                    (TableHandle::Multi(from), TransferMode::New) => {
+                        from.move_range(txn, range, multi(to)?)
+                    }
                 };
                 Ok(copied?)
             })?);

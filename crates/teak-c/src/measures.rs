@@ -102,7 +102,7 @@ pub struct teak_commit_latency {
     pub size: usize,
     /// Releasing some of what was dropped, and moving pages from the end of the file.
     pub tail_ns: u64,
-    /// Finding tags, and writing the roots of tables to the catalog.
+    /// Finding checksums, and writing the roots of tables to the catalog.
     pub roots_ns: u64,
     /// Noting which pages were taken and which died.
     pub space_ns: u64,

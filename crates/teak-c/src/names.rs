@@ -19,16 +19,16 @@ const ARRAYS: usize = 21;
 
 /// The engine's handle.
 #[derive(Debug)]
-pub(crate) enum Named {
+pub(crate) enum TableHandle {
     Plain(Table<Bytes, Bytes>),
     Multi(MultiTable<Bytes, Bytes>),
 }
 
 /// One opening of a database.
-pub(crate) struct Opened {
+pub(crate) struct OpenDatabase {
     number: u64,
     pub(crate) comparisons: Comparisons,
-    tables: [OnceLock<Box<[OnceLock<Named>]>>; ARRAYS],
+    tables: [OnceLock<Box<[OnceLock<TableHandle>]>>; ARRAYS],
     numbers: Mutex<HashMap<(Vec<u8>, bool), usize>>,
     /// How many write transactions there are that have not returned from their end.
     writers: AtomicUsize,
@@ -45,13 +45,13 @@ fn this_thread() -> u64 {
     OWN.with(|own| *own)
 }
 
-fn place(table: usize) -> (usize, usize) {
+fn locate(table: usize) -> (usize, usize) {
     let shifted = table + FIRST_LEN;
     let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
     (array, shifted - (FIRST_LEN << array))
 }
 
-impl Opened {
+impl OpenDatabase {
     pub(crate) fn new(comparisons: Comparisons) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -65,10 +65,10 @@ impl Opened {
     }
 
     /// The number of a table, which it gets when it is first asked for.
-    pub(crate) fn number_of(&self, table: Named) -> Result<u64, Failure> {
+    pub(crate) fn number_of(&self, table: TableHandle) -> Result<u64, Failure> {
         let key = match &table {
-            Named::Plain(table) => (table.name().to_vec(), false),
-            Named::Multi(table) => (table.name().to_vec(), true),
+            TableHandle::Plain(table) => (table.name().to_vec(), false),
+            TableHandle::Multi(table) => (table.name().to_vec(), true),
         };
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len();
@@ -76,7 +76,7 @@ impl Opened {
             return Err(Failure::too_many("table"));
         }
         let number = *numbers.entry(key).or_insert_with(|| {
-            let (array, offset) = place(next);
+            let (array, offset) = locate(next);
             let array = self.tables[array]
                 .get_or_init(|| (0..FIRST_LEN << array).map(|_| OnceLock::new()).collect());
             array[offset].get_or_init(|| table);
@@ -87,14 +87,14 @@ impl Opened {
 
     /// The table of a number.
     #[inline]
-    pub(crate) fn table(&self, number: u64) -> Result<&Named, Failure> {
+    pub(crate) fn table(&self, number: u64) -> Result<&TableHandle, Failure> {
         if number >> TABLE_BITS != self.number {
             return Err(match number >> 60 == KIND >> 60 {
                 true => Failure::wrong_database("table"),
                 false => Failure::invalid_handle("table", number),
             });
         }
-        let (array, offset) = place((number & ((1 << TABLE_BITS) - 1)) as usize);
+        let (array, offset) = locate((number & ((1 << TABLE_BITS) - 1)) as usize);
         let table = self.tables[array]
             .get()
             .and_then(|array| array[offset].get());

@@ -412,14 +412,14 @@ impl teak_options {
 
 /// A comparison as C gives it: what two of them are the same by.
 #[derive(Clone, PartialEq, Eq)]
-struct Given {
+struct CallbackComparison {
     name: String,
     compare: usize,
     user: usize,
 }
 
 /// Databases keep comparisons for ever, so each that C gives is kept once.
-static KEPT: Mutex<Vec<(Given, &'static Comparison)>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<(CallbackComparison, &'static Comparison)>> = Mutex::new(Vec::new());
 
 /// The text of a name.
 ///
@@ -449,7 +449,7 @@ impl teak_comparison {
             let text = format!("the comparison {name:?} has no function");
             return Err(Failure::invalid_argument(text));
         };
-        let given = Given {
+        let given = CallbackComparison {
             name: name.to_owned(),
             compare: compare as usize,
             user: self.user as usize,

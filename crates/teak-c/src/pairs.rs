@@ -1,10 +1,10 @@
 //! Pairs: tables in which a key has several values.
 
 use crate::{
-    border::{OK, Out, array, give, teak_slice, whether},
+    border::{OK, OutParameter, array, give, teak_slice, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    names::{Named, Opened},
+    names::{OpenDatabase, TableHandle},
     tables::{change_table, teak_table},
     teak_code,
     transactions::{either, read, teak_txn},
@@ -14,14 +14,17 @@ use teak::{MultiTable, WriteTxn, codec::Bytes};
 const ONE_VALUE: &str =
     "a key of this table has one value; its records are read and changed by their keys";
 
-pub(crate) fn multi(named: &Named) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+pub(crate) fn multi(named: &TableHandle) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
     match named {
-        Named::Multi(table) => Ok(table),
-        Named::Plain(_) => Err(Failure::wrong_table(ONE_VALUE)),
+        TableHandle::Multi(table) => Ok(table),
+        TableHandle::Plain(_) => Err(Failure::wrong_table(ONE_VALUE)),
     }
 }
 
-fn multi_of(opened: &Opened, table: teak_table) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+fn multi_of(
+    opened: &OpenDatabase,
+    table: teak_table,
+) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
     multi(opened.table(table.number)?)
 }
 
@@ -123,7 +126,7 @@ pub unsafe extern "C" fn teak_count_values(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(count, "count")?;
+            let out = OutParameter::new(count, "count")?;
             let key = key.bytes()?;
             let transaction = read(txn)?;
             let table = multi_of(&transaction.opened, table)?;

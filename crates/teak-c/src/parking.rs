@@ -1,10 +1,10 @@
 //! Read transactions that are not used for now, and whose state a writer may take.
 
 use crate::{
-    border::{OK, Out},
+    border::{OK, OutParameter},
     failure::{answer, teak_error},
-    handles::Objects,
-    names::Opened,
+    handles::HandleTable,
+    names::OpenDatabase,
     teak_code,
     transactions::{insert_reader, take_reader, teak_txn},
 };
@@ -19,12 +19,12 @@ pub struct teak_parked {
     pub handle: u64,
 }
 
-struct Held {
-    opened: Arc<Opened>,
+struct ParkedObject {
+    opened: Arc<OpenDatabase>,
     parked: ParkedReadTxn,
 }
 
-static PARKED: Objects<Held> = Objects::new(6, "parked transaction");
+static PARKED: HandleTable<ParkedObject> = HandleTable::new(6, "parked transaction");
 
 /// Parks a read transaction, whose handle ends: what it sees stays, unless a writer wants the space. For transactions of users who may never come back.
 ///
@@ -53,11 +53,11 @@ pub unsafe extern "C" fn teak_txn_park(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(parked, "parked")?;
+            let out = OutParameter::new(parked, "parked")?;
             out.set(teak_parked { handle: 0 });
             let (opened, txn) = take_reader(txn)?;
             let parked = txn.park()?;
-            let handle = PARKED.insert(Held { opened, parked })?;
+            let handle = PARKED.insert(ParkedObject { opened, parked })?;
             out.set(teak_parked { handle });
             OK
         })
@@ -78,9 +78,9 @@ pub unsafe extern "C" fn teak_parked_resume(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(txn, "txn")?;
+            let out = OutParameter::new(txn, "txn")?;
             out.set(teak_txn { handle: 0 });
-            let Held { opened, parked } = PARKED.remove(parked.handle)?;
+            let ParkedObject { opened, parked } = PARKED.remove(parked.handle)?;
             out.set(insert_reader(&opened, parked.resume()?)?);
             OK
         })

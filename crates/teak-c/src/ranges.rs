@@ -2,9 +2,9 @@
 
 use crate::{
     batches::teak_record_function,
-    border::{OK, Out, give, teak_slice, whether},
+    border::{OK, OutParameter, give, teak_slice, whether},
     failure::{answer, teak_error},
-    names::Named,
+    names::TableHandle,
     pairs::multi,
     records::{plain_of, teak_bound},
     snapshots::no_function,
@@ -29,13 +29,13 @@ pub unsafe extern "C" fn teak_count_range(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(count, "count")?;
+            let out = OutParameter::new(count, "count")?;
             let range = (low.to_engine()?, high.to_engine()?);
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             out.set(either!(transaction, txn => match table {
-                Named::Plain(table) => table.count_range(txn, range),
-                Named::Multi(table) => table.count_range(txn, range),
+                TableHandle::Plain(table) => table.count_range(txn, range),
+                TableHandle::Multi(table) => table.count_range(txn, range),
             })?);
             OK
         })
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn teak_estimate_range(
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             let about = either!(transaction, txn => match table {
-                Named::Plain(table) => table.estimate_range(txn, range),
-                Named::Multi(table) => table.estimate_range(txn, range),
+                TableHandle::Plain(table) => table.estimate_range(txn, range),
+                TableHandle::Multi(table) => table.estimate_range(txn, range),
             })?;
             give(records, about.records);
             give(at_least, about.at_least);
@@ -101,13 +101,13 @@ pub unsafe extern "C" fn teak_compare_keys(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(order, "order")?;
+            let out = OutParameter::new(order, "order")?;
             let (a, b) = (a.bytes()?, b.bytes()?);
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             out.set(either!(transaction, txn => match table {
-                Named::Plain(table) => table.compare_keys(txn, a, b),
-                Named::Multi(table) => table.compare_keys(txn, a, b),
+                TableHandle::Plain(table) => table.compare_keys(txn, a, b),
+                TableHandle::Multi(table) => table.compare_keys(txn, a, b),
             })? as i32);
             OK
         })
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn teak_compare_values(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(order, "order")?;
+            let out = OutParameter::new(order, "order")?;
             let (a, b) = (a.bytes()?, b.bytes()?);
             let transaction = read(txn)?;
             let table = multi(transaction.opened.table(table.number)?)?;
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn teak_rank(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(rank, "rank")?;
+            let out = OutParameter::new(rank, "rank")?;
             let key = key.bytes()?;
             let transaction = read(txn)?;
             let table = plain_of(&transaction.opened, table)?;
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn teak_rank_pair(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(rank, "rank")?;
+            let out = OutParameter::new(rank, "rank")?;
             let (key, value) = (key.bytes()?, value.bytes()?);
             let transaction = read(txn)?;
             let table = multi(transaction.opened.table(table.number)?)?;
@@ -232,11 +232,11 @@ pub unsafe extern "C" fn teak_split_range(
             let range = (low.to_engine()?, high.to_engine()?);
             let transaction = read(txn)?;
             let starts = match transaction.opened.table(table.number)? {
-                Named::Plain(table) => {
+                TableHandle::Plain(table) => {
                     let keys = either!(transaction, txn => table.split_keys(txn, range, parts))?;
                     keys.into_iter().map(|key| (key, Vec::new())).collect()
                 }
-                Named::Multi(table) => {
+                TableHandle::Multi(table) => {
                     either!(transaction, txn => table.split_pairs(txn, range, parts))?
                 }
             };

@@ -1,10 +1,10 @@
 //! Records of tables in which a key has one value.
 
 use crate::{
-    border::{Answer, OK, Out, array, array_mut, give, teak_slice, whether},
+    border::{CallResult, OK, OutParameter, array, array_mut, give, teak_slice, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    names::{Named, Opened},
+    names::{OpenDatabase, TableHandle},
     tables::{change_table, teak_table},
     teak_code,
     transactions::{either, read, teak_txn},
@@ -73,16 +73,16 @@ impl teak_bound {
 const SEVERAL_VALUES: &str =
     "a key of this table has several values; its pairs are read and changed by a cursor";
 
-pub(crate) fn plain(named: &Named) -> Result<&Table<Bytes, Bytes>, Failure> {
+pub(crate) fn plain(named: &TableHandle) -> Result<&Table<Bytes, Bytes>, Failure> {
     match named {
-        Named::Plain(table) => Ok(table),
-        Named::Multi(_) => Err(Failure::wrong_table(SEVERAL_VALUES)),
+        TableHandle::Plain(table) => Ok(table),
+        TableHandle::Multi(_) => Err(Failure::wrong_table(SEVERAL_VALUES)),
     }
 }
 
 #[inline]
 pub(crate) fn plain_of(
-    opened: &Opened,
+    opened: &OpenDatabase,
     table: teak_table,
 ) -> Result<&Table<Bytes, Bytes>, Failure> {
     plain(opened.table(table.number)?)
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn teak_get(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(value, "value")?;
+            let out = OutParameter::new(value, "value")?;
             let transaction = read(txn)?;
             let table = plain_of(&transaction.opened, table)?;
             let key = key.bytes()?;
@@ -402,8 +402,8 @@ pub unsafe extern "C" fn teak_insert_many(
                 .collect::<Result<Vec<_>, Failure>>()?;
             let done = change_table(txn, table, |table, txn| {
                 Ok(match table {
-                    Named::Plain(table) => table.insert_many(txn, &records)?,
-                    Named::Multi(table) => table.insert_many(txn, &records)?,
+                    TableHandle::Plain(table) => table.insert_many(txn, &records)?,
+                    TableHandle::Multi(table) => table.insert_many(txn, &records)?,
                 })
             })?;
             give(inserted, done);
@@ -463,12 +463,12 @@ pub unsafe extern "C" fn teak_remove_range(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
+        answer(error, || -> CallResult {
             let range = (low.to_engine()?, high.to_engine()?);
             let done = change_table(txn, table, |table, txn| {
                 Ok(match table {
-                    Named::Plain(table) => table.remove_range(txn, range)?,
-                    Named::Multi(table) => table.remove_range(txn, range)?,
+                    TableHandle::Plain(table) => table.remove_range(txn, range)?,
+                    TableHandle::Multi(table) => table.remove_range(txn, range)?,
                 })
             })?;
             give(removed, done);

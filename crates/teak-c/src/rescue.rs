@@ -1,7 +1,7 @@
 //! Increments of backups, restoring, and saving what can be read of what is damaged.
 
 use crate::{
-    border::{Answer, Grows, array, path, teak_slice},
+    border::{CallResult, Grows, array, path, teak_slice},
     cause::Failure,
     database::{DATABASES, teak_db},
     failure::{answer, teak_error},
@@ -9,8 +9,8 @@ use crate::{
     teak_code,
     transactions::{read, teak_txn},
     upkeep::{
-        Progress, Watch, teak_check_report, teak_progress_function, teak_watch_function,
-        tell_report,
+        ProgressCallback, ProgressObserver, report_check, teak_check_report,
+        teak_progress_function, teak_watch_function,
     },
 };
 use std::{
@@ -60,11 +60,11 @@ pub unsafe extern "C" fn teak_db_backup_since(
             if !std::sync::Arc::ptr_eq(&handle.opened, &since.opened) {
                 return Err(Failure::wrong_database("transaction"));
             }
-            let mut progress = Progress::new(progress, user);
+            let mut progress = ProgressCallback::new(progress, user);
             let done = handle
                 .database
                 .backup_since(since.reader()?, path, &mut |done| {
-                    progress.tell(done.bytes, done.total_bytes)
+                    progress.report(done.bytes, done.total_bytes)
                 });
             progress.outcome(done)
         })
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn teak_restore(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
+        answer(error, || -> CallResult {
             let (full, target) = (path(full)?, path(target)?);
             let increments: &[*const c_char] = array(increments, increment_count)?;
             let mut files = Vec::with_capacity(increments.len());
@@ -107,11 +107,17 @@ pub unsafe extern "C" fn teak_restore(
             for file in &mut files {
                 increments.push(file);
             }
-            let mut progress = Progress::new(progress, user);
-            let tell = &mut |done: teak::RestoreProgress| progress.tell(done.bytes, 0);
-            let done = teak::restore_like(&sources, &mut full_file, &mut increments, target, tell);
+            let mut progress = ProgressCallback::new(progress, user);
+            let on_progress = &mut |done: teak::RestoreProgress| progress.report(done.bytes, 0);
+            let done = teak::restore_like(
+                &sources,
+                &mut full_file,
+                &mut increments,
+                target,
+                on_progress,
+            );
             if let Ok(found) = &done {
-                tell_report(found, report);
+                report_check(found, report);
             }
             progress.outcome(done)
         })
@@ -214,13 +220,13 @@ pub unsafe extern "C" fn teak_salvage(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
+        answer(error, || -> CallResult {
             let (source, target) = (path(source)?, path(target)?);
             let options = teak_salvage_options::read_from(options)?;
             let comparisons = comparisons(options.comparisons, options.comparison_count)?;
-            let watch = Watch::new(options.progress, options.progress_user);
+            let watch = ProgressObserver::new(options.progress, options.progress_user);
             let mut progress =
-                |done: SalvageProgress| watch.tell(done.pages_done, done.pages_total);
+                |done: SalvageProgress| watch.report(done.pages_done, done.pages_total);
             let done = teak::salvage_with(source, target, &comparisons, &mut progress)?;
             teak_salvage_report::from(&done).write_to(report);
             if let Some(each) = options.each {

@@ -1,11 +1,11 @@
 //! Named snapshots, and what differs between two states.
 
 use crate::{
-    border::{Answer, OK, Out, give, teak_slice, whether},
+    border::{CallResult, OK, OutParameter, give, teak_slice, whether},
     cause::Failure,
     database::{DATABASES, teak_db},
     failure::{answer, teak_error},
-    names::Named,
+    names::TableHandle,
     tables::teak_table,
     teak_code,
     transactions::{change, insert_reader, read, teak_txn},
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn teak_snapshot_open(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(txn, "txn")?;
+            let out = OutParameter::new(txn, "txn")?;
             out.set(teak_txn { handle: 0 });
             let name = name.bytes()?;
             let open = DATABASES.read(db.handle)?;
@@ -163,13 +163,13 @@ pub unsafe extern "C" fn teak_snapshot_each(
             let snapshots = DATABASES.read(db.handle)?.database.snapshots()?;
             for snapshot in &snapshots {
                 let since = snapshot.time.duration_since(SystemTime::UNIX_EPOCH);
-                let told = teak_snapshot {
+                let reported = teak_snapshot {
                     name: teak_slice::new(&snapshot.name),
                     transaction: snapshot.transaction.0,
                     time_us: since.map_or(0, |since| since.as_micros() as u64),
                     kept_pages: snapshot.kept_pages,
                 };
-                if each(user, &raw const told) != 0 {
+                if each(user, &raw const reported) != 0 {
                     return Ok(teak_code::TEAK_NONE);
                 }
             }
@@ -245,39 +245,39 @@ pub unsafe extern "C" fn teak_differences(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> Answer {
+        answer(error, || -> CallResult {
             let each = each.ok_or_else(no_function)?;
             let (older, newer) = (read(older)?, read(newer)?);
             if !Arc::ptr_eq(&older.opened, &newer.opened) {
                 return Err(Failure::wrong_database("transaction"));
             }
-            let mut told = 0_u64;
-            let mut tell = |difference: teak_difference| {
-                told += 1;
+            let mut reported = 0_u64;
+            let mut visit = |difference: teak_difference| {
+                reported += 1;
                 each(user, &raw const difference) == 0
             };
             let (old, new) = (older.reader()?, newer.reader()?);
             let is_whole = match newer.opened.table(table.number)? {
-                Named::Plain(table) => until(table.differences(old, new)?, |difference| {
-                    tell(of_record(&difference))
+                TableHandle::Plain(table) => until(table.differences(old, new)?, |difference| {
+                    visit(of_record(&difference))
                 }),
-                Named::Multi(table) => until(table.differences(old, new)?, |difference| {
-                    tell(of_pair(&difference))
+                TableHandle::Multi(table) => until(table.differences(old, new)?, |difference| {
+                    visit(of_pair(&difference))
                 }),
             }?;
-            give(count, told);
+            give(count, reported);
             Ok(whether(is_whole))
         })
     }
 }
 
-/// Goes on as long as `tell` says so; says whether that was to the end.
+/// Goes on as long as `visit` says so; says whether that was to the end.
 fn until<T>(
     differences: impl Iterator<Item = teak::Result<T>>,
-    mut tell: impl FnMut(T) -> bool,
+    mut visit: impl FnMut(T) -> bool,
 ) -> teak::Result<bool> {
     for difference in differences {
-        if !tell(difference?) {
+        if !visit(difference?) {
             return Ok(false);
         }
     }

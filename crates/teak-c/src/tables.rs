@@ -1,10 +1,10 @@
 //! Tables: opening, creating and dropping them.
 
 use crate::{
-    border::{Grows, OK, Out, teak_slice, whether},
+    border::{Grows, OK, OutParameter, teak_slice, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    names::Named,
+    names::TableHandle,
     options::teak_table_options,
     teak_code,
     transactions::{Transaction, change, either, read, teak_txn},
@@ -52,21 +52,21 @@ unsafe impl Grows for teak_table_stat {
 pub(crate) fn change_table<R>(
     txn: teak_txn,
     table: teak_table,
-    work: impl FnOnce(&Named, &mut WriteTxn) -> Result<R, Failure>,
+    work: impl FnOnce(&TableHandle, &mut WriteTxn) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     change(txn)?.change(|opened, txn| work(opened.table(table.number)?, txn))
 }
 
 impl Transaction {
-    fn number(&self, table: Named) -> Result<teak_table, Failure> {
+    fn number(&self, table: TableHandle) -> Result<teak_table, Failure> {
         let number = self.opened.number_of(table)?;
         Ok(teak_table { number })
     }
 
-    fn open(&self, name: &[u8]) -> Result<Named, Failure> {
+    fn open(&self, name: &[u8]) -> Result<TableHandle, Failure> {
         either!(self, txn => match txn.open_table(name) {
-            Ok(table) => Ok(Named::Plain(table)),
-            Err(Error::TableMismatch { .. }) => Ok(Named::Multi(txn.open_multi_table(name)?)),
+            Ok(table) => Ok(TableHandle::Plain(table)),
+            Err(Error::TableMismatch { .. }) => Ok(TableHandle::Multi(txn.open_multi_table(name)?)),
             Err(error) => Err(error.into()),
         })
     }
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn teak_table_open(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(table, "table")?;
+            let out = OutParameter::new(table, "table")?;
             out.set(teak_table { number: 0 });
             let transaction = read(txn)?;
             let opened = match transaction.open(name.bytes()?) {
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn teak_table_create(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(table, "table")?;
+            let out = OutParameter::new(table, "table")?;
             out.set(teak_table { number: 0 });
             let options = teak_table_options::read_from(options)?;
             let name = name.bytes()?;
@@ -135,8 +135,8 @@ pub unsafe extern "C" fn teak_table_create(
             let created = transaction.change(|opened, txn| {
                 let (options, is_multi) = options.to_engine(&opened.comparisons)?;
                 Ok(match is_multi {
-                    true => Named::Multi(txn.create_multi_table_with(name, options)?),
-                    false => Named::Plain(txn.create_table_with(name, options)?),
+                    true => TableHandle::Multi(txn.create_multi_table_with(name, options)?),
+                    false => TableHandle::Plain(txn.create_table_with(name, options)?),
                 })
             })?;
             out.set(transaction.number(created)?);
@@ -205,8 +205,8 @@ pub unsafe extern "C" fn teak_table_clear(
         answer(error, || {
             change_table(txn, table, |table, txn| {
                 match table {
-                    Named::Plain(table) => table.clear(txn)?,
-                    Named::Multi(table) => table.clear(txn)?,
+                    TableHandle::Plain(table) => table.clear(txn)?,
+                    TableHandle::Multi(table) => table.clear(txn)?,
                 }
                 OK
             })
@@ -230,11 +230,11 @@ pub unsafe extern "C" fn teak_table_draw_sequence(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(first, "first")?;
+            let out = OutParameter::new(first, "first")?;
             out.set(change_table(txn, table, |table, txn| {
                 Ok(match table {
-                    Named::Plain(table) => table.draw_sequence(txn, count)?,
-                    Named::Multi(table) => table.draw_sequence(txn, count)?,
+                    TableHandle::Plain(table) => table.draw_sequence(txn, count)?,
+                    TableHandle::Multi(table) => table.draw_sequence(txn, count)?,
                 })
             })?);
             OK
@@ -271,10 +271,10 @@ pub unsafe extern "C" fn teak_table_get_stat(
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             let counted: TableStat = either!(transaction, txn => match table {
-                Named::Plain(table) => table.stat(txn),
-                Named::Multi(table) => table.stat(txn),
+                TableHandle::Plain(table) => table.stat(txn),
+                TableHandle::Multi(table) => table.stat(txn),
             })?;
-            let told = teak_table_stat {
+            let reported = teak_table_stat {
                 size: 0,
                 records: counted.records,
                 depth: counted.depth.into(),
@@ -283,9 +283,9 @@ pub unsafe extern "C" fn teak_table_get_stat(
                 value_pages: counted.value_pages,
                 changed: counted.changed.0,
                 sequence: counted.sequence,
-                several_values: matches!(table, Named::Multi(_)).into(),
+                several_values: matches!(table, TableHandle::Multi(_)).into(),
             };
-            told.write_to(stat);
+            reported.write_to(stat);
             OK
         })
     }

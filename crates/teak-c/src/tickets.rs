@@ -1,10 +1,10 @@
 //! Tickets: when a commit is on the disk.
 
 use crate::{
-    border::{OK, Out, whether},
+    border::{OK, OutParameter, whether},
     cause::Failure,
     failure::{answer, teak_error},
-    handles::Objects,
+    handles::HandleTable,
     teak_code,
 };
 use std::{
@@ -25,17 +25,17 @@ pub struct teak_ticket {
     pub handle: u64,
 }
 
-pub(crate) struct Held {
+pub(crate) struct TicketObject {
     ticket: Ticket,
-    event: Option<Arc<Event>>,
+    event: Option<Arc<TicketEvent>>,
 }
 
-static TICKETS: Objects<Held> = Objects::new(3, "ticket");
+static TICKETS: HandleTable<TicketObject> = HandleTable::new(3, "ticket");
 
 /// A descriptor that can be read when the ticket is decided.
-struct Event(OwnedFd);
+struct TicketEvent(OwnedFd);
 
-impl Event {
+impl TicketEvent {
     fn new() -> io::Result<Self> {
         // SAFETY: it takes numbers alone.
         let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
@@ -46,26 +46,26 @@ impl Event {
         }
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: so many bytes are there. It fails only where the descriptor says already what it is to say.
         let _ = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 }
 
-impl Wake for Event {
+impl Wake for TicketEvent {
     fn wake(self: Arc<Self>) {
-        self.tell();
+        self.notify();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.tell();
+        self.notify();
     }
 }
 
 pub(crate) fn insert(ticket: Ticket) -> Result<teak_ticket, Failure> {
     let event = None;
-    let handle = TICKETS.insert(Held { ticket, event })?;
+    let handle = TICKETS.insert(TicketObject { ticket, event })?;
     Ok(teak_ticket { handle })
 }
 
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn teak_ticket_descriptor(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(descriptor, "descriptor")?;
+            let out = OutParameter::new(descriptor, "descriptor")?;
             let held = &mut *TICKETS.change(ticket.handle)?;
             out.set(held.descriptor()?);
             OK
@@ -149,12 +149,12 @@ pub unsafe extern "C" fn teak_ticket_descriptor(
     }
 }
 
-impl Held {
+impl TicketObject {
     fn descriptor(&mut self) -> Result<RawFd, Failure> {
         if let Some(event) = &self.event {
             return Ok(event.0.as_raw_fd());
         }
-        let event = Event::new().map_err(|source| Error::Io {
+        let event = TicketEvent::new().map_err(|source| Error::Io {
             operation: "making an event descriptor",
             path: None,
             source,
@@ -163,7 +163,7 @@ impl Held {
         let waker = Waker::from(Arc::clone(&event));
         let decided = Future::poll(Pin::new(&mut self.ticket), &mut Context::from_waker(&waker));
         if decided.is_ready() {
-            event.tell();
+            event.notify();
         }
         let descriptor = event.0.as_raw_fd();
         self.event = Some(event);
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn teak_ticket_transaction(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(transaction, "transaction")?;
+            let out = OutParameter::new(transaction, "transaction")?;
             out.set(TICKETS.read(ticket.handle)?.ticket.transaction().0);
             OK
         })

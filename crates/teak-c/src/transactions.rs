@@ -1,12 +1,12 @@
 //! Transactions.
 
 use crate::{
-    border::{Answer, OK, Out, give, whether},
+    border::{CallResult, OK, OutParameter, give, whether},
     cause::Failure,
-    database::{DATABASES, Handle, teak_db},
+    database::{DATABASES, DatabaseObject, teak_db},
     failure::{answer, teak_error},
-    handles::{Changed, Objects, Shared},
-    names::Opened,
+    handles::{ExclusiveObject, HandleTable, SharedObject},
+    names::OpenDatabase,
     options::durability,
     teak_code,
     tickets::{self, teak_ticket},
@@ -28,49 +28,49 @@ pub struct teak_txn {
 
 /// What a handle stands for.
 pub(crate) struct Transaction {
-    pub(crate) opened: Arc<Opened>,
-    pub(crate) side: Side,
+    pub(crate) opened: Arc<OpenDatabase>,
+    pub(crate) side: TransactionKind,
 }
 
-pub(crate) enum Side {
+pub(crate) enum TransactionKind {
     Read(ReadTxn),
-    Write(Box<Writer>),
+    Write(Box<OpenWriter>),
 }
 
 /// A write transaction.
-pub(crate) struct Writer {
+pub(crate) struct OpenWriter {
     pub(crate) txn: WriteTxn,
     /// Savepoints and their numbers, the innermost last.
     savepoints: Vec<(u64, Savepoint)>,
     next_savepoint: u64,
     /// Says that it is there.
-    presence: Presence,
+    presence: WriterPresence,
 }
 
 /// Tells the opening that there is a write transaction.
-pub(crate) struct Presence(Arc<Opened>);
+pub(crate) struct WriterPresence(Arc<OpenDatabase>);
 
-impl Presence {
-    fn new(opened: &Arc<Opened>) -> Self {
+impl WriterPresence {
+    fn new(opened: &Arc<OpenDatabase>) -> Self {
         opened.note_writer();
         Self(Arc::clone(opened))
     }
 }
 
-impl Drop for Presence {
+impl Drop for WriterPresence {
     fn drop(&mut self) {
         self.0.forget_writer();
     }
 }
 
-pub(crate) static TRANSACTIONS: Objects<Transaction> = Objects::new(2, "transaction");
+pub(crate) static TRANSACTIONS: HandleTable<Transaction> = HandleTable::new(2, "transaction");
 
 /// Does something with a transaction of either kind.
 macro_rules! either {
     ($transaction:expr, $txn:ident => $work:expr) => {
         match &$transaction.side {
-            $crate::transactions::Side::Read($txn) => $work,
-            $crate::transactions::Side::Write(writer) => {
+            $crate::transactions::TransactionKind::Read($txn) => $work,
+            $crate::transactions::TransactionKind::Write(writer) => {
                 let $txn = &writer.txn;
                 $work
             }
@@ -86,31 +86,31 @@ const NOT_A_READER: &str = "this is a write transaction; a read transaction is w
 impl Transaction {
     pub(crate) fn reader(&self) -> Result<&ReadTxn, Failure> {
         match &self.side {
-            Side::Read(txn) => Ok(txn),
-            Side::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
+            TransactionKind::Read(txn) => Ok(txn),
+            TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
         }
     }
 
     fn reader_mut(&mut self) -> Result<&mut ReadTxn, Failure> {
         match &mut self.side {
-            Side::Read(txn) => Ok(txn),
-            Side::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
+            TransactionKind::Read(txn) => Ok(txn),
+            TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
         }
     }
 
-    pub(crate) fn writer(&self) -> Result<&Writer, Failure> {
+    pub(crate) fn writer(&self) -> Result<&OpenWriter, Failure> {
         match &self.side {
-            Side::Write(writer) => Ok(writer),
-            Side::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
+            TransactionKind::Write(writer) => Ok(writer),
+            TransactionKind::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
         }
     }
 
     /// Changes something, in a table too. A panic breaks the transaction.
     pub(crate) fn change<R>(
         &mut self,
-        work: impl FnOnce(&Opened, &mut WriteTxn) -> Result<R, Failure>,
+        work: impl FnOnce(&OpenDatabase, &mut WriteTxn) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        let Side::Write(writer) = &mut self.side else {
+        let TransactionKind::Write(writer) = &mut self.side else {
             return Err(Failure::wrong_transaction(NOT_A_WRITER));
         };
         match catch_unwind(AssertUnwindSafe(|| work(&self.opened, &mut writer.txn))) {
@@ -125,54 +125,54 @@ impl Transaction {
 
 /// The transaction of a handle, to be read.
 #[inline]
-pub(crate) fn read<'h>(txn: teak_txn) -> Result<Shared<'h, Transaction>, Failure> {
+pub(crate) fn read<'h>(txn: teak_txn) -> Result<SharedObject<'h, Transaction>, Failure> {
     TRANSACTIONS.read(txn.handle)
 }
 
 /// The transaction of a handle, to be changed.
 #[inline]
-pub(crate) fn change<'h>(txn: teak_txn) -> Result<Changed<'h, Transaction>, Failure> {
+pub(crate) fn change<'h>(txn: teak_txn) -> Result<ExclusiveObject<'h, Transaction>, Failure> {
     TRANSACTIONS.change(txn.handle)
 }
 
-pub(crate) fn insert_reader(opened: &Arc<Opened>, txn: ReadTxn) -> Result<teak_txn, Failure> {
+pub(crate) fn insert_reader(opened: &Arc<OpenDatabase>, txn: ReadTxn) -> Result<teak_txn, Failure> {
     let handle = TRANSACTIONS.insert(Transaction {
         opened: Arc::clone(opened),
-        side: Side::Read(txn),
+        side: TransactionKind::Read(txn),
     })?;
     Ok(teak_txn { handle })
 }
 
-fn insert_writer(opened: &Arc<Opened>, txn: WriteTxn) -> Result<teak_txn, Failure> {
-    let writer = Writer {
+fn insert_writer(opened: &Arc<OpenDatabase>, txn: WriteTxn) -> Result<teak_txn, Failure> {
+    let writer = OpenWriter {
         txn,
         savepoints: Vec::new(),
         next_savepoint: 1,
-        presence: Presence::new(opened),
+        presence: WriterPresence::new(opened),
     };
     let handle = TRANSACTIONS.insert(Transaction {
         opened: Arc::clone(opened),
-        side: Side::Write(Box::new(writer)),
+        side: TransactionKind::Write(Box::new(writer)),
     })?;
     Ok(teak_txn { handle })
 }
 
 /// Ends the handle of a write transaction; gives the transaction, and what has to stay until that has ended.
-pub(crate) fn take_writer(txn: teak_txn) -> Result<(WriteTxn, Presence), Failure> {
+pub(crate) fn take_writer(txn: teak_txn) -> Result<(WriteTxn, WriterPresence), Failure> {
     let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.writer().map(drop))?;
     taken.opened.note_end();
     match taken.side {
-        Side::Write(writer) => Ok((writer.txn, writer.presence)),
-        Side::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
+        TransactionKind::Write(writer) => Ok((writer.txn, writer.presence)),
+        TransactionKind::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
     }
 }
 
 /// Ends the handle of a read transaction; gives the transaction.
-pub(crate) fn take_reader(txn: teak_txn) -> Result<(Arc<Opened>, ReadTxn), Failure> {
+pub(crate) fn take_reader(txn: teak_txn) -> Result<(Arc<OpenDatabase>, ReadTxn), Failure> {
     let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.reader().map(drop))?;
     match taken.side {
-        Side::Read(txn) => Ok((taken.opened, txn)),
-        Side::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
+        TransactionKind::Read(txn) => Ok((taken.opened, txn)),
+        TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
     }
 }
 
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn teak_txn_begin_read(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(txn, "txn")?;
+            let out = OutParameter::new(txn, "txn")?;
             out.set(teak_txn { handle: 0 });
             let open = DATABASES.read(db.handle)?;
             out.set(insert_reader(&open.opened, open.database.begin_read()?)?);
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn teak_txn_clone(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(clone, "clone")?;
+            let out = OutParameter::new(clone, "clone")?;
             out.set(teak_txn { handle: 0 });
             let (opened, clone) = {
                 let transaction = read(txn)?;
@@ -249,9 +249,9 @@ pub unsafe extern "C" fn teak_txn_refresh(txn: teak_txn, error: *mut teak_error)
 
 fn begin_write(
     db: teak_db,
-    begin: impl FnOnce(&Handle) -> Result<Option<WriteTxn>, Failure>,
-    out: &Out<teak_txn>,
-) -> Answer {
+    begin: impl FnOnce(&DatabaseObject) -> Result<Option<WriteTxn>, Failure>,
+    out: &OutParameter<teak_txn>,
+) -> CallResult {
     out.set(teak_txn { handle: 0 });
     // The handle is not kept in use while this waits.
     let handle = {
@@ -287,11 +287,11 @@ pub unsafe extern "C" fn teak_txn_begin_write(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let begin = |open: &Handle| {
+            let begin = |open: &DatabaseObject| {
                 open.opened.refuse_waiting_for_itself()?;
                 Ok(Some(open.database.begin_write()?))
             };
-            begin_write(db, begin, &Out::new(txn, "txn")?)
+            begin_write(db, begin, &OutParameter::new(txn, "txn")?)
         })
     }
 }
@@ -312,8 +312,8 @@ pub unsafe extern "C" fn teak_txn_begin_write_within(
     unsafe {
         answer(error, || {
             let limit = Duration::from_millis(limit_ms);
-            let begin = |open: &Handle| Ok(open.database.begin_write_timeout(limit)?);
-            begin_write(db, begin, &Out::new(txn, "txn")?)
+            let begin = |open: &DatabaseObject| Ok(open.database.begin_write_timeout(limit)?);
+            begin_write(db, begin, &OutParameter::new(txn, "txn")?)
         })
     }
 }
@@ -333,9 +333,9 @@ pub unsafe extern "C" fn teak_txn_begin_write_at(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(txn, "txn")?;
+            let out = OutParameter::new(txn, "txn")?;
             let reader = read(reader)?;
-            let begin = |open: &Handle| {
+            let begin = |open: &DatabaseObject| {
                 open.opened.refuse_waiting_for_itself()?;
                 if !Arc::ptr_eq(&open.opened, &reader.opened) {
                     return Err(Failure::wrong_database("transaction"));
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn teak_txn_commit_async(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(ticket, "ticket")?;
+            let out = OutParameter::new(ticket, "ticket")?;
             out.set(teak_ticket { handle: 0 });
             let (txn, _presence) = take_writer(txn)?;
             out.set(tickets::insert(txn.commit_async()?)?);
@@ -407,7 +407,7 @@ pub unsafe extern "C" fn teak_txn_checkpoint(
         answer(error, || {
             let mut transaction = change(txn)?;
             let made = transaction.change(|_, txn| Ok(txn.checkpoint()?))?;
-            if let Side::Write(writer) = &mut transaction.side {
+            if let TransactionKind::Write(writer) = &mut transaction.side {
                 writer.savepoints.clear();
             }
             give(id, made.0);
@@ -427,7 +427,7 @@ pub unsafe extern "C" fn teak_txn_end(txn: teak_txn, error: *mut teak_error) -> 
     unsafe {
         answer(error, || {
             let taken = TRANSACTIONS.remove(txn.handle)?;
-            if let Side::Write(writer) = taken.side {
+            if let TransactionKind::Write(writer) = taken.side {
                 taken.opened.note_end();
                 writer.txn.abort();
                 drop(writer.presence);
@@ -451,7 +451,7 @@ pub unsafe extern "C" fn teak_txn_id(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(id, "id")?;
+            let out = OutParameter::new(id, "id")?;
             let transaction = read(txn)?;
             out.set(either!(transaction, txn => txn.id()).0);
             OK
@@ -474,7 +474,7 @@ pub unsafe extern "C" fn teak_txn_read_faults(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(faults, "faults")?;
+            let out = OutParameter::new(faults, "faults")?;
             out.set(read(txn)?.reader()?.read_faults());
             OK
         })
@@ -519,7 +519,7 @@ pub unsafe extern "C" fn teak_txn_roll_back(txn: teak_txn, error: *mut teak_erro
         answer(error, || {
             let mut transaction = change(txn)?;
             transaction.change(|_, txn| Ok(txn.roll_back()?))?;
-            if let Side::Write(writer) = &mut transaction.side {
+            if let TransactionKind::Write(writer) = &mut transaction.side {
                 writer.savepoints.clear();
             }
             OK
@@ -556,10 +556,10 @@ pub unsafe extern "C" fn teak_txn_savepoint(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let out = Out::new(savepoint, "savepoint")?;
+            let out = OutParameter::new(savepoint, "savepoint")?;
             let mut transaction = change(txn)?;
             let made = transaction.change(|_, txn| Ok(txn.savepoint()?))?;
-            if let Side::Write(writer) = &mut transaction.side {
+            if let TransactionKind::Write(writer) = &mut transaction.side {
                 let number = writer.next_savepoint;
                 writer.next_savepoint += 1;
                 writer.savepoints.push((number, made));
@@ -570,7 +570,7 @@ pub unsafe extern "C" fn teak_txn_savepoint(
     }
 }
 
-impl Writer {
+impl OpenWriter {
     /// Where a savepoint is among those that there are.
     fn savepoint(&self, number: u64) -> Result<usize, Failure> {
         let found = self
@@ -601,12 +601,12 @@ pub unsafe extern "C" fn teak_txn_roll_back_to(
             let mut transaction = change(txn)?;
             let index = transaction.writer()?.savepoint(savepoint)?;
             let mut kept = Vec::new();
-            if let Side::Write(writer) = &mut transaction.side {
+            if let TransactionKind::Write(writer) = &mut transaction.side {
                 writer.savepoints.truncate(index + 1);
                 kept = std::mem::take(&mut writer.savepoints);
             }
             let rolled = transaction.change(|_, txn| Ok(txn.rollback_to(&kept[index].1)?));
-            if let Side::Write(writer) = &mut transaction.side {
+            if let TransactionKind::Write(writer) = &mut transaction.side {
                 writer.savepoints = kept;
             }
             rolled?;
@@ -631,7 +631,7 @@ pub unsafe extern "C" fn teak_txn_release(
         answer(error, || {
             let mut transaction = change(txn)?;
             let index = transaction.writer()?.savepoint(savepoint)?;
-            let Side::Write(writer) = &mut transaction.side else {
+            let TransactionKind::Write(writer) = &mut transaction.side else {
                 return OK;
             };
             let released = writer.savepoints.drain(index..).next();

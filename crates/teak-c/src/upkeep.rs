@@ -1,9 +1,9 @@
 //! Backups, checks and compaction.
 
 use crate::{
-    border::{Answer, Grows, OK, path, teak_slice},
+    border::{CallResult, Grows, OK, path, teak_slice},
     cause::Failure,
-    database::{DATABASES, Handle, teak_db},
+    database::{DATABASES, DatabaseObject, teak_db},
     failure::{answer, teak_error},
     teak_code,
 };
@@ -25,12 +25,12 @@ pub type teak_watch_function =
 
 /// Tells of progress.
 #[derive(Clone, Copy)]
-pub(crate) struct Watch {
+pub(crate) struct ProgressObserver {
     function: teak_watch_function,
     user: *mut c_void,
 }
 
-impl Watch {
+impl ProgressObserver {
     /// # Safety
     ///
     /// The function is what it should be, as long as this is used.
@@ -38,7 +38,7 @@ impl Watch {
         Self { function, user }
     }
 
-    pub(crate) fn tell(self, done: u64, total: u64) {
+    pub(crate) fn report(self, done: u64, total: u64) {
         if let Some(function) = self.function {
             // SAFETY: the promise of `new`.
             unsafe { function(self.user, done, total) };
@@ -47,13 +47,13 @@ impl Watch {
 }
 
 /// Tells of progress, and notes that there is to be no more.
-pub(crate) struct Progress {
+pub(crate) struct ProgressCallback {
     function: teak_progress_function,
     user: *mut c_void,
     is_stopped: bool,
 }
 
-impl Progress {
+impl ProgressCallback {
     pub(crate) fn new(function: teak_progress_function, user: *mut c_void) -> Self {
         Self {
             function,
@@ -65,7 +65,7 @@ impl Progress {
     /// # Safety
     ///
     /// The function is what it should be.
-    pub(crate) unsafe fn tell(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+    pub(crate) unsafe fn report(&mut self, done: u64, total: u64) -> ControlFlow<()> {
         if let Some(function) = self.function {
             // SAFETY: the caller's promise.
             self.is_stopped |= unsafe { function(self.user, done, total) } != 0;
@@ -77,7 +77,7 @@ impl Progress {
     }
 
     /// What C is told: that it was done, or that it was stopped.
-    pub(crate) fn outcome<T>(&self, done: teak::Result<T>) -> Answer {
+    pub(crate) fn outcome<T>(&self, done: teak::Result<T>) -> CallResult {
         match self.is_stopped {
             true => Ok(teak_code::TEAK_NONE),
             false => {
@@ -89,7 +89,7 @@ impl Progress {
 }
 
 /// A handle of the database that keeps nobody from closing the one that was given.
-fn handle(db: teak_db) -> Result<Handle, Failure> {
+fn handle(db: teak_db) -> Result<DatabaseObject, Failure> {
     Ok(DATABASES.read(db.handle)?.another())
 }
 
@@ -118,9 +118,9 @@ pub unsafe extern "C" fn teak_db_backup(
     unsafe {
         answer(error, || {
             let path = self::path(path)?;
-            let mut progress = Progress::new(progress, user);
+            let mut progress = ProgressCallback::new(progress, user);
             let done = handle(db)?.database.backup(path, &mut |done| {
-                progress.tell(done.bytes, done.total_bytes)
+                progress.report(done.bytes, done.total_bytes)
             });
             progress.outcome(done)
         })
@@ -142,10 +142,10 @@ pub unsafe extern "C" fn teak_db_backup_compact(
     unsafe {
         answer(error, || {
             let path = self::path(path)?;
-            let mut progress = Progress::new(progress, user);
+            let mut progress = ProgressCallback::new(progress, user);
             let done = handle(db)?
                 .database
-                .backup_compact(path, &mut |done| progress.tell(done.records, 0));
+                .backup_compact(path, &mut |done| progress.report(done.records, 0));
             progress.outcome(done)
         })
     }
@@ -307,9 +307,9 @@ pub unsafe extern "C" fn teak_db_compact_with(
             let options = teak_compact_options::read_from(options)?.to_rust()?;
             let handle = handle(db)?;
             handle.opened.refuse_waiting_for_itself()?;
-            let mut progress = Progress::new(progress, user);
+            let mut progress = ProgressCallback::new(progress, user);
             let done = handle.database.compact_with(&options, &mut |done| {
-                progress.tell(done.moved_pages, done.file_bytes)
+                progress.report(done.moved_pages, done.file_bytes)
             });
             if let Ok(done) = done {
                 teak_compact_report::from(done).write_to(report);
@@ -349,8 +349,8 @@ unsafe impl Grows for teak_check_report {
 /// # Safety
 ///
 /// `report` is null or leads to a structure of as many bytes as it says.
-pub(crate) unsafe fn tell_report(found: &CheckReport, report: *mut teak_check_report) {
-    let told = teak_check_report {
+pub(crate) unsafe fn report_check(found: &CheckReport, report: *mut teak_check_report) {
+    let reported = teak_check_report {
         size: 0,
         pages: found.pages,
         tables: found.tables,
@@ -360,7 +360,7 @@ pub(crate) unsafe fn tell_report(found: &CheckReport, report: *mut teak_check_re
         unordered_tables: found.unordered_tables.len() as u64,
     };
     // SAFETY: the caller's promise.
-    unsafe { told.write_to(report) };
+    unsafe { reported.write_to(report) };
 }
 
 /// A damage, as teak_db_check tells of it.
@@ -402,15 +402,15 @@ pub unsafe extern "C" fn teak_db_check(
     unsafe {
         answer(error, || {
             let found = handle(db)?.database.check(&mut |_| ())?;
-            tell_report(&found, report);
+            report_check(&found, report);
             for damage in &found.damages {
                 let table = damage.table.as_deref();
-                let told = teak_damage {
+                let reported = teak_damage {
                     page: damage.page.map_or(u64::MAX, |page| page.0.into()),
                     table: table.map_or(teak_slice::NOTHING, teak_slice::new),
                     detail: teak_slice::new(damage.detail.as_bytes()),
                 };
-                if each.is_some_and(|each| each(user, &raw const told) != 0) {
+                if each.is_some_and(|each| each(user, &raw const reported) != 0) {
                     break;
                 }
             }

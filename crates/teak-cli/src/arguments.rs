@@ -6,7 +6,7 @@ use crate::commands::{
 };
 use crate::failure::Failure;
 use crate::locking::{self, Locking};
-use crate::output::Style;
+use crate::output::ReportStyle;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -42,27 +42,27 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Load(load::Arguments),
-    Import(import::Arguments),
-    Dump(dump::Arguments),
-    Get(get::Arguments),
-    Put(put::Arguments),
-    Del(del::Arguments),
-    Scan(scan::Arguments),
-    Tables(tables::Arguments),
-    Table(table::Arguments),
-    Stat(stat::Arguments),
-    Readers(readers::Arguments),
-    Snapshot(snapshot::Arguments),
-    Diff(diff::Arguments),
-    Backup(backup::Arguments),
-    Restore(restore::Arguments),
-    Check(check::Arguments),
-    Compact(compact::Arguments),
-    Salvage(salvage::Arguments),
-    Page(page::Arguments),
-    Completions(completions::Arguments),
-    Man(man::Arguments),
+    Load(load::LoadArguments),
+    Import(import::ImportArguments),
+    Dump(dump::DumpArguments),
+    Get(get::GetArguments),
+    Put(put::PutArguments),
+    Del(del::DelArguments),
+    Scan(scan::ScanArguments),
+    Tables(tables::TablesArguments),
+    Table(table::TableArguments),
+    Stat(stat::StatArguments),
+    Readers(readers::ReadersArguments),
+    Snapshot(snapshot::SnapshotArguments),
+    Diff(diff::DiffArguments),
+    Backup(backup::BackupArguments),
+    Restore(restore::RestoreArguments),
+    Check(check::CheckArguments),
+    Compact(compact::CompactArguments),
+    Salvage(salvage::SalvageArguments),
+    Page(page::PageArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
 }
 
 impl Command {
@@ -86,8 +86,12 @@ impl Command {
 
 impl Arguments {
     /// How to report.
-    pub(crate) fn style(&self) -> Style {
-        if self.json { Style::Json } else { Style::Text }
+    pub(crate) fn style(&self) -> ReportStyle {
+        if self.json {
+            ReportStyle::Json
+        } else {
+            ReportStyle::Text
+        }
     }
 
     /// Runs the subcommand.

@@ -73,8 +73,8 @@ pub(crate) enum BytesFormat {
 }
 
 impl BytesFormat {
-    /// The bytes that an argument stands for; `what` names it in messages.
-    pub(crate) fn parse(self, what: &str, argument: &OsString) -> Result<Vec<u8>, Failure> {
+    /// The bytes that an argument stands for; `description` names it in messages.
+    pub(crate) fn parse(self, description: &str, argument: &OsString) -> Result<Vec<u8>, Failure> {
         let given = argument.as_encoded_bytes();
         match self {
             Self::Text => Ok(given.to_vec()),
@@ -83,7 +83,7 @@ impl BytesFormat {
                 decode_hex(given, &mut bytes).map_err(|fault| {
                     let column = fault.position + 1;
                     Failure::Usage(format!(
-                        "the {what} {argument:?} is not hexadecimal: expected {} at column {column}",
+                        "the {description} {argument:?} is not hexadecimal: expected {} at column {column}",
                         fault.expected
                     ))
                 })?;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
-use crate::text::{Kind, Order, shown_path};
+use crate::text::{Order, TableKind, shown_path};
 use std::path::Path;
 use std::time::Duration;
 use teak::Transaction as _;
@@ -36,13 +36,13 @@ fn options() -> Options {
 /// Opens a database that must exist, to read it.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(options().read_only(true).create(false).open(path)?)
+    report_recovery(options().read_only(true).create(false).open(path)?)
 }
 
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(for_writing()?.create(false).open(path)?)
+    report_recovery(for_writing()?.create(false).open(path)?)
 }
 
 /// What is committed must be found under the name that was given.
@@ -75,7 +75,7 @@ pub(crate) fn open_or_create<T>(
         options = options.page_size(page_size_bytes);
     }
     let (database, is_new) = match options.clone().create_new(true).open(path) {
-        Err(teak::Error::AlreadyExists(_)) => (tell_recovery(options.open(path)?)?, false),
+        Err(teak::Error::AlreadyExists(_)) => (report_recovery(options.open(path)?)?, false),
         created => (created?, true),
     };
     let done = work(&database);
@@ -115,7 +115,7 @@ pub(crate) fn create_exclusive(
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 
-fn tell_recovery(database: Database) -> Result<Database, Failure> {
+fn report_recovery(database: Database) -> Result<Database, Failure> {
     if let Recovery::RolledBack { from, to, reason } = database.recovery() {
         output::warn(&format!(
             "the system went down while transaction {from} was being written; the database is at transaction {to} ({reason})"
@@ -166,7 +166,7 @@ pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
 pub(crate) fn open_or_create_table(
     txn: &mut WriteTxn,
     name: &[u8],
-    kind: Kind,
+    kind: TableKind,
 ) -> Result<AnyTable, Failure> {
     match AnyTable::open(txn, name) {
         Err(teak::Error::TableNotFound(_)) => Ok(AnyTable::create(txn, name, kind)?),
@@ -180,7 +180,7 @@ pub(crate) fn order_of(info: &TableInfo) -> Order {
 }
 
 /// What text formats say of a table.
-pub(crate) fn kind_of(info: &TableInfo) -> Kind {
+pub(crate) fn kind_of(info: &TableInfo) -> TableKind {
     table::kind(&info.options)
 }
 
@@ -269,8 +269,8 @@ pub(crate) fn salvage(
     saved: &Path,
     progress: impl Fn(u64, u64),
 ) -> Result<SalvageReport, Failure> {
-    let mut tell = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
-    Ok(teak::salvage(damaged, saved, &mut tell)?)
+    let mut report = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
+    Ok(teak::salvage(damaged, saved, &mut report)?)
 }
 
 /// The numbers of a database's file, all as wide as they come.

@@ -56,7 +56,7 @@ pub(crate) enum Failure {
 /// The exit codes, as the help and `docs/program.md` list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     NotFound = 1,
     Usage = 2,
     Damaged = 3,
@@ -177,20 +177,20 @@ impl Failure {
     }
 
     /// What the failure counts as, and so the exit code.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> FailureKind {
         match self {
             Self::Engine(error) => engine_kind(error),
-            Self::NotFound(_) => Kind::NotFound,
-            Self::Usage(_) => Kind::Usage,
-            Self::Damaged(_) | Self::Unverified(_) => Kind::Damaged,
-            Self::Busy(_) | Self::Source(_) => Kind::Unavailable,
-            Self::Input(_) => Kind::MalformedInput,
+            Self::NotFound(_) => FailureKind::NotFound,
+            Self::Usage(_) => FailureKind::Usage,
+            Self::Damaged(_) | Self::Unverified(_) => FailureKind::Damaged,
+            Self::Busy(_) | Self::Source(_) => FailureKind::Unavailable,
+            Self::Input(_) => FailureKind::MalformedInput,
             Self::Record { error, .. } => match engine_kind(error) {
                 // What would be a wrong argument anywhere else came from the input here.
-                Kind::Usage => Kind::MalformedInput,
+                FailureKind::Usage => FailureKind::MalformedInput,
                 kind => kind,
             },
-            Self::File { .. } | Self::Output(_) => Kind::Other,
+            Self::File { .. } | Self::Output(_) => FailureKind::Other,
             Self::During { cause, .. } => cause.kind(),
         }
     }
@@ -200,10 +200,10 @@ fn advice(error: &io::Error) -> String {
     teak::remedy(error).map_or_else(String::new, |remedy| format!("; {remedy}"))
 }
 
-fn engine_kind(error: &teak::Error) -> Kind {
+fn engine_kind(error: &teak::Error) -> FailureKind {
     use teak::Error;
     match error {
-        Error::TableNotFound(_) | Error::SnapshotNotFound(_) => Kind::NotFound,
+        Error::TableNotFound(_) | Error::SnapshotNotFound(_) => FailureKind::NotFound,
         Error::InvalidArgument(_)
         | Error::TableExists(_)
         | Error::SnapshotExists(_)
@@ -211,8 +211,8 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::ComparisonMissing { .. }
         | Error::ComparisonMismatch { .. }
         | Error::KeyTooLong { .. }
-        | Error::ValueTooLong { .. } => Kind::Usage,
-        Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,
+        | Error::ValueTooLong { .. } => FailureKind::Usage,
+        Error::Corrupted { .. } | Error::Decode { .. } => FailureKind::Damaged,
         Error::NotFound(_)
         | Error::NameLost { .. }
         | Error::AlreadyExists(_)
@@ -221,9 +221,9 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::UnknownFormat(_)
         | Error::NetworkFileSystem(_)
         | Error::TooManyReaders(_)
-        | Error::InUse(_) => Kind::Unavailable,
-        Error::NotSorted { .. } => Kind::MalformedInput,
-        _ => Kind::Other,
+        | Error::InUse(_) => FailureKind::Unavailable,
+        Error::NotSorted { .. } => FailureKind::MalformedInput,
+        _ => FailureKind::Other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a failure is reported, as text or in JSON.
 
-use crate::failure::{Failure, Kind};
-use crate::output::{self, Style};
+use crate::failure::{Failure, FailureKind};
+use crate::output::{self, ReportStyle};
 use crate::text::shown_message;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 #[derive(Serialize)]
 struct ErrorReport<'a> {
     error: String,
-    kind: Kind,
+    kind: FailureKind,
     exit_code: u8,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes: Vec<String>,
@@ -27,14 +27,14 @@ struct ErrorReport<'a> {
 
 impl Failure {
     /// Prints the failure to standard error and gives the exit code.
-    pub(crate) fn report(&self, style: Style) -> ExitCode {
+    pub(crate) fn report(&self, style: ReportStyle) -> ExitCode {
         if self.is_broken_pipe() {
             return ExitCode::SUCCESS;
         }
         // There is nobody left to tell if standard error fails.
         let _ = match style {
-            Style::Text => self.report_text(&mut io::stderr().lock()),
-            Style::Json => self.report_json(&mut io::stderr().lock()),
+            ReportStyle::Text => self.report_text(&mut io::stderr().lock()),
+            ReportStyle::Json => self.report_json(&mut io::stderr().lock()),
         };
         ExitCode::from(self.kind() as u8)
     }

@@ -21,7 +21,7 @@ use arguments::Arguments;
 use clap::Parser;
 use clap::error::ContextValue;
 use failure::Failure;
-use output::Style;
+use output::ReportStyle;
 use std::{process::ExitCode, sync::Arc};
 
 fn main() -> ExitCode {
@@ -53,7 +53,7 @@ fn report_usage(mut error: clap::Error) -> ExitCode {
     let text = error.to_string();
     if json_is_asked_for() {
         let text = text.trim_start_matches("error: ").trim_end();
-        return Failure::Usage(text.to_owned()).report(Style::Json);
+        return Failure::Usage(text.to_owned()).report(ReportStyle::Json);
     }
     let shown = text::shown_message(&text);
     if shown == text {
@@ -61,7 +61,7 @@ fn report_usage(mut error: clap::Error) -> ExitCode {
         error.exit();
     }
     eprint!("{shown}");
-    ExitCode::from(failure::Kind::Usage as u8)
+    ExitCode::from(failure::FailureKind::Usage as u8)
 }
 
 /// Whether errors are to be told in JSON, where the arguments could not be understood.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 /// Whom a report is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum ReportStyle {
     /// People.
     Text,
     /// Programs.

@@ -189,12 +189,12 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
 }
 
 /// Refuses an output of a name that is wanted for something else.
-pub(crate) fn refuse_name(output: &Path, taken: &Path, what: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_name(output: &Path, taken: &Path, description: &str) -> Result<(), Failure> {
     if !is_same_name(output, taken) {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "the output {} is the name of {what}; name another file",
+        "the output {} is the name of {description}; name another file",
         shown_path(output)
     )))
 }
@@ -310,21 +310,21 @@ pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
 
 /// Refuses to replace a database or a lock file, whosever.
 fn refuse_database(path: &Path) -> Result<(), Failure> {
-    let what = match path.exists() {
+    let description = match path.exists() {
         true if is_database(path) => "is a database",
         true if is_lock_file(path) => "is the lock file of a database",
         _ if is_lock_name(path) => "is the name of the lock file of a database",
         _ => return Ok(()),
     };
     Err(Failure::Usage(format!(
-        "the output {} {what}; name another file",
+        "the output {} {description}; name another file",
         shown_path(path)
     )))
 }
 
 fn is_database(path: &Path) -> bool {
     !matches!(
-        teak::look(path),
+        teak::inspect(path),
         Err(teak::Error::NotADatabase { .. } | teak::Error::NotFound(_) | teak::Error::Io { .. })
     )
 }
@@ -362,11 +362,11 @@ fn is_same(a: &Path, b: &Path) -> bool {
 
 /// The same, also of files that are not there.
 fn is_same_name(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| {
+    let identity = |path: &Path| {
         Some((
             fs::canonicalize(parent(path)).ok()?,
             path.file_name()?.to_owned(),
         ))
     };
-    is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
+    is_same(a, b) || identity(a).is_some_and(|a| identity(b) == Some(a))
 }

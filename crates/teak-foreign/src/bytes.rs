@@ -4,13 +4,13 @@ use std::{ops::Deref, rc::Rc};
 
 /// Some bytes of a page, which is kept as long as there is one of these.
 #[derive(Clone, Debug)]
-pub struct Slice {
+pub struct PageSlice {
     page: Rc<Vec<u8>>,
     start: usize,
     end: usize,
 }
 
-impl Slice {
+impl PageSlice {
     /// All of `page`.
     pub(crate) fn whole(page: Vec<u8>) -> Self {
         let end = page.len();
@@ -33,7 +33,7 @@ impl Slice {
     }
 }
 
-impl Deref for Slice {
+impl Deref for PageSlice {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -41,7 +41,7 @@ impl Deref for Slice {
     }
 }
 
-impl AsRef<[u8]> for Slice {
+impl AsRef<[u8]> for PageSlice {
     fn as_ref(&self) -> &[u8] {
         self
     }

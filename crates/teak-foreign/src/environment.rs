@@ -3,9 +3,9 @@
 use crate::{
     Engine, Error, Records, Result, Source,
     format::{Format, TREE_LEN},
-    meta::{self, State},
+    meta::{self, ChosenState},
     pages::Pages,
-    records::Named,
+    records::NamedDatabase,
     table::Table,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Environment<S> {
     pub(crate) source: S,
-    pub(crate) state: State,
+    pub(crate) state: ChosenState,
     boot: Option<u128>,
 }
 
@@ -78,7 +78,7 @@ impl<S: Source> Environment<S> {
         {
             let mut pass = self.pass();
             let mut records = pass.records(&main)?;
-            records.for_each_named(|Named { name, page, tree }| {
+            records.for_each_named(|NamedDatabase { name, page, tree }| {
                 let tree = (tree.len() == TREE_LEN)
                     .then(|| self.state.format.tree(tree))
                     .flatten()
@@ -101,8 +101,8 @@ impl<S: Source> Environment<S> {
     }
 
     /// A walk over tables, in which no page comes twice.
-    pub fn pass(&self) -> Pass<'_, S> {
-        Pass {
+    pub fn pass(&self) -> TableScan<'_, S> {
+        TableScan {
             pages: Pages::new(&self.source, &self.state),
         }
     }
@@ -126,11 +126,11 @@ impl<S: Source> Environment<S> {
 
 /// A walk over the tables of a file. Each table is read once in it; to read one again takes another walk.
 #[derive(Debug)]
-pub struct Pass<'e, S> {
+pub struct TableScan<'e, S> {
     pages: Pages<'e, S>,
 }
 
-impl<'e, S: Source> Pass<'e, S> {
+impl<'e, S: Source> TableScan<'e, S> {
     /// The records of a table, in the order in which they stand in the file.
     ///
     /// # Errors

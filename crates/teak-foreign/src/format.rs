@@ -68,7 +68,7 @@ pub(crate) struct Header {
 
 impl Header {
     /// The pages of a run.
-    pub(crate) fn run_pages(&self) -> u64 {
+    pub(crate) fn overflow_page_count(&self) -> u64 {
         u64::from(self.lower) | u64::from(self.upper) << 16
     }
 }
@@ -164,7 +164,7 @@ impl Format {
     }
 
     /// Bytes of what a node says of a run.
-    pub(crate) fn run_note_len(self) -> usize {
+    pub(crate) fn overflow_reference_len(self) -> usize {
         match self {
             Self::Lmdb09 => 8,
             Self::Lmdb10 => 24,
@@ -173,7 +173,7 @@ impl Format {
     }
 
     /// The number of the first page of a run, as its node has it.
-    pub(crate) fn run_number(self, note: &[u8]) -> Option<u64> {
+    pub(crate) fn overflow_page_number(self, note: &[u8]) -> Option<u64> {
         match self {
             Self::Lmdb09 | Self::Lmdb10 => u64_at(note, 0),
             Self::Mdbx => u32_at(note, 0).map(u64::from),

@@ -38,10 +38,10 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use bytes::Slice;
-pub use environment::{Environment, Pass};
+pub use bytes::PageSlice;
+pub use environment::{Environment, TableScan};
 pub use error::{Error, Result};
 pub use meta::{Engine, this_boot};
 pub use records::Records;
 pub use source::Source;
-pub use table::{Order, Table, Values};
+pub use table::{Order, Table, ValueKind};

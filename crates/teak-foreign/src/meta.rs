@@ -44,7 +44,7 @@ pub fn this_boot() -> Option<u128> {
 
 /// The state that counts.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ChosenState {
     pub(crate) format: Format,
     pub(crate) page_size: usize,
     /// Pages that may be in use; the file may be longer, and shorter if the last ones are free.
@@ -70,7 +70,7 @@ struct Meta {
 }
 
 /// Finds out what a file is, and which of its states counts.
-pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<State> {
+pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<ChosenState> {
     let (format, page_size) = recognise(source)?;
     let mut metas = Vec::new();
     let mut notes = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<State> {
         return Err(Error::damaged(0, detail));
     };
     notes.extend(note_of_choice(meta, newest));
-    Ok(State {
+    Ok(ChosenState {
         format,
         page_size: meta.page_size as usize,
         page_count: meta.page_count,

@@ -1,9 +1,9 @@
 //! Pages of one pass: each is read at most once, and is what it should be.
 
 use crate::{
-    Error, Result, Slice, Source,
+    Error, PageSlice, Result, Source,
     format::{Format, Header, kind},
-    meta::State,
+    meta::ChosenState,
 };
 use std::{collections::BTreeMap, io};
 
@@ -14,7 +14,7 @@ const CHUNK_BITS: u64 = 64 * 64;
 #[derive(Debug)]
 pub(crate) struct Pages<'e, S> {
     source: &'e S,
-    state: &'e State,
+    state: &'e ChosenState,
     read: BTreeMap<u64, [u64; 64]>,
     read_count: u64,
 }
@@ -23,11 +23,11 @@ pub(crate) struct Pages<'e, S> {
 pub(crate) struct Page {
     pub(crate) number: u64,
     pub(crate) header: Header,
-    pub(crate) bytes: Slice,
+    pub(crate) bytes: PageSlice,
 }
 
 impl<'e, S: Source> Pages<'e, S> {
-    pub(crate) fn new(source: &'e S, state: &'e State) -> Self {
+    pub(crate) fn new(source: &'e S, state: &'e ChosenState) -> Self {
         Self {
             source,
             state,
@@ -65,7 +65,12 @@ impl<'e, S: Source> Pages<'e, S> {
     }
 
     /// Reads a value of `len` bytes on pages of its own.
-    pub(crate) fn run(&mut self, number: u64, len: usize, parent: u64) -> Result<Slice> {
+    pub(crate) fn overflow_value(
+        &mut self,
+        number: u64,
+        len: usize,
+        parent: u64,
+    ) -> Result<PageSlice> {
         let format = self.format();
         let header_len = format.header_len();
         let len_whole = header_len.saturating_add(len);
@@ -81,10 +86,10 @@ impl<'e, S: Source> Pages<'e, S> {
             );
             return Err(Error::damaged(number, detail));
         }
-        if header.run_pages() < page_count {
+        if header.overflow_page_count() < page_count {
             let detail = format!(
                 "the large value of page {parent} has {len} bytes, which {} pages do not hold",
-                header.run_pages()
+                header.overflow_page_count()
             );
             return Err(Error::damaged(number, detail));
         }
@@ -136,10 +141,10 @@ impl<'e, S: Source> Pages<'e, S> {
         Ok(())
     }
 
-    fn read(&self, number: u64, len: usize) -> Result<Slice> {
+    fn read(&self, number: u64, len: usize) -> Result<PageSlice> {
         let mut bytes = vec![0; len];
         match self.source.read_at(&mut bytes, number * self.page_bytes()) {
-            Ok(()) => Ok(Slice::whole(bytes)),
+            Ok(()) => Ok(PageSlice::whole(bytes)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(Error::CutShort { page: number })
             }
@@ -150,7 +155,7 @@ impl<'e, S: Source> Pages<'e, S> {
         }
     }
 
-    fn header(&self, number: u64, bytes: &Slice) -> Result<Header> {
+    fn header(&self, number: u64, bytes: &PageSlice) -> Result<Header> {
         let header = self.format().header(bytes);
         let header = header.ok_or_else(|| Error::damaged(number, "it is too short"))?;
         if header.number != number {

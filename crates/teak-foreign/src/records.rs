@@ -1,14 +1,14 @@
 //! The records of a table: what its entries mean.
 
 use crate::{
-    Error, Result, Slice, Source, Table,
+    Error, PageSlice, Result, Source, Table,
     format::{TREE_LEN, node},
     pages::Pages,
     tree::{Entry, Path},
 };
 
 /// A named database among the records of the main table.
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedDatabase<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) page: u64,
     /// Its description.
@@ -17,8 +17,8 @@ pub(crate) struct Named<'a> {
 
 /// The way through the values of a key.
 #[derive(Debug)]
-struct Values {
-    key: Slice,
+struct ValueWalk {
+    key: PageSlice,
     path: Path,
     /// The page that has the key.
     page: u64,
@@ -32,7 +32,7 @@ pub struct Records<'p, 'e, S> {
     pages: &'p mut Pages<'e, S>,
     path: Path,
     /// The key whose values come now.
-    values: Option<Values>,
+    values: Option<ValueWalk>,
     /// The page that it begins with, for messages.
     root: u64,
     is_main: bool,
@@ -62,7 +62,7 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
     /// # Errors
     ///
     /// [`Error::Damaged`], [`Error::CutShort`], [`Error::Io`]. What comes after one means nothing.
-    pub fn next_record(&mut self) -> Result<Option<(Slice, Slice)>> {
+    pub fn next_record(&mut self) -> Result<Option<(PageSlice, PageSlice)>> {
         self.next_but_named(&mut |_| Ok(()))
     }
 
@@ -74,7 +74,7 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
     /// Shows all named databases among the records.
     pub(crate) fn for_each_named(
         &mut self,
-        mut visit: impl FnMut(Named<'_>) -> Result<()>,
+        mut visit: impl FnMut(NamedDatabase<'_>) -> Result<()>,
     ) -> Result<()> {
         while self.next_but_named(&mut visit)?.is_some() {}
         Ok(())
@@ -82,8 +82,8 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
 
     fn next_but_named(
         &mut self,
-        visit: &mut dyn FnMut(Named<'_>) -> Result<()>,
-    ) -> Result<Option<(Slice, Slice)>> {
+        visit: &mut dyn FnMut(NamedDatabase<'_>) -> Result<()>,
+    ) -> Result<Option<(PageSlice, PageSlice)>> {
         loop {
             if let Some(values) = &mut self.values {
                 match values.path.next(self.pages)? {
@@ -132,14 +132,20 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
                         return Ok(Some((key, value)));
                     }
                     node::RUN => {
-                        let number = self.pages.format().run_number(&value).unwrap_or(0);
-                        let value = self.pages.run(number, found.value_len as usize, page)?;
+                        let number = self
+                            .pages
+                            .format()
+                            .overflow_page_number(&value)
+                            .unwrap_or(0);
+                        let value =
+                            self.pages
+                                .overflow_value(number, found.value_len as usize, page)?;
                         self.seen += 1;
                         return Ok(Some((key, value)));
                     }
                     node::TREE if self.is_main && !self.has_several => {
                         self.seen += 1;
-                        visit(Named {
+                        visit(NamedDatabase {
                             name: &key,
                             page,
                             tree: &value,
@@ -147,7 +153,7 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
                     }
                     node::VALUES if self.has_several => {
                         let path = Path::within(self.pages.format(), value, page)?;
-                        self.values = Some(Values {
+                        self.values = Some(ValueWalk {
                             key,
                             path,
                             page,
@@ -162,7 +168,7 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
                             Error::damaged(page, "a description of values is too short")
                         })?;
                         let path = Path::new(self.pages, &tree, page)?;
-                        self.values = Some(Values {
+                        self.values = Some(ValueWalk {
                             key,
                             path,
                             page,

@@ -27,7 +27,7 @@ pub enum Order {
 
 /// What the values of a key are, where it may have several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Values {
+pub struct ValueKind {
     /// Their order.
     pub order: Order,
     /// Whether all have one size.
@@ -42,7 +42,7 @@ pub struct Table {
     /// The order of its keys.
     pub order: Order,
     /// What the values of a key are, where it may have several.
-    pub values: Option<Values>,
+    pub values: Option<ValueKind>,
     /// How many records it has, as its description says; where keys have several values, how many values.
     pub records: u64,
     /// The number that its sequence gives next.
@@ -67,7 +67,7 @@ impl Table {
             (false, true) => Order::ReverseBytes,
             (false, false) => Order::Bytes,
         };
-        let values = has(flag::SEVERAL).then_some(Values {
+        let values = has(flag::SEVERAL).then_some(ValueKind {
             order: value_order,
             // Integers have one size where it is not said, too.
             is_fixed: has(flag::FIXED | flag::INTEGER_VALUE),

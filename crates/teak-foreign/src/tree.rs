@@ -2,7 +2,7 @@
 //! description of the tree says and no deeper.
 
 use crate::{
-    Error, Result, Slice, Source,
+    Error, PageSlice, Result, Source,
     format::{Format, Header, NODE_LEN, Node, Tree, kind, node},
     pages::Pages,
 };
@@ -15,20 +15,20 @@ pub(crate) enum Entry {
     /// A key, and what its node says of its value.
     Node {
         page: u64,
-        key: Slice,
+        key: PageSlice,
         node: Node,
         /// The value, or what leads to it.
-        value: Slice,
+        value: PageSlice,
     },
     /// One of values of one length.
-    Packed(Slice),
+    Packed(PageSlice),
 }
 
 /// A page on the path.
 #[derive(Debug)]
-struct Step {
+struct PathStep {
     number: u64,
-    bytes: Slice,
+    bytes: PageSlice,
     /// The length of packed values, in a leaf of such ones.
     packed_len: Option<usize>,
     count: usize,
@@ -39,7 +39,7 @@ struct Step {
 #[derive(Debug)]
 pub(crate) struct Path {
     format: Format,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     depth: usize,
     entries: u64,
 }
@@ -74,11 +74,11 @@ impl Path {
     }
 
     /// The way through a page that stands in a node of page `number`.
-    pub(crate) fn within(format: Format, bytes: Slice, number: u64) -> Result<Self> {
+    pub(crate) fn within(format: Format, bytes: PageSlice, number: u64) -> Result<Self> {
         let header = format.header(&bytes);
         let header =
             header.ok_or_else(|| Error::damaged(number, "the values of a key are too short"))?;
-        let step = Step::leaf(format, number, &header, bytes)?;
+        let step = PathStep::leaf(format, number, &header, bytes)?;
         Ok(Self {
             format,
             steps: vec![step],
@@ -128,13 +128,13 @@ impl Path {
         let page = pages.page(number, parent)?;
         let is_leaf = self.steps.len() + 1 == self.depth;
         let step = match (is_leaf, page.header.kind) {
-            (true, _) => Step::leaf(self.format, number, &page.header, page.bytes)?,
+            (true, _) => PathStep::leaf(self.format, number, &page.header, page.bytes)?,
             (false, kind::BRANCH) => {
                 let count = count_nodes(self.format, number, &page.header, &page.bytes)?;
                 if count == 0 {
                     return Err(Error::damaged(number, "it leads nowhere"));
                 }
-                Step {
+                PathStep {
                     number: page.number,
                     bytes: page.bytes,
                     packed_len: None,
@@ -154,8 +154,8 @@ impl Path {
     }
 }
 
-impl Step {
-    fn leaf(format: Format, number: u64, header: &Header, bytes: Slice) -> Result<Self> {
+impl PathStep {
+    fn leaf(format: Format, number: u64, header: &Header, bytes: PageSlice) -> Result<Self> {
         let (packed_len, count) = match header.kind & !kind::WITHIN {
             kind::LEAF => (None, count_nodes(format, number, header, &bytes)?),
             // libmdbx has either.
@@ -196,7 +196,7 @@ impl Step {
         let value_at = at + NODE_LEN + format.key_room(found.key_len);
         let value_len = match found.flags & node::RUN {
             0 => found.value_len as usize,
-            _ => format.run_note_len(),
+            _ => format.overflow_reference_len(),
         };
         let key = self.bytes.part(at + NODE_LEN, found.key_len);
         let value = self.bytes.part(value_at, value_len);
@@ -216,9 +216,9 @@ impl Step {
     fn node(&self, format: Format, index: usize) -> Result<(usize, Node)> {
         let pointer = crate::bytes::u16_at(&self.bytes, format.header_len() + 2 * index);
         let at = pointer.map(|pointer| usize::from(pointer) + format.pointer_base());
-        let behind_pointers = format.header_len() + 2 * self.count;
+        let after_pointers = format.header_len() + 2 * self.count;
         let found = at
-            .filter(|at| *at >= behind_pointers)
+            .filter(|at| *at >= after_pointers)
             .and_then(|at| Some((at, format.node(&self.bytes, at)?)));
         found.ok_or_else(|| {
             let detail = format!("the pointer to record {index} leads out of it");

@@ -43,7 +43,7 @@ fn content_of(value: &[u8]) -> u64 {
         .map_or(u64::MAX, |content| u64::from_ne_bytes(*content))
 }
 
-fn tell(work: &str, count: u64, begin: Instant) {
+fn report(work: &str, count: u64, begin: Instant) {
     let each = begin.elapsed().as_nanos() as f64 / count as f64;
     println!("{work} {count} {each:.2}");
 }
@@ -96,7 +96,7 @@ impl Works {
             txn.commit()?;
             number = end;
         }
-        tell("load", self.records, begin);
+        report("load", self.records, begin);
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Works {
         for draw in 0..self.records {
             self.get_one(&txn, draw)?;
         }
-        tell("get", self.records, begin);
+        report("get", self.records, begin);
         Ok(())
     }
 
@@ -127,7 +127,7 @@ impl Works {
             count += 1;
             is_there = cursor.next()?;
         }
-        tell("scan", count, begin);
+        report("scan", count, begin);
         expect(count, self.records, "scan")?;
         expect(sum, (0..self.records).sum(), "scan")
     }
@@ -147,7 +147,7 @@ impl Works {
                 is_there = cursor.next()?;
             }
         }
-        tell("range", count, begin);
+        report("range", count, begin);
         match read != 0 && read % VALUE_LEN == 0 {
             true => Ok(()),
             false => Err(format!("ranges: {read} bytes").into()),
@@ -160,7 +160,7 @@ impl Works {
         for draw in 0..self.records {
             self.get_one(&self.database.begin_read()?, draw)?;
         }
-        tell(work, self.records, begin);
+        report(work, self.records, begin);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Works {
         for _ in 0..self.records {
             self.database.begin_read()?;
         }
-        tell("empty-transaction", self.records, begin);
+        report("empty-transaction", self.records, begin);
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl Works {
             self.put(&mut txn, 2 * self.records + draw, draw)?;
             txn.commit()?;
         }
-        tell("single-record", count, begin);
+        report("single-record", count, begin);
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl Works {
             }
             txn.commit()?;
         }
-        tell("transaction", count, begin);
+        report("transaction", count, begin);
         Ok(())
     }
 
@@ -208,7 +208,7 @@ impl Works {
             self.put(&mut txn, mixed(draw) % self.records, draw + 1)?;
             txn.commit()?;
         }
-        tell("durable", count, begin);
+        report("durable", count, begin);
         Ok(())
     }
 }
@@ -237,9 +237,9 @@ fn sessions(directory: &Path, count: u64) -> Done {
         creating += made - begin;
     }
     let end = Instant::now();
-    tell("create", count, end - creating);
-    tell("close", count, end - closing);
-    tell("open-and-close", count, end - opening);
+    report("create", count, end - creating);
+    report("close", count, end - closing);
+    report("open-and-close", count, end - opening);
     Ok(())
 }
 

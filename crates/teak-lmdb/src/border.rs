@@ -1,8 +1,8 @@
 //! The border to C: what crosses it, and that panics do not.
 
 use crate::{
-    codes::{self, Code, Outcome},
-    registry::Registered,
+    codes::{self, CallResult, Code},
+    registry::HasRegistry,
 };
 use std::{
     ffi::{c_int, c_uint, c_void},
@@ -34,7 +34,7 @@ impl Value {
     /// # Safety
     ///
     /// They are there, and stay as they are, for `'v`.
-    pub(crate) unsafe fn bytes<'v>(self) -> Outcome<&'v [u8]> {
+    pub(crate) unsafe fn bytes<'v>(self) -> CallResult<&'v [u8]> {
         if self.len == 0 {
             return Ok(&[]);
         }
@@ -92,7 +92,7 @@ pub struct EnvironmentInfo {
 }
 
 /// What C is told of `work`: 0, or why it was not done.
-pub(crate) fn answer(work: impl FnOnce() -> Outcome) -> c_int {
+pub(crate) fn answer(work: impl FnOnce() -> CallResult) -> c_int {
     match caught(work) {
         Ok(()) => 0,
         Err(Code(code)) => code,
@@ -100,12 +100,12 @@ pub(crate) fn answer(work: impl FnOnce() -> Outcome) -> c_int {
 }
 
 /// Does `work`, of which C is told nothing.
-pub(crate) fn unanswered(work: impl FnOnce() -> Outcome) {
+pub(crate) fn unanswered(work: impl FnOnce() -> CallResult) {
     let _ = caught(work);
 }
 
 /// What `work` says, or that it has panicked.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> CallResult<T>) -> CallResult<T> {
     // What a panic leaves half done is a transaction, which is broken then, or its own.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Code(codes::PANIC)))
 }
@@ -115,7 +115,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 /// # Safety
 ///
 /// It is null or leads to a `T` that nobody else changes for `'h`.
-pub(crate) unsafe fn shared<'h, T>(pointer: *const T) -> Outcome<&'h T> {
+pub(crate) unsafe fn shared<'h, T>(pointer: *const T) -> CallResult<&'h T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or(Code::INVALID_ARGUMENT)
 }
@@ -125,7 +125,7 @@ pub(crate) unsafe fn shared<'h, T>(pointer: *const T) -> Outcome<&'h T> {
 /// # Safety
 ///
 /// It is null or leads to a `T` that nobody else uses for `'h`.
-pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> Outcome<&'h mut T> {
+pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> CallResult<&'h mut T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_mut() }.ok_or(Code::INVALID_ARGUMENT)
 }
@@ -136,7 +136,7 @@ pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> Outcome<&'h mut T> {
 ///
 /// Nobody else changes it for `'h`.
 #[inline]
-pub(crate) unsafe fn live<'h, T: Registered>(handle: *mut T) -> Outcome<&'h T> {
+pub(crate) unsafe fn live<'h, T: HasRegistry>(handle: *mut T) -> CallResult<&'h T> {
     let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
     // SAFETY: what is registered is there, and the caller promises the rest.
     Ok(unsafe { &*found })
@@ -148,7 +148,7 @@ pub(crate) unsafe fn live<'h, T: Registered>(handle: *mut T) -> Outcome<&'h T> {
 ///
 /// Nobody else uses it for `'h`.
 #[inline]
-pub(crate) unsafe fn live_mut<'h, T: Registered>(handle: *mut T) -> Outcome<&'h mut T> {
+pub(crate) unsafe fn live_mut<'h, T: HasRegistry>(handle: *mut T) -> CallResult<&'h mut T> {
     let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
     // SAFETY: what is registered is there, and the caller promises the rest.
     Ok(unsafe { &mut *found })

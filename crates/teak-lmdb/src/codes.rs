@@ -49,7 +49,7 @@ pub const BAD_DBI: c_int = -30780;
 pub(crate) struct Code(pub(crate) c_int);
 
 /// What functions of this crate return among themselves.
-pub(crate) type Outcome<T = ()> = Result<T, Code>;
+pub(crate) type CallResult<T = ()> = Result<T, Code>;
 
 impl Code {
     pub(crate) const INVALID_ARGUMENT: Self = Self(libc::EINVAL);

@@ -1,8 +1,8 @@
 //! Copies of an environment.
 
 use crate::{
-    codes::{Code, Outcome},
-    environment::Opened,
+    codes::{CallResult, Code},
+    environment::OpenEnvironment,
     files::{Files, of_io},
     flags,
 };
@@ -18,7 +18,7 @@ use std::{
 use teak::ReadTxn;
 
 /// Copies to the data file of another environment, which is not there yet.
-pub(crate) fn to_path(opened: &Opened, path: &CStr, asked: c_uint) -> Outcome {
+pub(crate) fn to_path(opened: &OpenEnvironment, path: &CStr, asked: c_uint) -> CallResult {
     let is_dense = is_dense(asked)?;
     let target = Files::new(path, opened.flags()).data;
     let txn = opened.database.begin_read()?;
@@ -40,7 +40,11 @@ pub(crate) fn to_path(opened: &Opened, path: &CStr, asked: c_uint) -> Outcome {
 }
 
 /// Copies to a descriptor of the client's.
-pub(crate) fn to_descriptor(opened: &Opened, descriptor: c_int, asked: c_uint) -> Outcome {
+pub(crate) fn to_descriptor(
+    opened: &OpenEnvironment,
+    descriptor: c_int,
+    asked: c_uint,
+) -> CallResult {
     let is_dense = is_dense(asked)?;
     if descriptor < 0 {
         return Err(Code(libc::EBADF));
@@ -59,19 +63,19 @@ pub(crate) fn to_descriptor(opened: &Opened, descriptor: c_int, asked: c_uint) -
     io::copy(&mut copy, &mut *out).map(drop).map_err(of_io)
 }
 
-fn is_dense(asked: c_uint) -> Outcome<bool> {
+fn is_dense(asked: c_uint) -> CallResult<bool> {
     match asked & !flags::CP_COMPACT {
         0 => Ok(asked != 0),
         _ => Err(Code::INVALID_ARGUMENT),
     }
 }
 
-fn exact(txn: &ReadTxn, out: &mut File) -> Outcome {
+fn exact(txn: &ReadTxn, out: &mut File) -> CallResult {
     txn.write_backup(out, &mut |_| ControlFlow::Continue(()))?;
     Ok(())
 }
 
-fn dense(txn: &ReadTxn, target: &Path) -> Outcome {
+fn dense(txn: &ReadTxn, target: &Path) -> CallResult {
     txn.copy_dense(target, &mut |_| ControlFlow::Continue(()))?;
     Ok(())
 }

@@ -8,12 +8,12 @@ mod changes;
 mod moves;
 
 use crate::{
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     free_pages::FreePages,
-    handles::{FREE, Open},
-    registry::{Registered, Registry},
+    handles::{FREE, OpenDatabase},
+    registry::{HasRegistry, Registry},
     transaction::Transaction,
-    walk::Walk,
+    untracked_cursor::UntrackedCursor,
 };
 use std::{cell::RefCell, ffi::c_uint, fmt, sync::Arc};
 
@@ -21,9 +21,9 @@ use std::{cell::RefCell, ffi::c_uint, fmt, sync::Arc};
 ///
 /// Invariant: `transaction` is null, or has this cursor in its list.
 #[derive(Debug)]
-pub struct Cursor(RefCell<Inner>);
+pub struct Cursor(RefCell<CursorState>);
 
-impl Registered for Cursor {
+impl HasRegistry for Cursor {
     fn registry() -> &'static Registry<Self> {
         static CURSORS: Registry<Cursor> = Registry::new();
         &CURSORS
@@ -36,15 +36,15 @@ impl Drop for Cursor {
     }
 }
 
-pub(crate) struct Inner {
+pub(crate) struct CursorState {
     /// That by which C knows it.
     own_handle: *mut Cursor,
     transaction: *mut Transaction,
     handle: c_uint,
     is_of_writer: bool,
-    place: Place,
+    position: CursorPosition,
     /// On the record of the place, and only if it is `At` one. Nothing has changed since.
-    walk: Option<Walk>,
+    walk: Option<UntrackedCursor>,
     /// The last step forward led nowhere, or it went to the last record: LMDB takes the values of its key that may be left for the end.
     is_at_end: bool,
     /// The last search found no such key. Of the key that it led to LMDB has not looked at the values: if there are several, who asks for the
@@ -56,38 +56,38 @@ pub(crate) struct Inner {
 
 /// Where a cursor is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-enum Place {
+enum CursorPosition {
     #[default]
     Nowhere,
     /// At a record, or in the gap where it was. The bytes count only where there is no walk.
     At { key: Vec<u8>, value: Vec<u8> },
     /// Behind the last record.
-    Behind,
+    After,
 }
 
 /// The place of a cursor when a nested transaction began.
 #[derive(Debug, Default)]
-pub(crate) struct Backup {
-    place: Place,
+pub(crate) struct CursorBackup {
+    position: CursorPosition,
     is_at_end: bool,
     is_without_value: bool,
     is_at_first_value: bool,
 }
 
 /// What the place of a cursor is in the table as it is now.
-enum Spot {
+enum ResolvedPosition {
     Nowhere,
-    On(Walk),
+    On(UntrackedCursor),
     /// In a gap of this key; the walk is on the record behind it, if there is one.
-    Gap(Walk, Vec<u8>, Vec<u8>),
-    Behind,
+    Gap(UntrackedCursor, Vec<u8>, Vec<u8>),
+    After,
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for CursorState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inner")
             .field("handle", &self.handle)
-            .field("place", &self.place)
+            .field("position", &self.position)
             .finish_non_exhaustive()
     }
 }
@@ -98,7 +98,7 @@ impl Cursor {
         transaction: *mut Transaction,
         handle: c_uint,
         is_of_writer: bool,
-    ) -> Outcome<(*const Self, *mut Self)> {
+    ) -> CallResult<(*const Self, *mut Self)> {
         let mut cursor = Box::new(Self::new(transaction, handle, is_of_writer));
         let own_handle = Self::registry().insert(&raw mut *cursor)?;
         cursor.0.get_mut().own_handle = own_handle;
@@ -106,12 +106,12 @@ impl Cursor {
     }
 
     fn new(transaction: *mut Transaction, handle: c_uint, is_of_writer: bool) -> Self {
-        Self(RefCell::new(Inner {
+        Self(RefCell::new(CursorState {
             own_handle: std::ptr::null_mut(),
             transaction,
             handle,
             is_of_writer,
-            place: Place::Nowhere,
+            position: CursorPosition::Nowhere,
             walk: None,
             is_at_end: false,
             is_without_value: false,
@@ -119,12 +119,12 @@ impl Cursor {
         }))
     }
 
-    pub(crate) fn inner(&self) -> Outcome<std::cell::RefMut<'_, Inner>> {
+    pub(crate) fn inner(&self) -> CallResult<std::cell::RefMut<'_, CursorState>> {
         self.0.try_borrow_mut().map_err(|_| Code(codes::PANIC))
     }
 
     /// Changes it, unless it is just being used: who uses it has done the same.
-    fn update(&self, change: impl FnOnce(&mut Inner)) {
+    fn update(&self, change: impl FnOnce(&mut CursorState)) {
         if let Ok(mut inner) = self.0.try_borrow_mut() {
             change(&mut inner);
         }
@@ -148,12 +148,12 @@ impl Cursor {
 
     /// Turns the place into bytes, since the table is about to change.
     pub(crate) fn freeze(&self) {
-        self.update(Inner::freeze);
+        self.update(CursorState::freeze);
     }
 
     /// Is nowhere, as in the beginning.
     pub(crate) fn reset(&self) {
-        self.update(Inner::reset);
+        self.update(CursorState::reset);
     }
 
     pub(crate) fn reset_if_of(&self, handle: c_uint) {
@@ -164,12 +164,12 @@ impl Cursor {
         });
     }
 
-    pub(crate) fn back_up(&self) -> Backup {
-        let mut backup = Backup::default();
+    pub(crate) fn back_up(&self) -> CursorBackup {
+        let mut backup = CursorBackup::default();
         self.update(|inner| {
             inner.freeze();
-            backup = Backup {
-                place: inner.place.clone(),
+            backup = CursorBackup {
+                position: inner.position.clone(),
                 is_at_end: inner.is_at_end,
                 is_without_value: inner.is_without_value,
                 is_at_first_value: inner.is_at_first_value,
@@ -178,10 +178,10 @@ impl Cursor {
         backup
     }
 
-    pub(crate) fn restore(&self, backup: Backup) {
+    pub(crate) fn restore(&self, backup: CursorBackup) {
         self.update(|inner| {
             inner.walk = None;
-            inner.place = backup.place;
+            inner.position = backup.position;
             inner.is_at_end = backup.is_at_end;
             inner.is_without_value = backup.is_without_value;
             inner.is_at_first_value = backup.is_at_first_value;
@@ -189,14 +189,14 @@ impl Cursor {
     }
 }
 
-impl Inner {
+impl CursorState {
     fn freeze(&mut self) {
         let Some(walk) = self.walk.take() else {
             return;
         };
         let value = match &walk {
             // The place among records of one value is their key.
-            Walk::Plain(_) => &[][..],
+            UntrackedCursor::Plain(_) => &[][..],
             walk => walk.value().unwrap_or_default(),
         };
         self.be_at(walk.key(), value);
@@ -206,7 +206,7 @@ impl Inner {
         self.is_without_value = false;
         self.is_at_first_value = false;
         self.walk = None;
-        self.place = Place::Nowhere;
+        self.position = CursorPosition::Nowhere;
         self.is_at_end = false;
     }
 
@@ -214,8 +214,8 @@ impl Inner {
     fn be_at(&mut self, key: &[u8], value: &[u8]) {
         self.walk = None;
         self.is_at_first_value = false;
-        match &mut self.place {
-            Place::At {
+        match &mut self.position {
+            CursorPosition::At {
                 key: own_key,
                 value: own_value,
             } => {
@@ -224,8 +224,8 @@ impl Inner {
                 own_value.clear();
                 own_value.extend_from_slice(value);
             }
-            place => {
-                *place = Place::At {
+            position => {
+                *position = CursorPosition::At {
                     key: key.to_vec(),
                     value: value.to_vec(),
                 }
@@ -234,11 +234,11 @@ impl Inner {
     }
 
     /// Is on the record of a walk.
-    fn be_on(&mut self, walk: Walk) {
+    fn be_on(&mut self, walk: UntrackedCursor) {
         self.is_without_value = false;
         self.is_at_first_value = false;
-        if !matches!(self.place, Place::At { .. }) {
-            self.place = Place::At {
+        if !matches!(self.position, CursorPosition::At { .. }) {
+            self.position = CursorPosition::At {
                 key: Vec::new(),
                 value: Vec::new(),
             };
@@ -246,14 +246,14 @@ impl Inner {
         self.walk = Some(walk);
     }
 
-    fn be_behind(&mut self) {
+    fn be_after(&mut self) {
         self.walk = None;
-        self.place = Place::Behind;
+        self.position = CursorPosition::After;
         self.is_at_end = true;
     }
 
     /// The database, if it is there.
-    fn open(&self, txn: &mut Transaction) -> Outcome<Option<Arc<Open>>> {
+    fn open(&self, txn: &mut Transaction) -> CallResult<Option<Arc<OpenDatabase>>> {
         match self.handle {
             FREE => Ok(None),
             handle => txn.open(handle),
@@ -261,22 +261,22 @@ impl Inner {
     }
 
     /// A walk that is nowhere; `MDB_NOTFOUND` for a main database that is not there.
-    fn new_walk(&self, txn: &mut Transaction) -> Outcome<Walk> {
+    fn new_walk(&self, txn: &mut Transaction) -> CallResult<UntrackedCursor> {
         if self.handle == FREE {
             let free = FreePages::new(&txn.opened.database, txn.id())?;
-            return Ok(Walk::Free(free));
+            return Ok(UntrackedCursor::Free(free));
         }
         let open = txn.open(self.handle)?.ok_or(Code::NOT_FOUND)?;
         // SAFETY: it is given up by `freeze` and `reset`, which the transaction calls before it changes, is reset or ends.
-        unsafe { Walk::new(txn.view()?, &open.tables) }
+        unsafe { UntrackedCursor::new(txn.view()?, &open.tables) }
     }
 
     /// The walk, wherever it is, to be sent elsewhere.
-    fn any_walk(&mut self, txn: &mut Transaction) -> Outcome<Walk> {
+    fn any_walk(&mut self, txn: &mut Transaction) -> CallResult<UntrackedCursor> {
         match self.walk.take() {
             Some(walk) => {
                 // An error on the way leaves it nowhere, rather than at bytes that are not its own.
-                self.place = Place::Nowhere;
+                self.position = CursorPosition::Nowhere;
                 Ok(walk)
             }
             None => self.new_walk(txn),
@@ -284,24 +284,24 @@ impl Inner {
     }
 
     /// Looks for the place. After an error that follows the cursor is nowhere, unless it says otherwise.
-    fn find(&mut self, txn: &mut Transaction) -> Outcome<Spot> {
+    fn find(&mut self, txn: &mut Transaction) -> CallResult<ResolvedPosition> {
         if let Some(walk) = self.walk.take() {
-            self.place = Place::Nowhere;
-            return Ok(Spot::On(walk));
+            self.position = CursorPosition::Nowhere;
+            return Ok(ResolvedPosition::On(walk));
         }
-        let mut walk = match self.place {
-            Place::Nowhere => return Ok(Spot::Nowhere),
-            Place::Behind => return Ok(Spot::Behind),
-            Place::At { .. } => self.new_walk(txn)?,
+        let mut walk = match self.position {
+            CursorPosition::Nowhere => return Ok(ResolvedPosition::Nowhere),
+            CursorPosition::After => return Ok(ResolvedPosition::After),
+            CursorPosition::At { .. } => self.new_walk(txn)?,
         };
-        match &self.place {
-            Place::At { key, .. } if self.is_at_first_value && walk.seek_exact(key)? => {
-                Ok(Spot::On(walk))
+        match &self.position {
+            CursorPosition::At { key, .. } if self.is_at_first_value && walk.seek_exact(key)? => {
+                Ok(ResolvedPosition::On(walk))
             }
-            Place::At { key, value } if !walk.seek_pair_exact(key, value)? => {
-                Ok(Spot::Gap(walk, key.clone(), value.clone()))
+            CursorPosition::At { key, value } if !walk.seek_pair_exact(key, value)? => {
+                Ok(ResolvedPosition::Gap(walk, key.clone(), value.clone()))
             }
-            _ => Ok(Spot::On(walk)),
+            _ => Ok(ResolvedPosition::On(walk)),
         }
     }
 }

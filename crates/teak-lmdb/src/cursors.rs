@@ -2,11 +2,11 @@
 
 use crate::{
     border::{Value, answer, live, live_mut, own, shared, unanswered},
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     cursor::Cursor,
     flags::{self, Operation},
     handles::FREE,
-    registry::Registered,
+    registry::HasRegistry,
     transaction::Transaction,
 };
 use std::{
@@ -27,18 +27,18 @@ pub unsafe extern "C" fn mdb_cursor_open(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (live_mut(transaction)?, own(cursor)?) };
+        let (txn, out) = unsafe { (live_mut(transaction)?, own(cursor)?) };
         refuse_handle(txn, handle)?;
         txn.refuse_blocked()?;
         let (made, own_handle) = Cursor::open(txn, handle, txn.is_writing())?;
         txn.register(made);
-        *place = own_handle;
+        *out = own_handle;
         Ok(())
     })
 }
 
 /// Refuses a handle that this transaction does not know. The free pages are shown to readers only.
-fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> Outcome {
+fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> CallResult {
     match handle {
         FREE if txn.is_writing() || txn.is_reset() => Err(Code::INVALID_ARGUMENT),
         FREE => Ok(()),
@@ -175,7 +175,7 @@ fn get_both_in_one(
     txn: &mut Transaction,
     both: &mut Value,
     operation: Operation,
-) -> Outcome {
+) -> CallResult {
     let before = *both;
     let mut data = before;
     (cursor.inner()?).get(txn, Some(both), Some(&mut data), operation)?;
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize
 /// # Safety
 ///
 /// `cursor` is null or a handle, and no other function of its transaction runs.
-unsafe fn both<'c>(cursor: *mut Cursor) -> Outcome<(&'c Cursor, &'c mut Transaction)> {
+unsafe fn both<'c>(cursor: *mut Cursor) -> CallResult<(&'c Cursor, &'c mut Transaction)> {
     // SAFETY: the caller's promise.
     let cursor = unsafe { live(cursor) }?;
     // SAFETY: a cursor's transaction is null or lives, and the caller promises that this is the only function.

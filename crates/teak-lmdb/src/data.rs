@@ -4,7 +4,7 @@ use crate::{
     border::{Value, answer, live_mut, own, shared},
     codes::{self, Code},
     flags,
-    orders::{Of, Sought},
+    orders::{ComparisonScope, SoughtValue},
     put,
     transaction::Transaction,
 };
@@ -26,8 +26,8 @@ pub unsafe extern "C" fn mdb_get(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
-        txn.look(handle)?;
-        txn.looked_at(handle)?;
+        txn.prepare(handle)?;
+        txn.prepared(handle)?;
         txn.refuse_blocked()?;
         if key.len == 0 {
             return Err(Code(codes::BAD_VALSIZE));
@@ -35,8 +35,8 @@ pub unsafe extern "C" fn mdb_get(
         // SAFETY: the caller's promise.
         let bytes = unsafe { key.bytes() }?;
         txn.store_reserved_of(handle, bytes)?;
-        let open = txn.looked_at(handle)?.ok_or(Code::NOT_FOUND)?;
-        let _sought = Sought::new(open, Of::Keys, key, bytes);
+        let open = txn.prepared(handle)?.ok_or(Code::NOT_FOUND)?;
+        let _sought = SoughtValue::new(open, ComparisonScope::Keys, key, bytes);
         let found = txn.view()?.get(&open.tables, bytes).map_err(put::of_size)?;
         *data = Value::new(found.ok_or(Code::NOT_FOUND)?);
         Ok(())
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn mdb_put(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
-        txn.look(handle)?;
-        txn.looked_at(handle)?;
+        txn.prepare(handle)?;
+        txn.prepared(handle)?;
         let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;
         if asked & !(known | flags::APPEND | flags::APPENDDUP) != 0 {
             return Err(Code::INVALID_ARGUMENT);

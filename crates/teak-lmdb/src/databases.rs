@@ -2,12 +2,12 @@
 
 use crate::{
     border::{Stat, Value, answer, caught, live, live_mut, own, shared, unanswered},
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     compare, description,
     environment::{Environment, MAX_KEY, PAGE_SIZE},
     flags, free_pages,
-    handles::{FIRST_NAMED, FREE, MAIN, Open, Tables, check_flags},
-    orders::{self, Of},
+    handles::{FIRST_NAMED, FREE, MAIN, OpenDatabase, TableHandle, check_flags},
+    orders::{self, ComparisonScope},
     transaction::Transaction,
 };
 use std::{
@@ -34,21 +34,21 @@ pub unsafe extern "C" fn mdb_dbi_open(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (live_mut(transaction)?, own(handle)?) };
+        let (txn, out) = unsafe { (live_mut(transaction)?, own(handle)?) };
         check_flags(asked)?;
         txn.refuse_blocked()?;
         if name.is_null() {
             txn.add_main_flags(asked & flags::PERSISTENT)?;
-            *place = MAIN;
+            *out = MAIN;
             return Ok(());
         }
         // SAFETY: the caller's promise.
-        *place = open_named(txn, unsafe { CStr::from_ptr(name) }.to_bytes(), asked)?;
+        *out = open_named(txn, unsafe { CStr::from_ptr(name) }.to_bytes(), asked)?;
         Ok(())
     })
 }
 
-fn open_named(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<c_uint> {
+fn open_named(txn: &mut Transaction, name: &[u8], asked: c_uint) -> CallResult<c_uint> {
     if let Some(handle) = txn.handle_of(name) {
         return Ok(handle);
     }
@@ -65,7 +65,11 @@ fn open_named(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<c_ui
     }
 }
 
-fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<Arc<Open>> {
+fn open_or_create(
+    txn: &mut Transaction,
+    name: &[u8],
+    asked: c_uint,
+) -> CallResult<Arc<OpenDatabase>> {
     let is_created = asked & flags::CREATE != 0;
     if txn.main_flags()? & (flags::DUPSORT | flags::INTEGERKEY) != 0 {
         return Err(match is_created {
@@ -95,7 +99,7 @@ fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<
     txn.refuse_reader()?;
     let database_flags = asked & flags::PERSISTENT;
     let main = txn.make_main()?;
-    let Tables::Plain(main) = &main.tables else {
+    let TableHandle::Plain(main) = &main.tables else {
         return Err(Code(codes::INCOMPATIBLE));
     };
     let tables = txn.create(name, database_flags)?;
@@ -103,7 +107,7 @@ fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<
     let record = description::of_flags(database_flags);
     txn.change(|txn| main.insert(txn, name, &record))?;
     txn.writer()?.forget_names();
-    Ok(Open::new(database_flags, tables))
+    Ok(OpenDatabase::new(database_flags, tables))
 }
 
 /// Closes a handle.
@@ -135,13 +139,13 @@ pub unsafe extern "C" fn mdb_dbi_flags(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (live_mut(transaction)?, own(flags)?) };
-        *place = flags_of(txn, handle)?;
+        let (txn, out) = unsafe { (live_mut(transaction)?, own(flags)?) };
+        *out = flags_of(txn, handle)?;
         Ok(())
     })
 }
 
-fn flags_of(txn: &mut Transaction, handle: c_uint) -> Outcome<c_uint> {
+fn flags_of(txn: &mut Transaction, handle: c_uint) -> CallResult<c_uint> {
     match txn.open(handle)? {
         Some(open) => Ok(open.flags),
         None => txn.main_flags(),
@@ -161,21 +165,21 @@ pub unsafe extern "C" fn mdb_stat(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (live_mut(transaction)?, own(stat)?) };
+        let (txn, out) = unsafe { (live_mut(transaction)?, own(stat)?) };
         if handle == FREE && !txn.is_reset() {
-            *place = stat_of_free(txn)?;
+            *out = stat_of_free(txn)?;
             return Ok(());
         }
         txn.open(handle)?;
         txn.refuse_blocked()?;
         txn.store_reserved()?;
-        *place = txn.stat(handle)?;
+        *out = txn.stat(handle)?;
         Ok(())
     })
 }
 
 /// One record of the numbers of free pages, in pages that would hold it.
-fn stat_of_free(txn: &Transaction) -> Outcome<Stat> {
+fn stat_of_free(txn: &Transaction) -> CallResult<Stat> {
     let bytes = free_pages::numbers(&txn.opened.database)?.len() * size_of::<u64>();
     let is_large = bytes > PAGE_SIZE / 2;
     Ok(Stat {
@@ -222,14 +226,14 @@ pub unsafe extern "C" fn mdb_drop(
 }
 
 /// Takes a database away. The handle ends now, for everybody, whatever becomes of the transaction.
-fn delete(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
+fn delete(txn: &mut Transaction, handle: c_uint, open: &OpenDatabase) -> CallResult {
     let name = open.name().to_vec();
     let main = txn.make_main()?;
     txn.change(|txn| {
         txn.drop_table(&name)?;
         match &main.tables {
-            Tables::Plain(main) => main.remove(txn, &name).map(drop),
-            Tables::Multi(_) => Ok(()),
+            TableHandle::Plain(main) => main.remove(txn, &name).map(drop),
+            TableHandle::Multi(_) => Ok(()),
         }
     })?;
     txn.writer()?.forget_names();
@@ -238,7 +242,7 @@ fn delete(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
 }
 
 /// Empties a database; with the main one go all that have a record there.
-fn clear(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
+fn clear(txn: &mut Transaction, handle: c_uint, open: &OpenDatabase) -> CallResult {
     let mut named = Vec::new();
     if handle == MAIN {
         named = txn.view()?.names()?;
@@ -249,8 +253,8 @@ fn clear(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
             txn.drop_table(name)?;
         }
         match &open.tables {
-            Tables::Plain(table) => table.clear(txn),
-            Tables::Multi(table) => table.clear(txn),
+            TableHandle::Plain(table) => table.clear(txn),
+            TableHandle::Multi(table) => table.clear(txn),
         }
     })?;
     txn.writer()?.forget_names();
@@ -271,7 +275,7 @@ pub unsafe extern "C" fn mdb_set_compare(
     compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, Of::Keys, compare))
+    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, ComparisonScope::Keys, compare))
 }
 
 /// The same of the values of a key.
@@ -286,7 +290,7 @@ pub unsafe extern "C" fn mdb_set_dupsort(
     compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, Of::Values, compare))
+    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, ComparisonScope::Values, compare))
 }
 
 /// Keeps nothing: values have no addresses that could change.
@@ -338,7 +342,7 @@ pub unsafe extern "C" fn mdb_cmp(
     b: *const Value,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { compared(transaction, handle, (a, b), Of::Keys) }
+    unsafe { compared(transaction, handle, (a, b), ComparisonScope::Keys) }
 }
 
 /// How two values of a key compare: negative, 0 or positive.
@@ -354,7 +358,7 @@ pub unsafe extern "C" fn mdb_dcmp(
     b: *const Value,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { compared(transaction, handle, (a, b), Of::Values) }
+    unsafe { compared(transaction, handle, (a, b), ComparisonScope::Values) }
 }
 
 /// # Safety
@@ -364,7 +368,7 @@ unsafe fn compared(
     transaction: *mut Transaction,
     handle: c_uint,
     (a, b): (*const Value, *const Value),
-    of: Of,
+    of: ComparisonScope,
 ) -> c_int {
     let ordering = caught(|| {
         // SAFETY: the caller's promise.
@@ -380,8 +384,8 @@ unsafe fn compared(
             None => txn.main_flags()?,
         };
         Ok(match of {
-            Of::Keys => compare::keys(flags, a, b),
-            Of::Values => compare::values(flags, a, b),
+            ComparisonScope::Keys => compare::keys(flags, a, b),
+            ComparisonScope::Values => compare::values(flags, a, b),
         } as c_int)
     });
     ordering.unwrap_or(0)

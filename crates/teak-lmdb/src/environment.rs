@@ -1,13 +1,13 @@
 //! An environment: what was asked of it, and the database, once it is open.
 
 use crate::{
-    codes::{Code, Outcome},
+    codes::{CallResult, Code},
     files::Files,
     flags,
-    handles::{Handles, Open},
-    orders::InUse,
-    readers::{self, Places},
-    registry::{Registered, Registry},
+    handles::{Handles, OpenDatabase},
+    orders::OrdersInUse,
+    readers::{self, ReaderSlots},
+    registry::{HasRegistry, Registry},
 };
 use std::{
     ffi::{CStr, CString, c_uint, c_void},
@@ -40,14 +40,14 @@ pub(crate) const MAX_VALUE: usize = 0xffff_ffff;
 /// `MDB_env`: a handle of an environment, open or not.
 #[derive(Debug)]
 pub struct Environment {
-    wanted: Mutex<Wanted>,
-    opened: OnceLock<Arc<Opened>>,
+    wanted: Mutex<RequestedSettings>,
+    opened: OnceLock<Arc<OpenEnvironment>>,
     pub(crate) user_context: AtomicPtr<c_void>,
     /// The client's function for failed assertions. Nothing calls it: a failed one is a panic, which is told as such.
     pub(crate) assert_function: AtomicPtr<c_void>,
 }
 
-impl Registered for Environment {
+impl HasRegistry for Environment {
     fn registry() -> &'static Registry<Self> {
         static ENVIRONMENTS: Registry<Environment> = Registry::new();
         &ENVIRONMENTS
@@ -56,7 +56,7 @@ impl Registered for Environment {
 
 /// What was asked for before the environment was opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedSettings {
     pub(crate) flags: c_uint,
     pub(crate) map_size: Option<u64>,
     pub(crate) max_databases: usize,
@@ -65,7 +65,7 @@ pub(crate) struct Wanted {
 
 /// An environment that is open. Transactions hold it too.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenEnvironment {
     pub(crate) database: Database,
     pub(crate) path: CString,
     /// For the client, who may want a descriptor.
@@ -77,15 +77,15 @@ pub(crate) struct Opened {
     handles: Mutex<Handles>,
     /// How often a database was opened or closed for everybody, or the main one seen anew.
     generation: AtomicU64,
-    pub(crate) places: Places,
+    pub(crate) reader_slots: ReaderSlots,
     /// Whether its handle is gone: what transactions leave is not for others any more.
     is_closed: AtomicBool,
     /// The main database, as it was last seen.
-    main: Mutex<Option<Arc<Open>>>,
+    main: Mutex<Option<Arc<OpenDatabase>>>,
     writers: AtomicUsize,
-    _orders: InUse,
+    _orders: OrdersInUse,
     /// Behind the database, which goes first.
-    _left: LeftLock,
+    _left: KeptLockFile,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -95,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Environment {
     pub(crate) fn new() -> Self {
         Self {
-            wanted: Mutex::new(Wanted {
+            wanted: Mutex::new(RequestedSettings {
                 flags: 0,
                 map_size: None,
                 max_databases: 0,
@@ -108,16 +108,16 @@ impl Environment {
     }
 
     /// The environment, which is open.
-    pub(crate) fn opened(&self) -> Outcome<&Arc<Opened>> {
+    pub(crate) fn opened(&self) -> CallResult<&Arc<OpenEnvironment>> {
         self.opened.get().ok_or(Code::INVALID_ARGUMENT)
     }
 
-    pub(crate) fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> RequestedSettings {
         *lock(&self.wanted)
     }
 
     /// Notes what is to be when it is opened, which it must not be yet.
-    pub(crate) fn want(&self, change: impl FnOnce(&mut Wanted)) -> Outcome {
+    pub(crate) fn want(&self, change: impl FnOnce(&mut RequestedSettings)) -> CallResult {
         match self.opened.get() {
             Some(_) => Err(Code::INVALID_ARGUMENT),
             None => {
@@ -141,7 +141,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn set_flags(&self, changed: c_uint, is_on: bool) -> Outcome {
+    pub(crate) fn set_flags(&self, changed: c_uint, is_on: bool) -> CallResult {
         if changed & !flags::CHANGEABLE != 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -163,7 +163,7 @@ impl Environment {
         Ok(())
     }
 
-    pub(crate) fn open(&self, path: &CStr, asked: c_uint, mode: u32) -> Outcome {
+    pub(crate) fn open(&self, path: &CStr, asked: c_uint, mode: u32) -> CallResult {
         if self.opened.get().is_some() || asked & !(flags::CHANGEABLE | flags::CHANGELESS) != 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -172,15 +172,15 @@ impl Environment {
         if flags & flags::RDONLY != 0 {
             flags &= !flags::WRITEMAP;
         }
-        let opened = Opened::open(path, flags, mode, &wanted)?;
+        let opened = OpenEnvironment::open(path, flags, mode, &wanted)?;
         self.opened
             .set(Arc::new(opened))
             .map_err(|_| Code::INVALID_ARGUMENT)
     }
 }
 
-impl Opened {
-    fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &Wanted) -> Outcome<Self> {
+impl OpenEnvironment {
+    fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &RequestedSettings) -> CallResult<Self> {
         let files = Files::new(path, flags);
         let is_read_only = flags & flags::RDONLY != 0;
         files.make_room(flags)?;
@@ -206,7 +206,7 @@ impl Opened {
         let database = opened?;
         let data = files.open_data(flags)?;
         // Who does without the lock file leaves it as it is.
-        let (max_readers, left_readers, places) = match flags & flags::NOLOCK {
+        let (max_readers, left_readers, reader_slots) = match flags & flags::NOLOCK {
             0 => {
                 let readers = files.readers(wanted.max_readers);
                 (readers, readers, readers as usize)
@@ -215,7 +215,7 @@ impl Opened {
         };
         Ok(Self {
             data,
-            _orders: InUse::new(database.path()),
+            _orders: OrdersInUse::new(database.path()),
             database,
             path: path.to_owned(),
             flags: flags.into(),
@@ -223,11 +223,11 @@ impl Opened {
             max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
-            places: Places::new(places),
+            reader_slots: ReaderSlots::new(reader_slots),
             is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
-            _left: LeftLock(files, left_readers),
+            _left: KeptLockFile(files, left_readers),
         })
     }
 
@@ -250,9 +250,10 @@ impl Opened {
     }
 
     /// Takes a place for this thread to read at.
-    pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
+    pub(crate) fn take_reader_slot(&self) -> CallResult<usize> {
         let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
-        self.places.take(readers::this_thread(), is_for_thread)
+        self.reader_slots
+            .take(readers::this_thread(), is_for_thread)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -273,11 +274,11 @@ impl Opened {
     }
 
     /// The main database, as it was last seen, if it was.
-    pub(crate) fn main_seen(&self) -> Option<Arc<Open>> {
+    pub(crate) fn main_seen(&self) -> Option<Arc<OpenDatabase>> {
         lock(&self.main).clone()
     }
 
-    pub(crate) fn see_main(&self, main: &Arc<Open>) {
+    pub(crate) fn see_main(&self, main: &Arc<OpenDatabase>) {
         let mut seen = lock(&self.main);
         if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, main)) {
             *seen = Some(Arc::clone(main));
@@ -302,7 +303,7 @@ impl Opened {
     }
 
     /// Sets the limit from the next write transaction on; 0 for that of the file. What is in use already stays.
-    pub(crate) fn set_map_size(&self, size: u64) -> Outcome {
+    pub(crate) fn set_map_size(&self, size: u64) -> CallResult {
         if self.writers.load(Ordering::Acquire) != 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -322,7 +323,7 @@ impl Opened {
     }
 
     /// How long the file may become, as LMDB would tell it.
-    pub(crate) fn map_size(&self) -> Outcome<u64> {
+    pub(crate) fn map_size(&self) -> CallResult<u64> {
         let set = self.map_size.load(Ordering::Acquire);
         let in_file = self.geometry()?.upper_limit_bytes;
         let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
@@ -334,16 +335,16 @@ impl Opened {
         Ok(size.max(used))
     }
 
-    pub(crate) fn geometry(&self) -> Outcome<Geometry> {
+    pub(crate) fn geometry(&self) -> CallResult<Geometry> {
         Ok(self.database.geometry()?)
     }
 
     /// The last commit.
-    pub(crate) fn last_transaction(&self) -> Outcome<u64> {
+    pub(crate) fn last_transaction(&self) -> CallResult<u64> {
         Ok(self.database.begin_read()?.id().0)
     }
 
-    pub(crate) fn refuse_read_only(&self) -> Outcome {
+    pub(crate) fn refuse_read_only(&self) -> CallResult {
         match self.has(flags::RDONLY) {
             true => Err(Code(libc::EACCES)),
             false => Ok(()),
@@ -356,16 +357,16 @@ impl Drop for Environment {
     fn drop(&mut self) {
         if let Some(opened) = self.opened.get() {
             opened.is_closed.store(true, Ordering::Release);
-            opened.places.forget_handles();
+            opened.reader_slots.forget_handles();
         }
     }
 }
 
 /// Leaves the lock file where it was, for clients that look for it: the engine removes it with the last one who has the database open.
 #[derive(Debug)]
-struct LeftLock(Files, c_uint);
+struct KeptLockFile(Files, c_uint);
 
-impl Drop for LeftLock {
+impl Drop for KeptLockFile {
     fn drop(&mut self) {
         self.0.leave_lock();
         self.0.readers(self.1);

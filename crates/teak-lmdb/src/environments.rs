@@ -2,11 +2,11 @@
 
 use crate::{
     border::{EnvironmentInfo, Stat, answer, caught, live, own, unanswered},
-    codes::{Code, Outcome},
+    codes::{CallResult, Code},
     copy,
     environment::{Environment, MAX_KEY, PAGES_MORE},
     flags, readers,
-    registry::Registered,
+    registry::HasRegistry,
     transaction,
 };
 use std::{
@@ -25,9 +25,9 @@ use std::{
 pub unsafe extern "C" fn mdb_env_create(environment: *mut *mut Environment) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let place = unsafe { own(environment) }?;
+        let out = unsafe { own(environment) }?;
         let made = Box::into_raw(Box::new(Environment::new()));
-        *place = Environment::registry().insert(made)?;
+        *out = Environment::registry().insert(made)?;
         Ok(())
     })
 }
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn mdb_env_info(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (live(environment)?, info) };
+        let (environment, out) = unsafe { (live(environment)?, info) };
         let opened = environment.opened()?;
         let stat = opened.database.stat()?;
         let info = EnvironmentInfo {
@@ -169,14 +169,14 @@ pub unsafe extern "C" fn mdb_env_info(
             max_readers: opened.max_readers,
             reader_count: match opened.has(flags::NOLOCK) {
                 true => 0,
-                false => opened.places.most() as c_uint,
+                false => opened.reader_slots.high_water() as c_uint,
             },
         };
-        if place.is_null() {
+        if out.is_null() {
             return Err(Code::INVALID_ARGUMENT);
         }
         // SAFETY: not null, and the caller promises room, which need not hold anything yet.
-        unsafe { place.write(info) };
+        unsafe { out.write(info) };
         Ok(())
     })
 }
@@ -226,8 +226,8 @@ pub unsafe extern "C" fn mdb_env_get_flags(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (live(environment)?, own(flags)?) };
-        *place = environment.flags() & (flags::CHANGEABLE | flags::CHANGELESS);
+        let (environment, out) = unsafe { (live(environment)?, own(flags)?) };
+        *out = environment.flags() & (flags::CHANGEABLE | flags::CHANGELESS);
         Ok(())
     })
 }
@@ -244,8 +244,8 @@ pub unsafe extern "C" fn mdb_env_get_path(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (live(environment)?, own(path)?) };
-        *place = match environment.opened() {
+        let (environment, out) = unsafe { (live(environment)?, own(path)?) };
+        *out = match environment.opened() {
             Ok(opened) => opened.path.as_ptr(),
             Err(_) => ptr::null(),
         };
@@ -265,8 +265,8 @@ pub unsafe extern "C" fn mdb_env_get_fd(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (live(environment)?, own(descriptor)?) };
-        *place = match environment.opened() {
+        let (environment, out) = unsafe { (live(environment)?, own(descriptor)?) };
+        *out = match environment.opened() {
             Ok(opened) => opened.data.as_raw_fd(),
             Err(_) => -1,
         };
@@ -440,22 +440,22 @@ pub unsafe extern "C" fn mdb_reader_list(
 }
 
 /// The lines of readers: those of this environment by their places, those of other processes as the engine knows them.
-fn lines(environment: &Environment) -> Outcome<Vec<CString>> {
+fn lines(environment: &Environment) -> CallResult<Vec<CString>> {
     let opened = environment.opened().ok();
     let Some(opened) = opened.filter(|opened| !opened.has(flags::NOLOCK)) else {
         return Ok(vec![c"(no reader locks)\n".to_owned()]);
     };
     let own = process::id();
     let mut lines: Vec<_> = opened
-        .places
-        .shown()
-        .map(|shown| readers::line(own, shown))
+        .reader_slots
+        .listed()
+        .map(|listed| readers::line(own, listed))
         .collect();
     for reader in opened.database.readers()? {
         let other = reader.process.unwrap_or(0);
         if other != own {
-            let shown = (reader.thread as usize, Some(reader.transaction.0));
-            lines.push(readers::line(other, shown));
+            let listed = (reader.thread as usize, Some(reader.transaction.0));
+            lines.push(readers::line(other, listed));
         }
     }
     match lines.is_empty() {
@@ -495,7 +495,7 @@ pub unsafe extern "C" fn mdb_reader_check(
 /// # Safety
 ///
 /// It is null or a string that stays for `'s`.
-unsafe fn string<'s>(string: *const c_char) -> Outcome<&'s CStr> {
+unsafe fn string<'s>(string: *const c_char) -> CallResult<&'s CStr> {
     match string.is_null() {
         true => Err(Code::INVALID_ARGUMENT),
         // SAFETY: the caller's promise.

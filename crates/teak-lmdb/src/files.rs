@@ -1,7 +1,7 @@
 //! The files that a client expects to find.
 
 use crate::{
-    codes::{Code, Outcome},
+    codes::{CallResult, Code},
     flags,
 };
 use std::{
@@ -100,7 +100,7 @@ impl Files {
 
     /// A descriptor of the data file that the engine does not use. Clients lock the file by it, for which it must be open for writing too, and
     /// programs that they start inherit it, as they do LMDB's.
-    pub(crate) fn open_data(&self, environment_flags: c_uint) -> Outcome<File> {
+    pub(crate) fn open_data(&self, environment_flags: c_uint) -> CallResult<File> {
         let is_writing = environment_flags & flags::RDONLY == 0;
         let mut options = OpenOptions::new();
         let opened = (options.read(true).write(is_writing).open(&self.data)).map_err(of_io)?;
@@ -112,7 +112,7 @@ impl Files {
     }
 
     /// Takes away a data file with nothing in it: it is a place for a new database.
-    pub(crate) fn make_room(&self, environment_flags: c_uint) -> Outcome {
+    pub(crate) fn make_room(&self, environment_flags: c_uint) -> CallResult {
         match fs::metadata(&self.data) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(of_io(error)),

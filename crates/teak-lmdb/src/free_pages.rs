@@ -1,6 +1,6 @@
 //! The free pages as LMDB shows them: records of numbers, the count of them first.
 
-use crate::codes::Outcome;
+use crate::codes::CallResult;
 use std::rc::Rc;
 use teak::{Database, PageUse};
 
@@ -12,7 +12,7 @@ pub(crate) struct FreePages {
 }
 
 /// As many pages as are free, of which the record has the numbers.
-pub(crate) fn numbers(database: &Database) -> Outcome<Vec<u64>> {
+pub(crate) fn numbers(database: &Database) -> CallResult<Vec<u64>> {
     let uses = database.page_kinds()?;
     let is_free = |used: &PageUse| matches!(used, PageUse::Free | PageUse::Pending);
     let free = uses.iter().enumerate().filter(|(_, used)| is_free(used));
@@ -21,7 +21,7 @@ pub(crate) fn numbers(database: &Database) -> Outcome<Vec<u64>> {
 
 impl FreePages {
     /// Those that are free when the state `transaction` is read.
-    pub(crate) fn new(database: &Database, transaction: u64) -> Outcome<Self> {
+    pub(crate) fn new(database: &Database, transaction: u64) -> CallResult<Self> {
         let numbers = numbers(database)?;
         let count = numbers.len() as u64;
         let all = [count].into_iter().chain(numbers);
@@ -44,25 +44,25 @@ impl FreePages {
         &self.record.1
     }
 
-    pub(crate) fn first(&mut self) -> Outcome<bool> {
+    pub(crate) fn first(&mut self) -> CallResult<bool> {
         self.is_on_record = true;
         Ok(true)
     }
 
-    pub(crate) fn last(&mut self) -> Outcome<bool> {
+    pub(crate) fn last(&mut self) -> CallResult<bool> {
         self.first()
     }
 
-    pub(crate) fn next(&mut self) -> Outcome<bool> {
+    pub(crate) fn next(&mut self) -> CallResult<bool> {
         self.is_on_record = false;
         Ok(false)
     }
 
-    pub(crate) fn prev(&mut self) -> Outcome<bool> {
+    pub(crate) fn prev(&mut self) -> CallResult<bool> {
         self.next()
     }
 
-    pub(crate) fn seek_exact(&mut self, key: &[u8]) -> Outcome<bool> {
+    pub(crate) fn seek_exact(&mut self, key: &[u8]) -> CallResult<bool> {
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
         let (sought, own) = (number(key), number(&self.record.0));
         self.is_on_record = sought <= own;

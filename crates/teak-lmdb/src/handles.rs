@@ -1,9 +1,9 @@
 //! Handles of databases: numbers of an environment, and what transactions know of them.
 
 use crate::{
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     compare, flags,
-    orders::{Given, Of},
+    orders::{ClientOrder, ComparisonScope},
 };
 use std::{
     cmp::Ordering as Compared,
@@ -25,7 +25,7 @@ pub(crate) const FIRST_NAMED: c_uint = 2;
 
 /// The engine's handle.
 #[derive(Clone, Debug)]
-pub(crate) enum Tables {
+pub(crate) enum TableHandle {
     /// A key has one value.
     Plain(Table<Bytes, Bytes>),
     /// A key has several.
@@ -34,18 +34,18 @@ pub(crate) enum Tables {
 
 /// An open database.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenDatabase {
     pub(crate) flags: c_uint,
-    pub(crate) tables: Tables,
+    pub(crate) tables: TableHandle,
     /// The client's orders of keys and of values, where it has brought them.
-    orders: [OnceLock<&'static Given>; 2],
+    orders: [OnceLock<&'static ClientOrder>; 2],
     is_closed: AtomicBool,
     /// What a client has given to be kept.
     pub(crate) relocation: AtomicPtr<c_void>,
 }
 
-impl Open {
-    pub(crate) fn new(flags: c_uint, tables: Tables) -> Arc<Self> {
+impl OpenDatabase {
+    pub(crate) fn new(flags: c_uint, tables: TableHandle) -> Arc<Self> {
         Arc::new(Self {
             flags,
             tables,
@@ -58,13 +58,13 @@ impl Open {
     /// Its name; that of the main one is empty.
     pub(crate) fn name(&self) -> &[u8] {
         match &self.tables {
-            Tables::Plain(table) => table.name(),
-            Tables::Multi(table) => table.name(),
+            TableHandle::Plain(table) => table.name(),
+            TableHandle::Multi(table) => table.name(),
         }
     }
 
     pub(crate) fn is_multi(&self) -> bool {
-        matches!(self.tables, Tables::Multi(_))
+        matches!(self.tables, TableHandle::Multi(_))
     }
 
     pub(crate) fn has(&self, flag: c_uint) -> bool {
@@ -72,25 +72,25 @@ impl Open {
     }
 
     /// The client's order, if the table is in one.
-    pub(crate) fn order(&self, of: Of) -> Option<&'static Given> {
+    pub(crate) fn order(&self, of: ComparisonScope) -> Option<&'static ClientOrder> {
         self.orders[of as usize].get().copied()
     }
 
     /// Notes that the table is in an order of the client's.
-    pub(crate) fn set_order(&self, given: &'static Given) {
+    pub(crate) fn set_order(&self, given: &'static ClientOrder) {
         // A table has one order of keys and one of values, whoever notes it.
         let _ = self.orders[given.of() as usize].set(given);
     }
 
     pub(crate) fn compare_keys(&self, a: &[u8], b: &[u8]) -> Compared {
-        match self.order(Of::Keys) {
+        match self.order(ComparisonScope::Keys) {
             Some(given) => given.compare(a, b),
             None => compare::keys(self.flags, a, b),
         }
     }
 
     pub(crate) fn compare_values(&self, a: &[u8], b: &[u8]) -> Compared {
-        match self.order(Of::Values) {
+        match self.order(ComparisonScope::Values) {
             Some(given) => given.compare(a, b),
             None => compare::values(self.flags, a, b),
         }
@@ -106,15 +106,15 @@ impl Open {
 }
 
 /// The named databases that a transaction knew when it began, by their handles less [`FIRST_NAMED`].
-pub(crate) type Known = Arc<[Option<Arc<Open>>]>;
+pub(crate) type KnownDatabases = Arc<[Option<Arc<OpenDatabase>>]>;
 
 /// The handles of an environment.
 #[derive(Debug)]
 pub(crate) struct Handles {
     /// Those of everybody.
-    known: Known,
+    known: KnownDatabases,
     /// Numbers that transactions have taken which have not ended, and what they have opened under them.
-    reserved: HashMap<c_uint, Option<Arc<Open>>>,
+    reserved: HashMap<c_uint, Option<Arc<OpenDatabase>>>,
     max: usize,
 }
 
@@ -128,12 +128,12 @@ impl Handles {
         }
     }
 
-    pub(crate) fn known(&self) -> Known {
+    pub(crate) fn known(&self) -> KnownDatabases {
         Arc::clone(&self.known)
     }
 
     /// Takes the lowest number that is free.
-    pub(crate) fn reserve(&mut self) -> Outcome<c_uint> {
+    pub(crate) fn reserve(&mut self) -> CallResult<c_uint> {
         let is_taken = |handle: &c_uint| {
             let index = (handle - FIRST_NAMED) as usize;
             self.reserved.contains_key(handle) || matches!(self.known.get(index), Some(Some(_)))
@@ -146,12 +146,12 @@ impl Handles {
     }
 
     /// Notes what a transaction has opened under a number that it has reserved.
-    pub(crate) fn note(&mut self, handle: c_uint, open: &Arc<Open>) {
+    pub(crate) fn note(&mut self, handle: c_uint, open: &Arc<OpenDatabase>) {
         self.reserved.insert(handle, Some(Arc::clone(open)));
     }
 
     /// The transaction that has opened this has ended. The number may be another one's by now, if it was closed.
-    fn release(&mut self, handle: c_uint, open: &Arc<Open>) {
+    fn release(&mut self, handle: c_uint, open: &Arc<OpenDatabase>) {
         let reserved = self.reserved.get(&handle).and_then(Option::as_ref);
         if reserved.is_some_and(|reserved| Arc::ptr_eq(reserved, open)) {
             self.reserved.remove(&handle);
@@ -164,7 +164,7 @@ impl Handles {
     }
 
     /// Gives numbers back whose transaction has come to nothing.
-    pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<Open>)]) {
+    pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<OpenDatabase>)]) {
         for (handle, open) in handles {
             self.release(*handle, open);
             open.close();
@@ -172,7 +172,7 @@ impl Handles {
     }
 
     /// Everybody knows these from now on.
-    pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<Open>)]) {
+    pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<OpenDatabase>)]) {
         let mut known = self.known.to_vec();
         for (handle, open) in handles {
             self.release(*handle, open);
@@ -209,7 +209,7 @@ impl Handles {
 }
 
 /// Refuses flags that no database has.
-pub(crate) fn check_flags(asked: c_uint) -> Outcome {
+pub(crate) fn check_flags(asked: c_uint) -> CallResult {
     match asked & !(flags::PERSISTENT | flags::CREATE) {
         0 => Ok(()),
         _ => Err(Code::INVALID_ARGUMENT),

@@ -28,13 +28,13 @@ mod free_pages;
 mod handles;
 mod orders;
 mod put;
+mod read_view;
 mod readers;
 mod registry;
-mod remembered;
-mod reserved;
+mod remembered_databases;
+mod reserved_value;
 mod transaction;
-mod view;
-mod walk;
+mod untracked_cursor;
 mod writer;
 
 pub use border::{EnvironmentInfo, Stat, Value};

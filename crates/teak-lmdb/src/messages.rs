@@ -78,10 +78,10 @@ pub unsafe extern "C" fn mdb_version(
     patch: *mut c_int,
 ) -> *const c_char {
     let (words, numbers) = version();
-    for (place, number) in [major, minor, patch].into_iter().zip(numbers) {
+    for (out, number) in [major, minor, patch].into_iter().zip(numbers) {
         // SAFETY: the caller promises that it is null or leads to an int.
-        if let Some(place) = unsafe { place.as_mut() } {
-            *place = *number;
+        if let Some(out) = unsafe { out.as_mut() } {
+            *out = *number;
         }
     }
     words.as_ptr()

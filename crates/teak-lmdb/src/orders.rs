@@ -4,14 +4,14 @@
 //! given last; until there is one it compares as the flags of the database say, which is enough for who only goes through it.
 //!
 //! Clients rely on how LMDB calls their function: first comes the value that they have passed themselves, with the bytes around it, then a stored
-//! one. So calls of the client note what they look for ([`Sought`]), and the function is given that where the engine compares these bytes. Where two
+//! one. So calls of the client note what they look for ([`SoughtValue`]), and the function is given that where the engine compares these bytes. Where two
 //! stored items are compared, which LMDB does not do, the first one is a copy with zeros behind it.
 
-mod sought;
+mod sought_value;
 
-pub(crate) use sought::{Ranks, Sought};
+pub(crate) use sought_value::{RankComparison, SoughtValue};
 
-use crate::{border::Value, codes::Outcome, compare, environment::Opened, flags};
+use crate::{border::Value, codes::CallResult, compare, environment::OpenEnvironment, flags};
 use std::{
     cmp::Ordering,
     collections::HashMap,
@@ -31,22 +31,22 @@ pub type CompareFunction = unsafe extern "C" fn(*const Value, *const Value) -> c
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Of {
+pub(crate) enum ComparisonScope {
     Keys,
     Values,
 }
 
 /// The order of the keys of a table, or of its values.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct ClientOrder {
     /// Null as long as none was given.
     function: AtomicPtr<c_void>,
     flags: AtomicU32,
-    of: Of,
+    of: ComparisonScope,
 }
 
-impl Given {
-    const fn new(of: Of) -> Self {
+impl ClientOrder {
+    const fn new(of: ComparisonScope) -> Self {
         Self {
             function: AtomicPtr::new(ptr::null_mut()),
             flags: AtomicU32::new(0),
@@ -55,7 +55,7 @@ impl Given {
     }
 
     /// What is compared.
-    pub(crate) fn of(&self) -> Of {
+    pub(crate) fn of(&self) -> ComparisonScope {
         self.of
     }
 
@@ -64,8 +64,8 @@ impl Given {
         if function.is_null() {
             let flags = self.flags.load(Access::Relaxed);
             return match self.of {
-                Of::Keys => compare::keys(flags, a, b),
-                Of::Values => compare::values(flags, a, b),
+                ComparisonScope::Keys => compare::keys(flags, a, b),
+                ComparisonScope::Values => compare::values(flags, a, b),
             };
         }
         // SAFETY: nothing but such functions is ever stored there.
@@ -75,11 +75,11 @@ impl Given {
             // SAFETY: the client has given it for this, and both are values.
             unsafe { function(a, &raw const b) }
         };
-        sought::compare(self.of, a, b, call)
+        sought_value::compare(self.of, a, b, call)
     }
 
     /// Compares two values of the client's, as its function does.
-    pub(crate) fn compare_passed(&self, a: &Value, b: &Value) -> Outcome<c_int> {
+    pub(crate) fn compare_passed(&self, a: &Value, b: &Value) -> CallResult<c_int> {
         let function = self.function.load(Access::Acquire);
         if function.is_null() {
             // SAFETY: the client gives values that are there while the function runs.
@@ -100,12 +100,12 @@ impl Given {
 }
 
 /// A comparison and what is behind it. Both stay for ever: databases keep comparisons.
-type Named = (&'static Given, &'static Comparison);
+type NamedComparison = (&'static ClientOrder, &'static Comparison);
 
 /// Orders by the file, the table and what is compared.
 #[derive(Default)]
 struct Orders {
-    named: HashMap<(PathBuf, Vec<u8>, Of), Named>,
+    named: HashMap<(PathBuf, Vec<u8>, ComparisonScope), NamedComparison>,
     /// How many environments of a file are open.
     open: HashMap<PathBuf, usize>,
 }
@@ -120,16 +120,16 @@ fn with_orders<R>(work: impl FnOnce(&mut Orders) -> R) -> R {
 
 /// An open environment. The functions that clients have given for its file are forgotten with the last one.
 #[derive(Debug)]
-pub(crate) struct InUse(PathBuf);
+pub(crate) struct OrdersInUse(PathBuf);
 
-impl InUse {
+impl OrdersInUse {
     pub(crate) fn new(file: &Path) -> Self {
         with_orders(|orders| *orders.open.entry(file.to_owned()).or_default() += 1);
         Self(file.to_owned())
     }
 }
 
-impl Drop for InUse {
+impl Drop for OrdersInUse {
     fn drop(&mut self) {
         with_orders(|orders| {
             let Some(count) = orders.open.get_mut(&self.0) else {
@@ -150,11 +150,11 @@ impl Drop for InUse {
 
 /// The order of a table of this database; its comparison is known to the engine from now on.
 pub(crate) fn order_of(
-    opened: &Opened,
+    opened: &OpenEnvironment,
     table: &[u8],
-    of: Of,
+    of: ComparisonScope,
     database_flags: c_uint,
-) -> Outcome<Named> {
+) -> CallResult<NamedComparison> {
     let key = (opened.database.path().to_owned(), table.to_owned(), of);
     let (given, comparison) =
         with_orders(|orders| *orders.named.entry(key).or_insert_with(|| make(table, of)));
@@ -166,18 +166,18 @@ pub(crate) fn order_of(
 /// Has the engine know the order that a table of integers gets when one of another size is put, by whatever process: handles of the table
 /// go on then.
 pub(crate) fn know_order_of_sizes(
-    opened: &Opened,
+    opened: &OpenEnvironment,
     table: &[u8],
     database_flags: c_uint,
-) -> Outcome {
+) -> CallResult {
     match database_flags & flags::INTEGERDUP {
         0 => Ok(()),
-        _ => order_of(opened, table, Of::Values, database_flags).map(drop),
+        _ => order_of(opened, table, ComparisonScope::Values, database_flags).map(drop),
     }
 }
 
-fn make(table: &[u8], of: Of) -> Named {
-    let given: &'static Given = Box::leak(Box::new(Given::new(of)));
+fn make(table: &[u8], of: ComparisonScope) -> NamedComparison {
+    let given: &'static ClientOrder = Box::leak(Box::new(ClientOrder::new(of)));
     let function = Box::leak(Box::new(|a: &[u8], b: &[u8]| given.compare(a, b)));
     let name = Box::leak(name_of(table, of).into_boxed_str());
     (given, Box::leak(Box::new(Comparison::new(name, function))))
@@ -187,10 +187,10 @@ fn make(table: &[u8], of: Of) -> Named {
 const NAME_MAX: usize = 40;
 
 /// The name of an order: it has 64 bytes at most.
-fn name_of(table: &[u8], of: Of) -> String {
+fn name_of(table: &[u8], of: ComparisonScope) -> String {
     let of = match of {
-        Of::Keys => "keys",
-        Of::Values => "values",
+        ComparisonScope::Keys => "keys",
+        ComparisonScope::Values => "values",
     };
     match std::str::from_utf8(table) {
         Ok(table) if table.len() <= NAME_MAX => format!("lmdb {of} of {table}"),
@@ -207,7 +207,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Given, Of, Ordering, Value, c_int, name_of};
+    use super::{ClientOrder, ComparisonScope, Ordering, Value, c_int, name_of};
     use crate::flags;
 
     unsafe extern "C" fn by_length(a: *const Value, b: *const Value) -> c_int {
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_order_is_the_function_that_was_given() {
-        let given = Given::new(Of::Keys);
+        let given = ClientOrder::new(ComparisonScope::Keys);
         assert_eq!(given.compare(b"ab", b"b"), Ordering::Less);
         given.flags.store(flags::REVERSEKEY, super::Access::Relaxed);
         assert_eq!(given.compare(b"ab", b"b"), Ordering::Greater);
@@ -230,16 +230,22 @@ mod tests {
 
     #[test]
     fn orders_have_names_that_fit() {
-        assert_eq!(name_of(b"words", Of::Keys), "lmdb keys of words");
+        assert_eq!(
+            name_of(b"words", ComparisonScope::Keys),
+            "lmdb keys of words"
+        );
         for table in [
             &[b'a'; 500][..],
             &[0xff; 9],
             &[b'"'; 40],
             "ä".repeat(20).as_bytes(),
         ] {
-            let name = name_of(table, Of::Values);
+            let name = name_of(table, ComparisonScope::Values);
             assert!((1..=64).contains(&name.len()), "{name}");
         }
-        assert_ne!(name_of(b"", Of::Keys), name_of(b"", Of::Values));
+        assert_ne!(
+            name_of(b"", ComparisonScope::Keys),
+            name_of(b"", ComparisonScope::Values)
+        );
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::{
     border::Value,
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     environment::{MAX_KEY, MAX_VALUE},
     flags,
-    handles::{MAIN, Open, Tables},
-    orders::{Of, Sought},
-    reserved::Reserved,
+    handles::{MAIN, OpenDatabase, TableHandle},
+    orders::{ComparisonScope, SoughtValue},
+    reserved_value::ReservedValue,
     transaction::Transaction,
 };
 use std::{cmp::Ordering, ffi::c_uint, sync::Arc};
@@ -16,7 +16,7 @@ const KEY_EXISTS: Code = Code(codes::KEYEXIST);
 const BAD_SIZE: Code = Code(codes::BAD_VALSIZE);
 
 /// Refuses keys that LMDB does not take.
-pub(crate) fn check_len(len: usize) -> Outcome {
+pub(crate) fn check_len(len: usize) -> CallResult {
     match (1..=MAX_KEY).contains(&len) {
         true => Ok(()),
         false => Err(BAD_SIZE),
@@ -24,7 +24,7 @@ pub(crate) fn check_len(len: usize) -> Outcome {
 }
 
 /// Refuses values of a key that has several that LMDB does not take.
-pub(crate) fn check_len_of_several(len: usize) -> Outcome {
+pub(crate) fn check_len_of_several(len: usize) -> CallResult {
     match len <= MAX_KEY {
         true => Ok(()),
         false => Err(BAD_SIZE),
@@ -46,7 +46,7 @@ pub(crate) fn put(
     passed_key: &Value,
     data: &mut Value,
     asked: c_uint,
-) -> Outcome {
+) -> CallResult {
     let open = txn.open(handle)?;
     txn.refuse_reader()?;
     check_len(passed_key.len)?;
@@ -68,7 +68,7 @@ pub(crate) fn put(
         None => txn.make_main()?,
     };
     txn.store_reserved()?;
-    let _sought = Sought::new(&open, Of::Keys, passed_key, &key);
+    let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
     // Of a record that is to be the last one LMDB looks only whether it is.
     if asked & flags::NOOVERWRITE != 0
         && asked & flags::APPEND == 0
@@ -81,14 +81,14 @@ pub(crate) fn put(
         return Err(Code(codes::INCOMPATIBLE));
     }
     match &open.tables {
-        Tables::Plain(_) => put_plain(txn, &open, &key, data, asked),
-        Tables::Multi(_) => {
+        TableHandle::Plain(_) => put_plain(txn, &open, &key, data, asked),
+        TableHandle::Multi(_) => {
             if asked & flags::RESERVE != 0 {
                 return reserve_first(txn, &open, &key, data, asked);
             }
             // SAFETY: the client gives a value that is there while the function runs.
             let value = unsafe { data.bytes() }?.to_vec();
-            let _sought = Sought::new(&open, Of::Values, data, &value);
+            let _sought = SoughtValue::new(&open, ComparisonScope::Values, data, &value);
             put_multi(txn, &open, &key, &value, asked)
         }
     }
@@ -98,11 +98,11 @@ pub(crate) fn put(
 pub(crate) fn put_stored(
     txn: &mut Transaction,
     handle: c_uint,
-    open: &Arc<Open>,
+    open: &Arc<OpenDatabase>,
     key: &[u8],
     data: &mut Value,
     asked: c_uint,
-) -> Outcome {
+) -> CallResult {
     if data.len > MAX_VALUE {
         return Err(BAD_SIZE);
     }
@@ -115,12 +115,12 @@ pub(crate) fn put_stored(
 
 fn put_plain(
     txn: &mut Transaction,
-    open: &Arc<Open>,
+    open: &Arc<OpenDatabase>,
     key: &[u8],
     data: &mut Value,
     asked: c_uint,
-) -> Outcome {
-    let Tables::Plain(table) = &open.tables else {
+) -> CallResult {
+    let TableHandle::Plain(table) = &open.tables else {
         return Err(Code(codes::INCOMPATIBLE));
     };
     let is_reserved = asked & flags::RESERVE != 0;
@@ -141,7 +141,7 @@ fn put_plain(
 }
 
 /// What a reserved value is before the client has written to it: as it was, if it keeps its length, since clients change a part of it.
-fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> Outcome<Vec<u8>> {
+fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> CallResult<Vec<u8>> {
     let mut value = Vec::new();
     (value.try_reserve_exact(len)).map_err(|_| Code(libc::ENOMEM))?;
     match old {
@@ -154,17 +154,17 @@ fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> Outcome<Vec<u8>> {
 /// Makes room for a value of a key that has several, and has none yet: LMDB's manual forbids it, and LMDB does it.
 fn reserve_first(
     txn: &mut Transaction,
-    open: &Arc<Open>,
+    open: &Arc<OpenDatabase>,
     key: &[u8],
     data: &mut Value,
     asked: c_uint,
-) -> Outcome {
+) -> CallResult {
     if txn.view()?.get(&open.tables, key)?.is_some() {
         return Err(Code::INVALID_ARGUMENT);
     }
     refuse_unsorted(txn, open, key, asked)?;
     let zeros = vec![0; data.len];
-    if let Tables::Multi(table) = &open.tables {
+    if let TableHandle::Multi(table) = &open.tables {
         let put = txn.change(|txn| table.insert(txn, key, &zeros));
         put.map_err(of_size)?;
     }
@@ -174,19 +174,24 @@ fn reserve_first(
 /// Gives the client memory of a value that was put, which is stored before anything else happens.
 fn note_reserved(
     txn: &mut Transaction,
-    open: &Arc<Open>,
+    open: &Arc<OpenDatabase>,
     key: &[u8],
     value: Vec<u8>,
     data: &mut Value,
-) -> Outcome {
-    let mut reserved = Reserved::new(open, key, value);
+) -> CallResult {
+    let mut reserved = ReservedValue::new(open, key, value);
     *data = Value::new(reserved.value());
     txn.writer()?.reserved = Some(reserved);
     Ok(())
 }
 
 /// Refuses a key that is to be the last one of a table of several values, and is not.
-fn refuse_unsorted(txn: &mut Transaction, open: &Open, key: &[u8], asked: c_uint) -> Outcome {
+fn refuse_unsorted(
+    txn: &mut Transaction,
+    open: &OpenDatabase,
+    key: &[u8],
+    asked: c_uint,
+) -> CallResult {
     if asked & flags::APPEND != 0
         && let Some(last) = txn.view()?.last_key(&open.tables)?
         && open.compare_keys(key, &last) != Ordering::Greater
@@ -198,12 +203,12 @@ fn refuse_unsorted(txn: &mut Transaction, open: &Open, key: &[u8], asked: c_uint
 
 fn put_multi(
     txn: &mut Transaction,
-    open: &Open,
+    open: &OpenDatabase,
     key: &[u8],
     value: &[u8],
     asked: c_uint,
-) -> Outcome {
-    let Tables::Multi(table) = &open.tables else {
+) -> CallResult {
+    let TableHandle::Multi(table) = &open.tables else {
         return Err(Code(codes::INCOMPATIBLE));
     };
     refuse_unsorted(txn, open, key, asked)?;
@@ -235,14 +240,19 @@ fn put_multi(
         return Err(KEY_EXISTS);
     }
     // What the comparison calls equal may be other bytes.
-    if has_sizes || open.order(Of::Values).is_some() {
+    if has_sizes || open.order(ComparisonScope::Values).is_some() {
         txn.change(|txn| table.replace(txn, key, value, value))?;
     }
     Ok(())
 }
 
 /// Refuses a value of another size than others of its key.
-fn refuse_other_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -> Outcome {
+fn refuse_other_size(
+    txn: &Transaction,
+    open: &OpenDatabase,
+    key: &[u8],
+    value: &[u8],
+) -> CallResult {
     match txn.view()?.get(&open.tables, key)? {
         Some(first) if first.len() != value.len() => Err(BAD_SIZE),
         _ => Ok(()),
@@ -251,7 +261,12 @@ fn refuse_other_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -
 
 /// Whether it is only for its size that the engine does not take a value into a table whose values have one, and its key has none yet: LMDB
 /// looks at sizes within a key at most.
-fn is_first_of_its_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -> Outcome<bool> {
+fn is_first_of_its_size(
+    txn: &Transaction,
+    open: &OpenDatabase,
+    key: &[u8],
+    value: &[u8],
+) -> CallResult<bool> {
     let view = txn.view()?;
     if !open.has(flags::DUPFIXED | flags::INTEGERDUP) || view.has_sizes(open)? {
         return Ok(false);
@@ -270,7 +285,7 @@ pub(crate) fn delete(
     handle: c_uint,
     passed_key: &Value,
     passed_value: Option<&Value>,
-) -> Outcome {
+) -> CallResult {
     let open = txn.open(handle)?;
     txn.refuse_reader()?;
     if passed_key.len == 0 {
@@ -279,31 +294,36 @@ pub(crate) fn delete(
     let open = open.ok_or(Code::NOT_FOUND)?;
     // SAFETY: the client gives a key that is there while the function runs.
     let key = unsafe { passed_key.bytes() }?.to_vec();
-    let _sought = Sought::new(&open, Of::Keys, passed_key, &key);
+    let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
     let value = match passed_value.filter(|_| open.is_multi()) {
         // SAFETY: the same of a value.
         Some(passed) => Some((passed, unsafe { passed.bytes() }?.to_vec())),
         None => None,
     };
-    let _sought_value =
-        (value.as_ref()).and_then(|(passed, value)| Sought::new(&open, Of::Values, passed, value));
+    let _sought_value = (value.as_ref()).and_then(|(passed, value)| {
+        SoughtValue::new(&open, ComparisonScope::Values, passed, value)
+    });
     if handle == MAIN && txn.is_database(&key)? {
         txn.set_broken();
         return Err(Code(codes::INCOMPATIBLE));
     }
     let is_deleted = txn.change(|txn| match (&open.tables, &value) {
-        (Tables::Plain(table), _) => table.remove(txn, &key),
-        (Tables::Multi(table), Some((_, value))) => table.remove(txn, &key, value),
-        (Tables::Multi(table), None) => Ok(table.remove_key(txn, &key)? != 0),
+        (TableHandle::Plain(table), _) => table.remove(txn, &key),
+        (TableHandle::Multi(table), Some((_, value))) => table.remove(txn, &key, value),
+        (TableHandle::Multi(table), None) => Ok(table.remove_key(txn, &key)? != 0),
     });
     if !is_deleted.map_err(of_size)? {
         return Err(Code::NOT_FOUND);
     }
-    forget_places(txn, handle, &open)
+    reset_cursor_positions(txn, handle, &open)
 }
 
 /// Where nothing is left, cursors are nowhere.
-pub(crate) fn forget_places(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
+pub(crate) fn reset_cursor_positions(
+    txn: &mut Transaction,
+    handle: c_uint,
+    open: &OpenDatabase,
+) -> CallResult {
     if txn.view()?.stat(&open.tables)?.records == 0 {
         txn.reset_cursors(handle);
     }

@@ -4,7 +4,7 @@
 //! There it finds the handle of the transaction that was there last, which is the next one's.
 
 use crate::{
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     transaction::Transaction,
 };
 use std::{
@@ -27,7 +27,7 @@ const CHUNK: usize = 64;
 /// A place, and the thread that has taken it: 0 while it is free.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Place {
+struct ReaderSlot {
     used: AtomicU64,
     thread: AtomicUsize,
     /// A handle without a transaction, of a `Box`, or null. Who has taken the place may take it.
@@ -35,7 +35,7 @@ struct Place {
 }
 
 /// A place that was shown: its thread, and the state that is read there.
-pub(crate) type Shown = (usize, Option<u64>);
+pub(crate) type ListedReader = (usize, Option<u64>);
 
 /// So many bits of a thread are the system's number of it, which the next thread may have; above them is a count of threads.
 const THREAD_BITS: u32 = 48;
@@ -51,25 +51,25 @@ pub(crate) fn this_thread() -> usize {
         return this;
     }
     // SAFETY: it takes nothing and cannot fail.
-    let shown = unsafe { libc::pthread_self() as u64 };
-    let made = (shown | THREADS.fetch_add(1, Ordering::Relaxed) << THREAD_BITS) as usize;
+    let listed = unsafe { libc::pthread_self() as u64 };
+    let made = (listed | THREADS.fetch_add(1, Ordering::Relaxed) << THREAD_BITS) as usize;
     THREAD.set(made);
     made
 }
 
 /// The system's number of a thread.
-fn shown_thread(thread: usize) -> usize {
+fn listed_thread(thread: usize) -> usize {
     (thread as u64 & ((1 << THREAD_BITS) - 1)) as usize
 }
 
 /// The places of an environment.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ReaderSlots {
     /// No other environment of this process has or had it.
     number: u64,
     max: usize,
-    chunks: Box<[OnceLock<Box<[Place; CHUNK]>>]>,
-    most: AtomicUsize,
+    chunks: Box<[OnceLock<Box<[ReaderSlot; CHUNK]>>]>,
+    high_water: AtomicUsize,
 }
 
 thread_local! {
@@ -77,7 +77,7 @@ thread_local! {
     static LAST: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
 }
 
-impl Places {
+impl ReaderSlots {
     /// Room for at most `max`.
     pub(crate) fn new(max: usize) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
@@ -85,29 +85,29 @@ impl Places {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             max,
             chunks: (0..max.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(),
-            most: AtomicUsize::new(0),
+            high_water: AtomicUsize::new(0),
         }
     }
 
-    fn place(&self, index: usize) -> &Place {
-        let made = || Box::new(std::array::from_fn(|_| Place::default()));
+    fn slot(&self, index: usize) -> &ReaderSlot {
+        let made = || Box::new(std::array::from_fn(|_| ReaderSlot::default()));
         &self.chunks[index / CHUNK].get_or_init(made)[index % CHUNK]
     }
 
     /// Takes a place for `thread`, which is this one. With `is_for_thread` it must not have one yet.
-    pub(crate) fn take(&self, thread: usize, is_for_thread: bool) -> Outcome<usize> {
-        let most = self.most.load(Ordering::Acquire);
+    pub(crate) fn take(&self, thread: usize, is_for_thread: bool) -> CallResult<usize> {
+        let high_water = self.high_water.load(Ordering::Acquire);
         let last = match LAST.get() {
             (number, index) if number == self.number => Some(index),
             _ => None,
         };
         let is_own = |index: usize| {
-            let place = self.place(index);
-            place.thread.load(Ordering::Acquire) == thread
+            let slot = self.slot(index);
+            slot.thread.load(Ordering::Acquire) == thread
         };
         let has_one = match last {
             Some(last) => is_own(last),
-            None => (0..most).any(is_own),
+            None => (0..high_water).any(is_own),
         };
         if is_for_thread && has_one {
             return Err(Code(codes::BAD_RSLOT));
@@ -118,21 +118,21 @@ impl Places {
         if last != Some(taken) {
             LAST.set((self.number, taken));
         }
-        if taken >= most {
-            self.most.fetch_max(taken + 1, Ordering::AcqRel);
+        if taken >= high_water {
+            self.high_water.fetch_max(taken + 1, Ordering::AcqRel);
         }
         Ok(taken)
     }
 
     fn try_take(&self, index: usize, thread: usize) -> bool {
-        let place = self.place(index);
-        let is_free = place.used.load(Ordering::Relaxed) == FREE;
+        let slot = self.slot(index);
+        let is_free = slot.used.load(Ordering::Relaxed) == FREE;
         let taken = is_free
-            && (place.used)
+            && (slot.used)
                 .compare_exchange(FREE, KEPT, Ordering::AcqRel, Ordering::Relaxed)
                 .is_ok();
         if taken {
-            place.thread.store(thread, Ordering::Release);
+            slot.thread.store(thread, Ordering::Release);
         }
         taken
     }
@@ -140,62 +140,62 @@ impl Places {
     /// Notes which state is read at a place that was taken.
     pub(crate) fn read(&self, index: usize, state: u64) {
         let used = state.saturating_add(READING);
-        self.place(index).used.store(used, Ordering::Release);
+        self.slot(index).used.store(used, Ordering::Release);
     }
 
     /// Notes that nothing is read at a place, which stays taken.
     pub(crate) fn keep(&self, index: usize) {
-        self.place(index).used.store(KEPT, Ordering::Release);
+        self.slot(index).used.store(KEPT, Ordering::Release);
     }
 
     /// Gives a place back.
-    pub(crate) fn give_back(&self, index: usize) {
-        let place = self.place(index);
-        place.thread.store(0, Ordering::Release);
-        place.used.store(FREE, Ordering::Release);
+    pub(crate) fn release(&self, index: usize) {
+        let slot = self.slot(index);
+        slot.thread.store(0, Ordering::Release);
+        slot.used.store(FREE, Ordering::Release);
     }
 
     /// The handle that was left at a place that was taken.
     pub(crate) fn handle(&self, index: usize) -> Option<Box<Transaction>> {
         // Whoever had the place before gave it back behind leaving the handle, and nobody else has it now.
-        let place = self.place(index);
-        let handle = place.handle.load(Ordering::Relaxed);
+        let slot = self.slot(index);
+        let handle = slot.handle.load(Ordering::Relaxed);
         if handle.is_null() {
             return None;
         }
-        place.handle.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: it is of a box that `give_back_with` has taken apart, and nobody finds it any more.
+        slot.handle.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: it is of a box that `release_with_handle` has taken apart, and nobody finds it any more.
         Some(unsafe { Box::from_raw(handle) })
     }
 
     /// Gives a place back, and leaves a handle there that has no transaction and no place.
-    pub(crate) fn give_back_with(&self, index: usize, handle: Box<Transaction>) {
+    pub(crate) fn release_with_handle(&self, index: usize, handle: Box<Transaction>) {
         let handle = Box::into_raw(handle);
-        self.place(index).handle.store(handle, Ordering::Relaxed);
-        self.give_back(index);
+        self.slot(index).handle.store(handle, Ordering::Relaxed);
+        self.release(index);
     }
 
     /// Frees the handles that were left.
     pub(crate) fn forget_handles(&self) {
-        for index in 0..self.most() {
+        for index in 0..self.high_water() {
             if self.try_take(index, 0) {
                 drop(self.handle(index));
-                self.give_back(index);
+                self.release(index);
             }
         }
     }
 
     /// As many places as were ever needed at once.
-    pub(crate) fn most(&self) -> usize {
-        self.most.load(Ordering::Acquire)
+    pub(crate) fn high_water(&self) -> usize {
+        self.high_water.load(Ordering::Acquire)
     }
 
     /// The places that are taken.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = Shown> {
-        let places = (0..self.most()).map(|index| self.place(index));
-        places.filter_map(|place| {
-            let thread = shown_thread(place.thread.load(Ordering::Acquire));
-            match place.used.load(Ordering::Acquire) {
+    pub(crate) fn listed(&self) -> impl Iterator<Item = ListedReader> {
+        let slots = (0..self.high_water()).map(|index| self.slot(index));
+        slots.filter_map(|slot| {
+            let thread = listed_thread(slot.thread.load(Ordering::Acquire));
+            match slot.used.load(Ordering::Acquire) {
                 FREE => None,
                 KEPT => Some((thread, None)),
                 state => Some((thread, Some(state - READING))),
@@ -205,7 +205,7 @@ impl Places {
 }
 
 /// The line of a reader.
-pub(crate) fn line(process: u32, (thread, state): Shown) -> String {
+pub(crate) fn line(process: u32, (thread, state): ListedReader) -> String {
     match state {
         Some(state) => format!("{process:>10} {thread:x} {state}\n"),
         None => format!("{process:>10} {thread:x} -\n"),
@@ -214,48 +214,48 @@ pub(crate) fn line(process: u32, (thread, state): Shown) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Code, Places, codes, line};
+    use super::{CHUNK, Code, ReaderSlots, codes, line};
     use std::{collections::HashSet, sync::Mutex, thread};
 
     #[test]
     fn a_thread_has_one_place_and_all_have_so_many() {
-        let places = Places::new(2);
-        assert_eq!(places.take(7, true), Ok(0));
-        assert_eq!(places.take(7, true), Err(Code(codes::BAD_RSLOT)));
-        assert_eq!(places.take(8, false), Ok(1));
-        assert_eq!(places.take(9, false), Err(Code(codes::READERS_FULL)));
-        places.read(1, 12);
-        places.give_back(0);
-        assert_eq!(places.shown().collect::<Vec<_>>(), [(8, Some(12))]);
-        places.keep(1);
-        assert_eq!(line(5, places.shown().next().unwrap()), "         5 8 -\n");
-        assert_eq!(places.take(7, false), Ok(0));
-        assert_eq!(places.most(), 2);
+        let slots = ReaderSlots::new(2);
+        assert_eq!(slots.take(7, true), Ok(0));
+        assert_eq!(slots.take(7, true), Err(Code(codes::BAD_RSLOT)));
+        assert_eq!(slots.take(8, false), Ok(1));
+        assert_eq!(slots.take(9, false), Err(Code(codes::READERS_FULL)));
+        slots.read(1, 12);
+        slots.release(0);
+        assert_eq!(slots.listed().collect::<Vec<_>>(), [(8, Some(12))]);
+        slots.keep(1);
+        assert_eq!(line(5, slots.listed().next().unwrap()), "         5 8 -\n");
+        assert_eq!(slots.take(7, false), Ok(0));
+        assert_eq!(slots.high_water(), 2);
     }
 
     #[test]
     fn a_place_in_another_environment_is_none_here() {
-        let (one, other) = (Places::new(4), Places::new(4));
+        let (one, other) = (ReaderSlots::new(4), ReaderSlots::new(4));
         assert_eq!(one.take(7, true), Ok(0));
         assert_eq!(other.take(7, true), Ok(0));
         assert_eq!(one.take(7, true), Err(Code(codes::BAD_RSLOT)));
-        one.give_back(0);
+        one.release(0);
         assert_eq!(one.take(7, true), Ok(0));
     }
 
     #[test]
     fn threads_that_come_at_once_have_different_places() {
         let count = CHUNK + 8;
-        let (places, taken) = (Places::new(count), Mutex::new(HashSet::new()));
+        let (slots, taken) = (ReaderSlots::new(count), Mutex::new(HashSet::new()));
         thread::scope(|scope| {
             for thread in 1..=count {
-                let (places, taken) = (&places, &taken);
+                let (slots, taken) = (&slots, &taken);
                 scope.spawn(move || {
-                    let index = places.take(thread, true).unwrap();
+                    let index = slots.take(thread, true).unwrap();
                     assert!(taken.lock().unwrap().insert(index));
                 });
             }
         });
-        assert_eq!(places.take(1000, true), Err(Code(codes::READERS_FULL)));
+        assert_eq!(slots.take(1000, true), Err(Code(codes::READERS_FULL)));
     }
 }

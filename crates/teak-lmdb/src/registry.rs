@@ -5,7 +5,7 @@
 //! then it begins with the first generation again.
 //! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their language.
 
-use crate::codes::{Code, Outcome};
+use crate::codes::{CallResult, Code};
 use std::{
     ptr,
     sync::{
@@ -45,13 +45,13 @@ struct Slot<T> {
 }
 
 /// What C has handles of.
-pub(crate) trait Registered: Sized + 'static {
+pub(crate) trait HasRegistry: Sized + 'static {
     /// All handles of this kind.
     fn registry() -> &'static Registry<Self>;
 }
 
 /// The array of a slot, and its place there.
-fn place(slot: u32) -> (usize, usize) {
+fn locate(slot: u32) -> (usize, usize) {
     let shifted = slot as usize + FIRST_LEN;
     let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
     (array, shifted - (FIRST_LEN << array))
@@ -72,16 +72,16 @@ impl<T> Registry<T> {
     }
 
     /// A handle for an object that stays where it is until [`Self::end`].
-    pub(crate) fn insert(&self, object: *mut T) -> Outcome<*mut T> {
+    pub(crate) fn insert(&self, object: *mut T) -> CallResult<*mut T> {
         let index = match self.pop() {
             Some(index) => index,
             None => (self.take_unused())
                 .or_else(|| self.revive())
                 .ok_or(Code(libc::ENOMEM))?,
         };
-        let (array, offset) = place(index);
+        let (array, offset) = locate(index);
         let slots = self.arrays[array].get_or_init(|| {
-            let len = FIRST_LEN << place(index).0;
+            let len = FIRST_LEN << locate(index).0;
             let new = || Slot {
                 object: AtomicPtr::default(),
                 generation: AtomicU32::new(1),
@@ -99,7 +99,7 @@ impl<T> Registry<T> {
     fn slot(&self, handle: *mut T) -> Option<(&Slot<T>, u32)> {
         let number = handle.addr() >> ALIGNMENT_BITS;
         let index = (number & ((1 << SLOT_BITS) - 1)) as u32;
-        let (array, offset) = place(index);
+        let (array, offset) = locate(index);
         let slot = self.arrays.get(array)?.get()?.get(offset)?;
         let generation = slot.generation.load(Ordering::Acquire);
         (generation as usize == number >> SLOT_BITS).then_some((slot, index))
@@ -145,7 +145,7 @@ impl<T> Registry<T> {
     /// Takes a slot whose generations are used up: some 2^43 handles were given since its first one.
     fn revive(&self) -> Option<u32> {
         (0..SLOTS).find(|index| {
-            let (array, offset) = place(*index);
+            let (array, offset) = locate(*index);
             let slot = self.arrays[array].get().map(|slots| &slots[offset]);
             slot.is_some_and(|slot| {
                 (slot.generation)
@@ -159,7 +159,7 @@ impl<T> Registry<T> {
         let mut free = self.free.load(Ordering::Acquire);
         loop {
             let index = free as u32;
-            let (array, offset) = place(index);
+            let (array, offset) = locate(index);
             let slot = &self.arrays.get(array)?.get()?[offset];
             let next = slot.next.load(Ordering::Relaxed);
             match self.exchange(free, next) {
@@ -188,7 +188,7 @@ impl<T> Registry<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ARRAYS, Code, FIRST_LEN, GENERATION_MAX, Ordering, Registry, SLOTS, place};
+    use super::{ARRAYS, Code, FIRST_LEN, GENERATION_MAX, Ordering, Registry, SLOTS, locate};
     use std::{ptr, thread};
 
     #[test]
@@ -239,14 +239,14 @@ mod tests {
     fn slots_have_a_place_each() {
         let mut next = (0, 0);
         for slot in 0..5000 {
-            assert_eq!(place(slot), next);
+            assert_eq!(locate(slot), next);
             next.1 += 1;
             if next.1 == FIRST_LEN << next.0 {
                 next = (next.0 + 1, 0);
             }
         }
-        assert_eq!(place(SLOTS - 1).0, ARRAYS - 1);
-        assert_eq!(place(SLOTS), (ARRAYS, 0));
+        assert_eq!(locate(SLOTS - 1).0, ARRAYS - 1);
+        assert_eq!(locate(SLOTS), (ARRAYS, 0));
     }
 
     #[test]

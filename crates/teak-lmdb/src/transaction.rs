@@ -6,13 +6,13 @@ mod ending;
 pub(crate) use databases::stat_of_main;
 
 use crate::{
-    codes::{self, Code, Outcome},
-    cursor::{Backup, Cursor},
-    environment::{Environment, Opened},
-    handles::Open,
-    registry::{Registered, Registry},
-    remembered::Remembered,
-    view::View,
+    codes::{self, CallResult, Code},
+    cursor::{Cursor, CursorBackup},
+    environment::{Environment, OpenEnvironment},
+    handles::OpenDatabase,
+    read_view::ReadView,
+    registry::{HasRegistry, Registry},
+    remembered_databases::RememberedDatabases,
     writer::Writer,
 };
 use std::{ffi::c_uint, ptr, sync::Arc};
@@ -27,26 +27,26 @@ pub struct Transaction {
     /// That by which C knows it, or will; null before the first one.
     own_handle: *mut Self,
     pub(crate) environment: *mut Environment,
-    pub(crate) opened: Arc<Opened>,
-    side: Side,
+    pub(crate) opened: Arc<OpenEnvironment>,
+    side: TransactionKind,
     /// Whether nothing can be done but to abort it.
     is_broken: bool,
     pub(crate) parent: *mut Self,
     pub(crate) child: *mut Self,
     /// The databases that were open when it began.
-    remembered: Remembered,
+    remembered: RememberedDatabases,
     /// Named ones that outer transactions have opened, and it itself.
-    inherited: Vec<(c_uint, Arc<Open>)>,
-    own: Vec<(c_uint, Arc<Open>)>,
+    inherited: Vec<(c_uint, Arc<OpenDatabase>)>,
+    own: Vec<(c_uint, Arc<OpenDatabase>)>,
     /// Handles of databases that it has dropped.
     dropped: Vec<c_uint>,
-    main: Option<Arc<Open>>,
+    main: Option<Arc<OpenDatabase>>,
     cursors: Vec<*const Cursor>,
     /// The cursors of the outer transaction, as they were when this one began.
-    backups: Vec<(*const Cursor, Backup)>,
+    backups: Vec<(*const Cursor, CursorBackup)>,
 }
 
-impl Registered for Transaction {
+impl HasRegistry for Transaction {
     fn registry() -> &'static Registry<Self> {
         static TRANSACTIONS: Registry<Transaction> = Registry::new();
         &TRANSACTIONS
@@ -60,13 +60,13 @@ impl Drop for Transaction {
 }
 
 #[derive(Debug)]
-enum Side {
+enum TransactionKind {
     /// Absent while it is reset. The place is that of a reader.
     Reading {
         txn: Option<ReadTxn>,
         /// That which was reset, to begin by it.
         reset: Option<ResetReadTxn>,
-        place: Option<usize>,
+        reader_slot: Option<usize>,
     },
     Writing {
         writer: *mut Writer,
@@ -77,7 +77,7 @@ enum Side {
 
 /// How a transaction ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum TransactionEnd {
     Commit,
     Abort,
 }
@@ -85,9 +85,9 @@ pub(crate) enum End {
 impl Transaction {
     fn new(
         environment: *mut Environment,
-        opened: &Arc<Opened>,
-        remembered: Remembered,
-        side: Side,
+        opened: &Arc<OpenEnvironment>,
+        remembered: RememberedDatabases,
+        side: TransactionKind,
     ) -> Self {
         Self {
             own_handle: ptr::null_mut(),
@@ -108,41 +108,47 @@ impl Transaction {
     }
 
     /// Begins to read.
-    pub(crate) fn read(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Box<Self>> {
-        let place = opened.place_of_reader()?;
+    pub(crate) fn read(
+        environment: *mut Environment,
+        opened: &Arc<OpenEnvironment>,
+    ) -> CallResult<Box<Self>> {
+        let reader_slot = opened.take_reader_slot()?;
         let new = || {
-            let side = Side::Reading {
+            let side = TransactionKind::Reading {
                 txn: None,
                 reset: None,
-                place: None,
+                reader_slot: None,
             };
-            let remembered = Remembered::now(opened);
+            let remembered = RememberedDatabases::now(opened);
             Box::new(Self::new(environment, opened, remembered, side))
         };
-        let mut txn = opened.places.handle(place).unwrap_or_else(new);
-        txn.set_place(place);
+        let mut txn = opened.reader_slots.handle(reader_slot).unwrap_or_else(new);
+        txn.set_reader_slot(reader_slot);
         match txn.renew() {
             Ok(()) => Ok(txn),
             Err(code) => {
-                txn.give_place_back();
+                txn.release_reader_slot();
                 Err(code)
             }
         }
     }
 
     /// Begins to write, when nobody else does.
-    pub(crate) fn write(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Box<Self>> {
+    pub(crate) fn write(
+        environment: *mut Environment,
+        opened: &Arc<OpenEnvironment>,
+    ) -> CallResult<Box<Self>> {
         opened.refuse_read_only()?;
         let writer = Box::into_raw(Box::new(Writer::begin(opened)?));
         opened.count_writer(true);
         let savepoint = None;
-        let remembered = Remembered::now(opened);
-        let side = Side::Writing { writer, savepoint };
+        let remembered = RememberedDatabases::now(opened);
+        let side = TransactionKind::Writing { writer, savepoint };
         Ok(Box::new(Self::new(environment, opened, remembered, side)))
     }
 
     /// Begins a transaction in `parent`, which has no other one.
-    pub(crate) fn nested(parent: &mut Self) -> Outcome<Box<Self>> {
+    pub(crate) fn nested(parent: &mut Self) -> CallResult<Box<Self>> {
         if !parent.is_writing() {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -150,7 +156,7 @@ impl Transaction {
         parent.change(|_| Ok(()))?;
         let writer = parent.writer()?;
         let savepoint = Some(writer.txn.savepoint()?);
-        let side = Side::Writing { writer, savepoint };
+        let side = TransactionKind::Writing { writer, savepoint };
         let remembered = parent.remembered.clone();
         let mut nested = Self::new(parent.environment, &parent.opened, remembered, side);
         nested.inherited = parent
@@ -166,7 +172,7 @@ impl Transaction {
     }
 
     /// Gives C a handle of a transaction that has begun, which stays where it is from now on.
-    pub(crate) fn give(begun: Box<Self>) -> Outcome<*mut Self> {
+    pub(crate) fn give(begun: Box<Self>) -> CallResult<*mut Self> {
         let begun = Box::into_raw(begun);
         // SAFETY: it was just made from a box.
         let txn = unsafe { &mut *begun };
@@ -175,7 +181,7 @@ impl Transaction {
                 Ok(handle) => handle,
                 Err(code) => {
                     // SAFETY: the same, and nobody else has it.
-                    let _ = unsafe { Box::from_raw(begun) }.end(End::Abort);
+                    let _ = unsafe { Box::from_raw(begun) }.end(TransactionEnd::Abort);
                     return Err(code);
                 }
             };
@@ -216,16 +222,16 @@ impl Transaction {
     }
 
     pub(crate) fn is_writing(&self) -> bool {
-        matches!(self.side, Side::Writing { .. })
+        matches!(self.side, TransactionKind::Writing { .. })
     }
 
     /// Whether it was reset.
     pub(crate) fn is_reset(&self) -> bool {
-        matches!(self.side, Side::Reading { txn: None, .. })
+        matches!(self.side, TransactionKind::Reading { txn: None, .. })
     }
 
     /// Refuses a transaction that was reset, has failed, or has one nested in it.
-    pub(crate) fn refuse_blocked(&self) -> Outcome {
+    pub(crate) fn refuse_blocked(&self) -> CallResult {
         match self.is_reset() || self.is_broken || !self.child.is_null() {
             true => Err(Code(codes::BAD_TXN)),
             false => Ok(()),
@@ -233,46 +239,50 @@ impl Transaction {
     }
 
     /// Refuses what only a writer can do.
-    pub(crate) fn refuse_reader(&self) -> Outcome {
+    pub(crate) fn refuse_reader(&self) -> CallResult {
         match self.is_writing() {
             true => self.refuse_blocked(),
             false => Err(Code(libc::EACCES)),
         }
     }
 
-    pub(crate) fn writer(&mut self) -> Outcome<&mut Writer> {
+    pub(crate) fn writer(&mut self) -> CallResult<&mut Writer> {
         match self.side {
             // SAFETY: the outermost transaction has it as long as this one lives, and one function of one transaction
             // uses it at a time.
-            Side::Writing { writer, .. } => Ok(unsafe { &mut *writer }),
-            Side::Reading { .. } => Err(Code(libc::EACCES)),
+            TransactionKind::Writing { writer, .. } => Ok(unsafe { &mut *writer }),
+            TransactionKind::Reading { .. } => Err(Code(libc::EACCES)),
         }
     }
 
     /// Whether the main database's record of this key is that of a named database.
-    pub(crate) fn is_database(&mut self, key: &[u8]) -> Outcome<bool> {
+    pub(crate) fn is_database(&mut self, key: &[u8]) -> CallResult<bool> {
         let opened = Arc::clone(&self.opened);
         self.writer()?.is_database(&opened, key)
     }
 
     /// What is to be read.
-    pub(crate) fn view(&self) -> Outcome<View<'_>> {
+    pub(crate) fn view(&self) -> CallResult<ReadView<'_>> {
         match &self.side {
-            Side::Reading { txn, .. } => txn.as_ref().map(View::Read).ok_or(Code(codes::BAD_TXN)),
+            TransactionKind::Reading { txn, .. } => {
+                txn.as_ref().map(ReadView::Read).ok_or(Code(codes::BAD_TXN))
+            }
             // SAFETY: as in `writer`; the view borrows this transaction, so that nobody changes it meanwhile.
-            Side::Writing { writer, .. } => Ok(View::Write(unsafe { &(**writer).txn })),
+            TransactionKind::Writing { writer, .. } => {
+                Ok(ReadView::Write(unsafe { &(**writer).txn }))
+            }
         }
     }
 
     pub(crate) fn id(&self) -> u64 {
-        self.view().map_or(0, View::id)
+        self.view().map_or(0, ReadView::id)
     }
 
     /// Changes something. Cursors keep their places as bytes; an error in the middle breaks the transaction.
     pub(crate) fn change<R>(
         &mut self,
         work: impl FnOnce(&mut WriteTxn) -> teak::Result<R>,
-    ) -> Outcome<R> {
+    ) -> CallResult<R> {
         self.store_reserved()?;
         self.writer()?.reserved = None;
         let changed = self.change_only(work)?;
@@ -283,7 +293,7 @@ impl Transaction {
     fn change_only<R>(
         &mut self,
         work: impl FnOnce(&mut WriteTxn) -> teak::Result<R>,
-    ) -> Outcome<R> {
+    ) -> CallResult<R> {
         self.freeze_cursors();
         // A panic leaves it so.
         self.is_broken = true;
@@ -294,7 +304,7 @@ impl Transaction {
 
     /// Gives the record of a reserved value what the client has written there meanwhile.
     #[inline]
-    pub(crate) fn store_reserved(&mut self) -> Outcome {
+    pub(crate) fn store_reserved(&mut self) -> CallResult {
         match self.is_writing() {
             true => self.store_reserved_of_writer(),
             false => Ok(()),
@@ -302,19 +312,19 @@ impl Transaction {
     }
 
     /// Does so where this key may be that of the reserved value: who reads others while it is being written compares nothing.
-    pub(crate) fn store_reserved_of(&mut self, handle: c_uint, key: &[u8]) -> Outcome {
-        let Side::Writing { writer, .. } = self.side else {
+    pub(crate) fn store_reserved_of(&mut self, handle: c_uint, key: &[u8]) -> CallResult {
+        let TransactionKind::Writing { writer, .. } = self.side else {
             return Ok(());
         };
         // SAFETY: as in `writer`.
         let reserved = unsafe { &(*writer).reserved };
-        match (reserved, self.looked_at(handle)?) {
+        match (reserved, self.prepared(handle)?) {
             (Some(reserved), Some(open)) if !reserved.may_be(open, key) => Ok(()),
             _ => self.store_reserved_of_writer(),
         }
     }
 
-    fn store_reserved_of_writer(&mut self) -> Outcome {
+    fn store_reserved_of_writer(&mut self) -> CallResult {
         let writer = self.writer()?;
         let Some(reserved) = writer.reserved.take() else {
             return Ok(());

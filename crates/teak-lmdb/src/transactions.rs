@@ -2,11 +2,11 @@
 
 use crate::{
     border::{answer, caught, live, live_mut, own, unanswered},
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     environment::Environment,
     flags,
-    registry::Registered,
-    transaction::{End, Transaction},
+    registry::HasRegistry,
+    transaction::{Transaction, TransactionEnd},
 };
 use std::{
     ffi::{c_int, c_uint},
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn mdb_txn_begin(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (opened, place) = unsafe { (live(environment)?.opened()?, own(transaction)?) };
+        let (opened, out) = unsafe { (live(environment)?.opened()?, own(transaction)?) };
         let is_reading = asked & flags::RDONLY != 0;
         if !is_reading {
             opened.refuse_read_only()?;
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn mdb_txn_begin(
                 Transaction::nested(parent)?
             }
         };
-        *place = Transaction::give(begun)?;
+        *out = Transaction::give(begun)?;
         Ok(())
     })
 }
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn mdb_txn_id(transaction: *mut Transaction) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_commit(transaction: *mut Transaction) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { end(transaction, End::Commit) })
+    answer(|| unsafe { end(transaction, TransactionEnd::Commit) })
 }
 
 /// Undoes everything, with what is nested in it, and frees the handle.
@@ -97,29 +97,29 @@ pub unsafe extern "C" fn mdb_txn_commit(transaction: *mut Transaction) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_abort(transaction: *mut Transaction) {
     // SAFETY: the caller's promise.
-    unanswered(|| unsafe { end(transaction, End::Abort) });
+    unanswered(|| unsafe { end(transaction, TransactionEnd::Abort) });
 }
 
 /// # Safety
 ///
 /// That of [`mdb_txn_commit`].
-unsafe fn end(transaction: *mut Transaction, how: End) -> Outcome {
+unsafe fn end(transaction: *mut Transaction, mode: TransactionEnd) -> CallResult {
     let found = Transaction::registry().find(transaction);
     let found = found.ok_or(Code::INVALID_ARGUMENT)?;
     // SAFETY: what is registered is there; a child is null or lives.
     let child = unsafe { (*found).child.as_ref() }.map(Transaction::handle);
-    let mut how = how;
+    let mut mode = mode;
     let mut ended = Ok(());
     if let Some(child) = child {
         // SAFETY: it ends with its parent.
-        ended = unsafe { end(child, how) };
+        ended = unsafe { end(child, mode) };
         if ended.is_err() {
-            how = End::Abort;
+            mode = TransactionEnd::Abort;
         }
     }
     // SAFETY: it was made by `mdb_txn_begin`, and the caller gives it up.
     let transaction = unsafe { Box::from_raw(found) };
-    let own = transaction.end(how);
+    let own = transaction.end(mode);
     ended.and(own)
 }
 

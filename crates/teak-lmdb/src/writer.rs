@@ -1,6 +1,9 @@
 //! The writing side of a transaction, which those that are nested in it share.
 
-use crate::{codes::Outcome, environment::Opened, reserved::Reserved, view::View};
+use crate::{
+    codes::CallResult, environment::OpenEnvironment, read_view::ReadView,
+    reserved_value::ReservedValue,
+};
 use std::{collections::HashSet, ffi::c_uint, sync::Arc};
 use teak::{Geometry, WriteTxn};
 
@@ -13,22 +16,22 @@ pub(crate) struct Writer {
     pub(crate) txn: WriteTxn,
     /// Whether there is anything to be committed.
     pub(crate) is_changed: bool,
-    pub(crate) reserved: Option<Reserved>,
+    pub(crate) reserved: Option<ReservedValue>,
     /// The names of the named databases, once somebody wanted to know of many.
     named: Option<HashSet<Vec<u8>>>,
     /// How many keys were looked for without them.
-    looked_count: usize,
+    looked_up_count: usize,
     /// The limit in the file, if that is larger than this environment's: it stays there, as in LMDB.
     larger_limit: Option<u64>,
 }
 
 /// So many keys of the main database are looked for among the tables one by one, before the names of all are read: most transactions write
 /// few records there.
-const LOOKED_MAX: usize = 16;
+const LOOKED_UP_MAX: usize = 16;
 
 impl Writer {
     /// Begins to write, within the limit that was set.
-    pub(crate) fn begin(opened: &Arc<Opened>) -> Outcome<Self> {
+    pub(crate) fn begin(opened: &Arc<OpenEnvironment>) -> CallResult<Self> {
         let mut txn = opened.database.begin_write()?;
         txn.set_durability(opened.durability());
         let mut larger_limit = None;
@@ -45,12 +48,12 @@ impl Writer {
             is_changed: false,
             reserved: None,
             named: None,
-            looked_count: 0,
+            looked_up_count: 0,
         })
     }
 
     /// Commits, if there is anything to be committed.
-    pub(crate) fn commit(mut self, opened: &Opened) -> Outcome {
+    pub(crate) fn commit(mut self, opened: &OpenEnvironment) -> CallResult {
         if !self.is_changed {
             return Ok(());
         }
@@ -63,13 +66,13 @@ impl Writer {
     }
 
     /// Whether the main database's record of this key is that of a named database.
-    pub(crate) fn is_database(&mut self, opened: &Opened, key: &[u8]) -> Outcome<bool> {
+    pub(crate) fn is_database(&mut self, opened: &OpenEnvironment, key: &[u8]) -> CallResult<bool> {
         if self.named.is_none() {
-            if self.looked_count < LOOKED_MAX {
-                self.looked_count += 1;
-                return Ok(View::Write(&self.txn).find(opened, key)?.is_some());
+            if self.looked_up_count < LOOKED_UP_MAX {
+                self.looked_up_count += 1;
+                return Ok(ReadView::Write(&self.txn).find(opened, key)?.is_some());
             }
-            let names = View::Write(&self.txn).names()?;
+            let names = ReadView::Write(&self.txn).names()?;
             self.named = Some(names.into_iter().filter(|name| !name.is_empty()).collect());
         }
         Ok(self.named.as_ref().is_some_and(|named| named.contains(key)))
@@ -86,7 +89,7 @@ impl Writer {
     }
 }
 
-fn set_limit(txn: &mut WriteTxn, opened: &Opened, limit: u64) -> Outcome {
+fn set_limit(txn: &mut WriteTxn, opened: &OpenEnvironment, limit: u64) -> CallResult {
     let geometry = opened.geometry()?;
     txn.set_geometry(Geometry {
         upper_limit_bytes: limit,
@@ -97,7 +100,7 @@ fn set_limit(txn: &mut WriteTxn, opened: &Opened, limit: u64) -> Outcome {
 }
 
 /// The flags of the main database, if they were ever noted.
-pub(crate) fn main_flags(view: View<'_>) -> Option<c_uint> {
+pub(crate) fn main_flags(view: ReadView<'_>) -> Option<c_uint> {
     match view.marks() {
         [MARK, flags, _] => c_uint::try_from(flags).ok(),
         _ => None,

@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
-    #[error("{operation}{} failed: {source}{}{}", in_brackets(path.as_deref()), behind(remedy(source)), limit(operation, source))]
+    #[error("{operation}{} failed: {source}{}{}", in_brackets(path.as_deref()), after(remedy(source)), limit(operation, source))]
     Io {
         /// What was tried.
         operation: &'static str,
@@ -101,7 +101,7 @@ pub enum Error {
     /// [`Options::require_name`](crate::Options::require_name).
     #[error(
         "{}; the transaction was not committed; put the file back, or close the database and open the one that is wanted",
-        in_words(.path, .moved_to.as_deref())
+        loss_text(.path, .moved_to.as_deref())
     )]
     NameLost {
         /// The name that the file had.
@@ -348,7 +348,7 @@ fn in_brackets(path: Option<&Path>) -> String {
     path.map_or_else(String::new, |path| format!(" ({})", shown(path)))
 }
 
-fn behind(remedy: Option<&str>) -> String {
+fn after(remedy: Option<&str>) -> String {
     remedy.map_or_else(String::new, |remedy| format!("; {remedy}"))
 }
 
@@ -360,7 +360,7 @@ fn reader_process(process: Option<u32>) -> String {
 }
 
 /// How a file lost its name.
-pub(crate) fn in_words(path: &Path, moved_to: Option<&Path>) -> String {
+pub(crate) fn loss_text(path: &Path, moved_to: Option<&Path>) -> String {
     let path = shown(path);
     match moved_to {
         Some(now) => format!("the database was at {path}, and is at {} now", shown(now)),

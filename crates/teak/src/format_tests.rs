@@ -8,7 +8,7 @@ mod space;
 
 use crate::{
     commit::record::{
-        FORMAT_VERSION, Features, KNOWN_FEATURES, Marks, NAMED_SNAPSHOTS, Record, SECTOR_LEN,
+        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
         SLOT_COUNT, TABLE_KINDS, is_page_size,
     },
     page::{
@@ -17,17 +17,17 @@ use crate::{
         child::Child,
         comparison::{Comparison, Comparisons},
         deaths::{self, Death},
-        header::{HEADER_LEN, Header, Kind},
+        header::{HEADER_LEN, Header, PageKind},
         inner::{self, Inner, InnerFormat},
         key::{KeyOrder, head_of},
-        leaf::{self, InPlace, Leaf, LeafFormat},
+        leaf::{self, InPlaceOutcome, Leaf, LeafFormat},
         max_key_len,
         set::{self, Set},
-        value::{StoredValue, TREE_ROOT_LEN, VALUE_RUN_LEN, ValueKind, ValueRun},
+        value::{StoredValue, TREE_ROOT_LEN, VALUE_EXTENT_LEN, ValueExtent, ValueKind},
     },
-    space::{ArrayRoot, Change, FIRST_PAGE, Policy, Space, SpaceRoots},
+    space::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
     tree::{TreeKind, TreeRoot},
-    types::{Geometry, PageNumber, Run, Tag, TransactionId},
+    types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
 };
 use document::{assemble, assemble_with, block, layout, markers, number, table};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ fn every_marked_table_has_a_test() {
         "table: death",
         "example: log",
         "table: record",
-        "table: written run",
+        "table: written extent",
         "table: record flags",
         "table: features",
         "table: journal entry",
@@ -130,7 +130,7 @@ fn constants() {
                 .unwrap()
                 .into(),
             "page header" => HEADER_LEN as u64,
-            "large value" => VALUE_RUN_LEN as u64,
+            "large value" => VALUE_EXTENT_LEN as u64,
             "tree root" => TREE_ROOT_LEN as u64,
             "record, fixed part" => (PAGE_SIZE - Record::log_room(PAGE_SIZE, 0)) as u64,
             "tree depth, greatest" => greatest(4).unwrap().into(),
@@ -178,7 +178,7 @@ fn assert_codes(marker: &str, name_of: impl Fn(u8) -> Option<String>) {
 #[test]
 fn kinds_and_orders() {
     assert_codes("table: kinds", |code| {
-        Kind::from_byte(code).map(|kind| format!("{kind:?}"))
+        PageKind::from_byte(code).map(|kind| format!("{kind:?}"))
     });
     assert_codes("table: key orders", |code| {
         KeyOrder::from_code(code).map(|order| match order {
@@ -232,7 +232,7 @@ fn variables_of(page: &[u8], c: usize) -> BTreeMap<&'static str, usize> {
 #[test]
 fn tree_root() {
     let (page, page_bytes) = u32_of(1);
-    let (tag, tag_bytes) = u64_of(2);
+    let (checksum, checksum_bytes) = u64_of(2);
     let (records, records_bytes) = count_of(3);
     let (inner_pages, inner_bytes) = u32_of(4);
     let (leaf_pages, leaf_bytes) = u32_of(5);
@@ -249,7 +249,7 @@ fn tree_root() {
         value_align_log2: 3,
         kind: TreeKind::default(),
         key_len,
-        tag: Tag(tag),
+        checksum: Checksum(checksum),
         records,
         inner_pages,
         leaf_pages,
@@ -264,7 +264,7 @@ fn tree_root() {
             ("depth", vec![7]),
             ("order", vec![2]),
             ("flags", vec![3, 0]),
-            ("tag", tag_bytes),
+            ("checksum", checksum_bytes),
             ("records", records_bytes),
             ("inner pages", inner_bytes),
             ("leaf pages", leaf_bytes),

@@ -44,7 +44,7 @@
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | bring an order of one's own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
-//! | go through a table and change it meanwhile | [`FreeCursor`], also over pairs |
+//! | go through a table and change it meanwhile | [`DetachedCursor`], also over pairs |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours; [`MultiTable::modify`] |
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
@@ -62,7 +62,7 @@
 //! | know what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
 //! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`], [`MultiTable::copy_range`] |
-//! | know what fits, and what is in a file, without opening it | [`limits`], [`look`] |
+//! | know what fits, and what is in a file, without opening it | [`limits`], [`inspect`] |
 //! | log what happens, count what was done | [`Options::on_event`], [`Database::metrics`] |
 //! | know which lock file a database has | [`lock_file_of`] |
 //! | delete a database | [`delete`] |
@@ -93,19 +93,19 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    Action, BackupProgress, BulkOptions, BulkProgress, Bunch, CachedPlace, ChangeFeed, Changes,
-    CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions, CompactProgress,
-    Cursor, Damage, Database, DatabaseStat, Deletion, DenseProgress, Difference, Differences,
-    Durability, Estimate, Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss,
-    Marks, Metrics, MultiCursor, MultiTable, Options, OwnedCursor, OwnedMultiCursor, OwnedPairs,
-    OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs,
-    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress,
-    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
-    WriterPlace, codec, delete, limits, lock_file_of, look, restore, restore_like, salvage,
-    salvage_with,
+    Action, BackupProgress, BulkOptions, BulkProgress, CacheOutcome, CachedLookup, ChangeFeed,
+    Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions,
+    CompactProgress, Cursor, Damage, Database, DatabaseStat, DeleteScope, Deletion, DenseProgress,
+    DetachedCursor, Difference, Differences, Durability, Estimate, Event, Exactness, FileInfo,
+    Keys, Limits, Loss, Marks, Metrics, MultiCursor, MultiTable, Options, OwnedCursor,
+    OwnedMultiCursor, OwnedPairs, OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference,
+    PairDifferences, Pairs, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery,
+    ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
+    SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
+    WriteInfo, WriteTxn, WriterGuard, codec, delete, inspect, limits, lock_file_of, restore,
+    restore_like, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
-pub use types::{Geometry, PageNumber, Run, Tag, TransactionId};
+pub use types::{Checksum, Extent, Geometry, PageNumber, TransactionId};

@@ -11,14 +11,14 @@ mod simulated;
 mod vast;
 
 pub use crate::planted::{Planted, plant, planted};
-pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
+pub use crate::store::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use fuzz::{fuzz_page, fuzz_record};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, redone, without_accidents};
 pub use repair::{anonymize, repair, repair_checksum};
-pub use simulated::{kill, kill_behind, open, open_apart, salvage};
+pub use simulated::{kill, kill_after, open, open_apart, salvage};
 pub use vast::{VastCounts, VastFile, make_vast};
 
 #[cfg(test)]

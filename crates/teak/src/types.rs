@@ -14,11 +14,11 @@ pub struct TransactionId(pub u64);
 
 /// The 64-bit XXH3 of a page (or of a large value), kept where the page is pointed to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Tag(pub u64);
+pub struct Checksum(pub u64);
 
 /// Pages in a row: `start` and the `len - 1` pages behind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Run {
+pub struct Extent {
     /// The first page.
     pub start: PageNumber,
     /// How many pages.
@@ -41,14 +41,14 @@ impl TransactionId {
     }
 }
 
-impl Tag {
-    /// The tag of `bytes`.
+impl Checksum {
+    /// The checksum of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(twox_hash::XxHash3_64::oneshot(bytes))
     }
 }
 
-impl Run {
+impl Extent {
     pub(crate) fn new(start: u32, len: u32) -> Self {
         Self {
             start: PageNumber(start),
@@ -91,13 +91,13 @@ impl fmt::Display for TransactionId {
     }
 }
 
-impl fmt::Debug for Tag {
+impl fmt::Debug for Checksum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
-impl fmt::Debug for Run {
+impl fmt::Debug for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "p{}+{}", self.start.0, self.len)
     }

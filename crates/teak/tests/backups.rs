@@ -228,12 +228,12 @@ fn what_does_not_begin_like_a_copy_is_not_read_on() {
     let restored = restore(&mut std::io::empty(), &[], &target);
     assert!(matches!(restored, Err(Error::NotADatabase { .. })));
     // One that goes on for ever, one twice in a row, and one that was cut short.
-    let behind = "behind the end";
+    let after = "behind the end";
     refused(
         restore(&mut full.chain(std::io::repeat(0)), &[], &target),
-        behind,
+        after,
     );
-    refused(restore(&mut full.chain(&full[..]), &[], &target), behind);
+    refused(restore(&mut full.chain(&full[..]), &[], &target), after);
     for len in [full.len() - 1, full.len() / 2, 4 * PAGE] {
         refused(restore(&mut &full[..len], &[], &target), "cut short");
     }

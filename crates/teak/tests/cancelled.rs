@@ -11,8 +11,8 @@ use std::{
     thread,
 };
 use teak::{
-    Database, Durability, Error, FreeCursor, Options, ReaderInfo, Result, SlowReaderChoice, Table,
-    Transaction,
+    Database, DetachedCursor, Durability, Error, Options, ReaderInfo, Result, SlowReaderChoice,
+    Table, Transaction,
     codec::{Bytes, U64},
 };
 
@@ -242,7 +242,7 @@ fn a_reader_cancelled_in_the_middle_of_a_scan_is_told_at_the_next_leaf() {
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 300).unwrap();
     let txn = database.begin_read().unwrap();
-    let (mut cursor, mut seen) = (FreeCursor::new(&table), 0);
+    let (mut cursor, mut seen) = (DetachedCursor::new(&table), 0);
     let scanned = cursor.scan(&txn, |_, _| {
         seen += 1;
         if seen == 3 {
@@ -250,5 +250,5 @@ fn a_reader_cancelled_in_the_middle_of_a_scan_is_told_at_the_next_leaf() {
         }
         ControlFlow::Continue(())
     });
-    assert!(is_lost(scanned) && (3..100).contains(&seen) && cursor.is_nowhere());
+    assert!(is_lost(scanned) && (3..100).contains(&seen) && cursor.is_unset());
 }

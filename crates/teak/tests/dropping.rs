@@ -813,7 +813,7 @@ type Begin = fn(&Database) -> teak::Result<WriteTxn>;
 fn a_full_database_has_room_again_although_no_commit_succeeds() {
     let ways: [(Begin, u32); 4] = [
         (|database| database.begin_write(), 6),
-        (|database| database.writer_place()?.begin(), 6),
+        (|database| database.lock_writer()?.begin(), 6),
         (|database| Ok(database.try_begin_write()?.unwrap()), 200),
         // What is released takes a commit, but nobody else's: the state is not stale by that.
         (

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, Error, FreeCursor, Options, Result, Table, Transaction, Verification,
+    Database, DetachedCursor, Durability, Error, Options, Result, Table, Transaction, Verification,
     codec::{Bytes, Str},
 };
 
@@ -226,12 +226,12 @@ fn a_scan_gives_all_that_is_before_what_is_gone() {
     let steps =
         std::iter::from_fn(|| Some(cursor.next())).take_while(|step| matches!(step, Ok(true)));
     assert_eq!(steps.count(), before as usize);
-    let mut cursor = FreeCursor::new(&cut.table);
+    let mut cursor = DetachedCursor::new(&cut.table);
     let steps =
         std::iter::from_fn(|| Some(cursor.next(&txn))).take_while(|step| matches!(step, Ok(true)));
     assert_eq!(steps.count(), before as usize);
     for max in [1, 4, 1000] {
-        let (mut cursor, mut seen) = (FreeCursor::new(&cut.table), 0);
+        let (mut cursor, mut seen) = (DetachedCursor::new(&cut.table), 0);
         let batches = std::iter::from_fn(|| Some(cursor.read_batch(&txn, max, |_, _| seen += 1)));
         refused(batches.take(COUNT as usize).find(Result::is_err).unwrap());
         assert_eq!(seen, before, "{max} at a time");
@@ -240,12 +240,12 @@ fn a_scan_gives_all_that_is_before_what_is_gone() {
         refused(batches.take(COUNT as usize).find(Result::is_err).unwrap());
         assert_eq!(seen, before, "{max} at a time");
     }
-    let (mut cursor, mut seen) = (FreeCursor::new(&cut.table), 0);
+    let (mut cursor, mut seen) = (DetachedCursor::new(&cut.table), 0);
     refused(cursor.scan(&txn, |_, _| {
         seen += 1;
         ControlFlow::Continue(())
     }));
-    assert!(seen == before && cursor.is_nowhere());
+    assert!(seen == before && cursor.is_unset());
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_free_cursor_in_the_middle_of_a_leaf_stays_where_it_is() {
     let lost = |number: &u32| cut.table.get(&txn, &key(*number)).is_err();
     let first = (0..COUNT).find(lost).unwrap();
     cut.mend();
-    let mut cursor = FreeCursor::new(&cut.table);
+    let mut cursor = DetachedCursor::new(&cut.table);
     assert!(cursor.seek(&txn, &key(first + 2)).unwrap());
     assert!(cursor.next(&txn).unwrap());
     cut.cut();
@@ -288,7 +288,7 @@ fn expect_pairs(result: Result<bool>, mut seen: Pairs, expected: &[(Vec<u8>, Vec
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 #[test]
-fn free_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
+fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("parts.teak");
     let options = Options::new();
@@ -317,8 +317,8 @@ fn free_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
     let page_count = database.stat().unwrap().page_count;
     let txn = database.begin_read().unwrap();
     let cursors = [
-        (FreeCursor::new(&plain), &records),
-        (FreeCursor::for_multi(&multi), &pairs),
+        (DetachedCursor::new(&plain), &records),
+        (DetachedCursor::for_multi(&multi), &pairs),
     ];
     for (mut cursor, pairs) in cursors {
         let (mut at, mut lost) = (0, [0; 6]);

@@ -1,6 +1,6 @@
 //! What is done to single pairs, to ranges of them and by whoever owns the transaction, in tables in which a key has several values.
 
-use crate::{free_cursors::WITHOUT_CASE, shared::place};
+use crate::{detached_cursors::WITHOUT_CASE, shared::place};
 use fastrand::Rng;
 use std::{collections::BTreeSet, ops::Bound};
 use teak::{

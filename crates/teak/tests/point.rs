@@ -4,7 +4,7 @@ use crate::shared::place;
 use fastrand::Rng;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
-    Action, CachedPlace, Database, Durability, Error, Exactness, Freshness, KeyOrder, Options,
+    Action, CacheOutcome, CachedLookup, Database, Durability, Error, Exactness, KeyOrder, Options,
     Swap, Table, TableOptions, Transaction, Verification, WriteTxn,
     codec::{Bytes, Str, U32, U64},
 };
@@ -117,15 +117,15 @@ impl Checked {
             8 => {
                 let records = self.sorted();
                 let count = records.len() as u64;
-                let is_behind = records
+                let is_after = records
                     .last()
                     .is_none_or(|(last, _)| self.compare(last, &key).is_lt());
                 match table.append(txn, &key, &value) {
-                    Ok(()) => assert!(is_behind),
-                    Err(Error::NotSorted { index }) => assert!(!is_behind && index == count),
+                    Ok(()) => assert!(is_after),
+                    Err(Error::NotSorted { index }) => assert!(!is_after && index == count),
                     Err(other) => panic!("{other}"),
                 }
-                if is_behind {
+                if is_after {
                     self.model.insert(key, value);
                 }
             }
@@ -502,9 +502,9 @@ fn a_place_is_kept_until_the_table_changes() {
     }
     numbers.insert(&mut txn, 5, &[5; 50_000]).unwrap();
     txn.commit().unwrap();
-    let (renewed, kept) = (Freshness::Renewed, Freshness::Kept);
-    let mut place = CachedPlace::default();
-    let mut absent = CachedPlace::default();
+    let (renewed, kept) = (CacheOutcome::Miss, CacheOutcome::Hit);
+    let mut place = CachedLookup::default();
+    let mut absent = CachedLookup::default();
     let txn = open.begin_read().unwrap();
     for freshness in [renewed, kept] {
         let found = numbers.get_cached(&txn, 5, &mut place).unwrap();

@@ -732,7 +732,7 @@ fn a_forked_child_is_refused_and_harms_nobody() {
             is_refused(numbers.insert(&mut writer, "c", 3)),
             is_refused(ticket.wait()),
             is_refused(database.begin_write_at(&reader)),
-            is_refused(database.try_writer_place()),
+            is_refused(database.try_lock_writer()),
             is_refused(reader.clone().refresh()),
             is_refused(reader.info()),
             is_refused(writer.checkpoint()),
@@ -767,7 +767,7 @@ fn a_forked_child_goes_on_from_no_commit() {
     let txn = writer.take().unwrap();
     let reader = txn.commit_and_read().unwrap();
     assert_eq!(numbers.get(&reader, "b").unwrap(), Some(2));
-    let mut place = Some(database.writer_place().unwrap());
+    let mut place = Some(database.lock_writer().unwrap());
     assert!(in_child(|| {
         let begun = place.take().unwrap().begin();
         matches!(begun, Err(Error::Forked))

@@ -126,11 +126,11 @@ fn table<'r>(report: &'r SalvageReport, name: &str) -> &'r SalvagedTable {
 fn is_among(key: &[u8], loss: &Loss) -> bool {
     let keys = loss.keys.as_ref().unwrap();
     let is_single = keys.low == keys.high && keys.low.is_some();
-    let is_behind_low = keys.low.as_ref().is_none_or(|low| low.as_slice() <= key);
+    let is_after_low = keys.low.as_ref().is_none_or(|low| low.as_slice() <= key);
     let is_before_high = keys.high.as_ref().is_none_or(|high| key < high.as_slice());
     match is_single {
         true => keys.low.as_deref() == Some(key),
-        false => is_behind_low && is_before_high,
+        false => is_after_low && is_before_high,
     }
 }
 

@@ -274,7 +274,7 @@ fn files_written_anew_hold_the_same() -> Outcome {
 }
 
 /// Every page of the closed file but the commit records, in words.
-fn in_words(database: &Database) -> teak::Result<String> {
+fn loss_text(database: &Database) -> teak::Result<String> {
     let mut text = String::new();
     for (number, page_use) in (0..).zip(database.page_kinds()?) {
         let is_printed = matches!(page_use, PageUse::Inner | PageUse::Leaf | PageUse::SpaceMap);
@@ -293,7 +293,7 @@ fn in_words(database: &Database) -> teak::Result<String> {
 fn the_pages_of_a_closed_file_read_as_ever() -> Outcome {
     let (_directory, path) = copy_of("closed-v1.db")?;
     let database = Options::new().read_only(true).open(&path)?;
-    let found = in_words(&database)?;
+    let found = loss_text(&database)?;
     let golden = in_tests("golden").join("closed-v1.txt");
     if std::env::var_os("TEAK_WRITE_GOLDEN").is_some() {
         fs::write(&golden, &found)?;

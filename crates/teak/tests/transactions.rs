@@ -27,7 +27,7 @@ const _: () = {
     const fn is_shared<T: Send + Sync>() {}
     const fn is_sent<T: Send>() {}
     is_shared::<WriteTxn>();
-    is_sent::<teak::WriterPlace>();
+    is_sent::<teak::WriterGuard>();
 };
 
 fn create(database: &Database) -> Numbers {
@@ -484,7 +484,7 @@ fn who_begins_on_a_reader_is_refused_what_makes_no_sense() {
     database.close().unwrap();
     let refused = copy.begin_write_at(&reader);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    let refused = copy.writer_place();
+    let refused = copy.lock_writer();
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let database = Options::new().read_only(true).open(&other_path);
     assert!(database.is_ok_and(|database| {
@@ -779,10 +779,10 @@ fn txn_lock_is_the_writers_place_without_a_transaction() {
     let (_directory, path) = place();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
-    let place = database.writer_place().unwrap();
+    let place = database.lock_writer().unwrap();
     assert!(is_taken(&database));
     let tried = thread::scope(|scope| {
-        let tried = scope.spawn(|| database.try_writer_place().unwrap().is_some());
+        let tried = scope.spawn(|| database.try_lock_writer().unwrap().is_some());
         tried.join().unwrap()
     });
     assert!(!tried);
@@ -792,10 +792,10 @@ fn txn_lock_is_the_writers_place_without_a_transaction() {
     assert_eq!(txn.id().0, reader.id().0 + 1);
     put(&mut txn, &numbers, 1);
     txn.commit().unwrap();
-    drop(database.try_writer_place().unwrap().unwrap());
+    drop(database.try_lock_writer().unwrap().unwrap());
     assert!(!is_taken(&database));
     // The place keeps the database.
-    let place = database.writer_place().unwrap();
+    let place = database.lock_writer().unwrap();
     drop(database);
     let mut txn = place.begin().unwrap();
     put(&mut txn, &numbers, 2);

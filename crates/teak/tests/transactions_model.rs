@@ -90,7 +90,7 @@ impl World {
 
     fn begin(&mut self) {
         let txn = match self.rng.u32(..4) {
-            0 => self.database.writer_place().unwrap().begin().unwrap(),
+            0 => self.database.lock_writer().unwrap().begin().unwrap(),
             1 if !self.readers.is_empty() => {
                 let index = self.rng.usize(..self.readers.len());
                 let reader = &self.readers[index].0;

@@ -7,9 +7,9 @@
 //! Where there are several processes any of them does so, and may kill the one that flushes.
 
 use super::{
-    history::{History, NEVER, compare},
+    context::StageResult,
+    history::{CrashHistory, NEVER, compare},
     records,
-    stage::Outcome,
 };
 use fastrand::Rng;
 use std::{
@@ -26,23 +26,23 @@ const COMMITS_MAX: usize = 4;
 const KILL_SHARE: u8 = 12;
 
 /// A durable commit that waits for the next flush, and its place in the history.
-type Waiting = (JoinHandle<teak::Result<TransactionId>>, usize);
+type WaitingCommit = (JoinHandle<teak::Result<TransactionId>>, usize);
 
 #[derive(Clone)]
-pub(super) struct DuringFlush {
-    shared: Arc<Mutex<Shared>>,
-    history: Arc<Mutex<History>>,
+pub(super) struct FlushDisturber {
+    shared: Arc<Mutex<FlushDisturberState>>,
+    history: Arc<Mutex<CrashHistory>>,
 }
 
-struct Shared {
+struct FlushDisturberState {
     /// Present while something may be done.
-    target: Option<Target>,
+    target: Option<DisturbedDatabases>,
     rng: Rng,
-    outcome: Outcome,
-    waiting: Vec<Waiting>,
+    outcome: StageResult,
+    waiting: Vec<WaitingCommit>,
 }
 
-struct Target {
+struct DisturbedDatabases {
     /// Of all processes, that which flushes first.
     databases: Vec<Database>,
     /// The handle of that process.
@@ -51,7 +51,7 @@ struct Target {
     thread: Option<ThreadId>,
 }
 
-impl Target {
+impl DisturbedDatabases {
     /// Whether all that goes on is a flush that this thread may disturb. Where there are several processes, that is one that it makes
     /// itself: what it kills is to be at work nowhere else.
     fn is_at_rest(&self) -> bool {
@@ -60,10 +60,10 @@ impl Target {
     }
 }
 
-impl DuringFlush {
-    pub(super) fn new(history: Arc<Mutex<History>>, seed: u64) -> Self {
+impl FlushDisturber {
+    pub(super) fn new(history: Arc<Mutex<CrashHistory>>, seed: u64) -> Self {
         Self {
-            shared: Arc::new(Mutex::new(Shared {
+            shared: Arc::new(Mutex::new(FlushDisturberState {
                 target: None,
                 rng: Rng::with_seed(seed),
                 outcome: Ok(()),
@@ -85,8 +85,8 @@ impl DuringFlush {
         disk: &SimDisk,
         thread: Option<ThreadId>,
         work: impl FnOnce() -> R,
-    ) -> Outcome<R> {
-        self.shared().target = Some(Target {
+    ) -> StageResult<R> {
+        self.shared().target = Some(DisturbedDatabases {
             databases,
             disk: disk.clone(),
             thread,
@@ -109,7 +109,7 @@ impl DuringFlush {
         std::mem::replace(&mut shared.outcome, Ok(())).map(|()| result)
     }
 
-    fn shared(&self) -> std::sync::MutexGuard<'_, Shared> {
+    fn shared(&self) -> std::sync::MutexGuard<'_, FlushDisturberState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,7 +125,7 @@ impl DuringFlush {
         };
         let mut rng = shared.rng.fork();
         drop(shared);
-        let outcome = self.look_and_commit(&target, &mut rng);
+        let outcome = self.inspect_and_commit(&target, &mut rng);
         let mut shared = self.shared();
         // Behind a death nothing more is done.
         shared.target = Some(target).filter(|target| !target.disk.is_killed());
@@ -134,8 +134,8 @@ impl DuringFlush {
         }
     }
 
-    fn look_and_commit(&self, target: &Target, rng: &mut Rng) -> Outcome {
-        let Target {
+    fn inspect_and_commit(&self, target: &DisturbedDatabases, rng: &mut Rng) -> StageResult {
+        let DisturbedDatabases {
             databases, disk, ..
         } = target;
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,8 +178,13 @@ impl DuringFlush {
     }
 
     /// Kills who flushes. Another one, whose commit is to be durable, flushes itself then.
-    fn kill_and_commit(&self, target: &Target, history: &mut History, rng: &mut Rng) -> Outcome {
-        let Target {
+    fn kill_and_commit(
+        &self,
+        target: &DisturbedDatabases,
+        history: &mut CrashHistory,
+        rng: &mut Rng,
+    ) -> StageResult {
+        let DisturbedDatabases {
             databases, disk, ..
         } = target;
         let failed = |error| format!("behind the death of who flushed: {error}");
@@ -198,7 +203,7 @@ impl DuringFlush {
 fn begin(
     database: &Database,
     disk: &SimDisk,
-    history: &mut History,
+    history: &mut CrashHistory,
     rng: &mut Rng,
     may_name: bool,
 ) -> teak::Result<(WriteTxn, usize)> {

@@ -1,21 +1,21 @@
 //! One episode: a workload on a simulated disk, then images of what crashes could have left of it.
 
 use super::{
-    crew::Crew,
-    history::{Cut, History},
-    images::{COMBINATIONS_MAX, GRANULARITIES, Images},
-    settings::{BOOT, Settings},
-    stage::{Outcome, Stage},
-    tally::{Seen, Tally},
-    verify::{Expected, Found, Wreck, verify},
-    workload::{DRAWN, Step, Workload, sequence_count},
+    context::{EpisodeContext, StageResult},
+    history::{CrashHistory, CrashKind},
+    images::{COMBINATIONS_MAX, CrashImages, GRANULARITIES},
+    process_pool::ProcessPool,
+    settings::{BOOT, CrashSettings},
+    tally::{CrashTally, SeenImages},
+    verify::{CrashedDisk, ExpectedStates, RecoveredDatabase, verify},
+    workload::{CrashStep, DRAWN, Workload, sequence_count},
 };
 use crate::panics;
 use fastrand::Rng;
 use std::collections::HashSet;
 use teak::{
     Durability,
-    testing::{CrashPoints, Event, SimDisk, without_accidents},
+    testing::{CrashPoints, DiskEvent, SimDisk, without_accidents},
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -38,7 +38,7 @@ const THOROUGH_IMAGES: u64 = 1500;
 
 /// What an episode is.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct CrashPlan {
     pub(super) seed: u64,
     pub(super) episode: u64,
     pub(super) workload: Option<Workload>,
@@ -48,29 +48,29 @@ pub(super) struct Plan {
 
 /// Something that is not as it should be.
 #[derive(Debug)]
-pub(super) struct Violation {
+pub(super) struct CrashViolation {
     pub(super) workload: Workload,
     /// Which image, unless the workload itself failed.
     pub(super) image: Option<u64>,
     /// Where the crash was, and what was found.
     pub(super) text: String,
-    pub(super) script: Vec<Step>,
-    pub(super) settings: Settings,
+    pub(super) script: Vec<CrashStep>,
+    pub(super) settings: CrashSettings,
 }
 
 /// How much of each crash point is looked at.
 #[derive(Clone, Copy, Debug)]
-struct Depth {
+struct CrashPointBudget {
     combinations_max: usize,
     budget: usize,
 }
 
-struct Episode<'a> {
-    plan: &'a Plan,
+struct CrashEpisode<'a> {
+    plan: &'a CrashPlan,
     workload: Workload,
-    settings: Settings,
-    seen: &'a Seen,
-    tally: Tally,
+    settings: CrashSettings,
+    seen: &'a SeenImages,
+    tally: CrashTally,
     /// Images of the point that is being looked at.
     at_point: HashSet<u64>,
     image_number: u64,
@@ -84,7 +84,11 @@ fn rng(seed: u64, episode: u64) -> Rng {
 }
 
 /// Plays an episode and counts what it looked at.
-pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Box<Violation>> {
+pub(super) fn run_episode(
+    plan: &CrashPlan,
+    seen: &SeenImages,
+    tally: &mut CrashTally,
+) -> Result<(), Box<CrashViolation>> {
     let mut rng = rng(plan.seed, plan.episode);
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
@@ -98,15 +102,15 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
         Workload::Sequence => [4096, 8192, 16384][(sequence / sequence_count()) as usize % 3],
         _ => [4096, 4096, 4096, 4096, 8192, 16384][rng.usize(0..6)],
     };
-    let mut settings = Settings::draw(&mut rng, page_size);
+    let mut settings = CrashSettings::draw(&mut rng, page_size);
     workload.adapt(&mut settings, &mut rng);
     let script = workload.script(&mut rng, sequence);
-    let mut episode = Episode {
+    let mut episode = CrashEpisode {
         plan,
         workload,
         settings,
         seen,
-        tally: Tally::default(),
+        tally: CrashTally::default(),
         at_point: HashSet::new(),
         image_number: 0,
         failure: None,
@@ -127,7 +131,7 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
     };
     let result = failure.map_or(Ok(()), |(image, text)| {
         episode.tally.violations = 1;
-        Err(Box::new(Violation {
+        Err(Box::new(CrashViolation {
             workload,
             image,
             text,
@@ -140,48 +144,53 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
 }
 
 /// A panic is a failure too.
-fn caught<R>(work: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
+fn caught<R>(work: impl FnOnce() -> StageResult<R>) -> StageResult<R> {
     panics::catch(work).unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")))
 }
 
-impl Episode<'_> {
+impl CrashEpisode<'_> {
     /// Performs the script; the result is what was done to the disk, and since when crashes count.
-    fn perform(&self, script: &[Step], rng: &mut Rng) -> Outcome<(SimDisk, History, usize)> {
+    fn perform(
+        &self,
+        script: &[CrashStep],
+        rng: &mut Rng,
+    ) -> StageResult<(SimDisk, CrashHistory, usize)> {
         let is_tolerant = self.workload.is_tolerant();
-        let crew = match self.workload {
-            Workload::Shared => Some(Crew::new()?),
+        let pool = match self.workload {
+            Workload::Shared => Some(ProcessPool::new()?),
             _ => None,
         };
-        let mut stage = Stage::new(self.settings.clone(), rng.fork(), is_tolerant, crew)?;
-        let created = stage.time();
+        let mut context =
+            EpisodeContext::new(self.settings.clone(), rng.fork(), is_tolerant, pool)?;
+        let created = context.time();
         let base = [
-            Step::Put(100),
-            Step::Large,
-            Step::Put(60),
-            Step::Commit(Durability::Durable),
+            CrashStep::Put(100),
+            CrashStep::Large,
+            CrashStep::Put(60),
+            CrashStep::Commit(Durability::Durable),
         ];
         for step in base {
-            step.perform(&mut stage, &self.settings)
+            step.perform(&mut context, &self.settings)
                 .map_err(|text| format!("{step:?} of the beginning: {text}"))?;
         }
         let from = match self.workload {
-            Workload::Sequence => stage.time(),
+            Workload::Sequence => context.time(),
             _ => created,
         };
         if matches!(self.workload, Workload::Flush | Workload::Shared) {
-            stage.disturb_flushes();
+            context.disturb_flushes();
         }
         for (index, step) in script.iter().enumerate() {
-            step.perform(&mut stage, &self.settings)
+            step.perform(&mut context, &self.settings)
                 .map_err(|text| format!("step {index}, {step:?}: {text}"))?;
         }
-        stage.commit_open()?;
-        let (disk, history) = stage.finish()?;
+        context.commit_open()?;
+        let (disk, history) = context.finish()?;
         Ok((disk, history, from))
     }
 
     /// Looks at images of crashes at all points behind `from`, with one or two kinds of blocks.
-    fn walk(&mut self, disk: &SimDisk, history: &History, from: usize, rng: &mut Rng) {
+    fn walk(&mut self, disk: &SimDisk, history: &CrashHistory, from: usize, rng: &mut Rng) {
         let is_thorough = rng.u64(0..THOROUGH_SHARE) == 0;
         let rounds = if self.workload == Workload::Sequence {
             1
@@ -203,7 +212,7 @@ impl Episode<'_> {
                 let next = events.get(points.event_index());
                 let is_thorough = is_thorough && self.image_number < THOROUGH_IMAGES;
                 let depth = depth(next.map(|event| &**event), is_thorough, rng);
-                self.look_at_point(disk, &points, history, depth, rng);
+                self.inspect_point(disk, &points, history, depth, rng);
                 if self.failure.is_some() {
                     return;
                 }
@@ -211,17 +220,17 @@ impl Episode<'_> {
         }
     }
 
-    fn look_at_point(
+    fn inspect_point(
         &mut self,
         disk: &SimDisk,
         points: &CrashPoints,
-        history: &History,
-        depth: Depth,
+        history: &CrashHistory,
+        depth: CrashPointBudget,
         rng: &mut Rng,
     ) {
         self.at_point.clear();
         let time = points.event_index();
-        let expected = |cut, boot| Expected {
+        let expected = |cut, boot| ExpectedStates {
             history,
             time,
             cut,
@@ -231,8 +240,8 @@ impl Episode<'_> {
             self.image_number += 1;
             if self.is_wanted() {
                 let image = points.process_crash();
-                let wreck = Wreck::of_kill(disk, points, &image, &self.settings);
-                if self.look_at(image, Some(wreck), expected(Cut::Kill, BOOT), false) {
+                let wreck = CrashedDisk::of_kill(disk, points, &image, &self.settings);
+                if self.inspect_image(image, Some(wreck), expected(CrashKind::Kill, BOOT), false) {
                     self.tally.kills += 1;
                 }
             }
@@ -240,13 +249,13 @@ impl Episode<'_> {
         if depth.budget == 0 {
             return;
         }
-        let power_cut = expected(Cut::Power, OTHER_BOOT);
-        let mut images = Images::new(points, self.settings.head_len());
-        let mut visit = |images: &Images<'_>| {
+        let power_cut = expected(CrashKind::Power, OTHER_BOOT);
+        let mut images = CrashImages::new(points, self.settings.head_len());
+        let mut visit = |images: &CrashImages<'_>| {
             self.image_number += 1;
             if self.failure.is_none() && self.is_wanted() {
                 let image = images.build();
-                self.look_at(image, None, power_cut, images.is_torn_in_sector());
+                self.inspect_image(image, None, power_cut, images.is_torn_in_sector());
             }
         };
         images.visit_each(rng, depth.combinations_max, depth.budget, &mut visit);
@@ -259,11 +268,11 @@ impl Episode<'_> {
     }
 
     /// Looks at an image, if it was not looked at before at this point. Whether it is a new one.
-    fn look_at(
+    fn inspect_image(
         &mut self,
         mut image: Vec<u8>,
-        wreck: Option<Wreck>,
-        expected: Expected<'_>,
+        wreck: Option<CrashedDisk>,
+        expected: ExpectedStates<'_>,
         is_torn: bool,
     ) -> bool {
         let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
@@ -276,7 +285,7 @@ impl Episode<'_> {
         let mut rng = rng(self.plan.seed ^ self.plan.episode, self.image_number);
         let is_new = self.count(hash, is_torn);
         let (time, cut) = (expected.time, expected.cut);
-        let wreck = wreck.unwrap_or_else(|| Wreck::of_power_cut(image, &self.settings));
+        let wreck = wreck.unwrap_or_else(|| CrashedDisk::of_power_cut(image, &self.settings));
         match self.verified(wreck, expected, &mut rng) {
             Ok(found) => {
                 self.tally.note_recovery(&found.recovery);
@@ -295,7 +304,12 @@ impl Episode<'_> {
         is_new
     }
 
-    fn verified(&self, wreck: Wreck, expected: Expected<'_>, rng: &mut Rng) -> Outcome<Found> {
+    fn verified(
+        &self,
+        wreck: CrashedDisk,
+        expected: ExpectedStates<'_>,
+        rng: &mut Rng,
+    ) -> StageResult<RecoveredDatabase> {
         caught(|| verify(wreck, &self.settings, expected, rng))
     }
 
@@ -312,7 +326,12 @@ impl Episode<'_> {
 
     /// Crashes during what was done behind a crash: recovery, a commit, a close. Where the second crash
     /// is a kill, there is a power cut behind it.
-    fn crash_again(&mut self, found: &Found, count: usize, rng: &mut Rng) -> Outcome {
+    fn crash_again(
+        &mut self,
+        found: &RecoveredDatabase,
+        count: usize,
+        rng: &mut Rng,
+    ) -> StageResult {
         let events = found.disk.event_count();
         let (head, body) = GRANULARITIES[rng.usize(0..GRANULARITIES.len())];
         let head_len = self.settings.head_len();
@@ -326,8 +345,8 @@ impl Episode<'_> {
                 points.advance();
             }
             let cut = match rng.u8(0..4) {
-                0 if found.boot == OTHER_BOOT => Cut::Kill,
-                _ => Cut::Power,
+                0 if found.boot == OTHER_BOOT => CrashKind::Kill,
+                _ => CrashKind::Power,
             };
             self.crash_once_more(found, &points, cut, rng)
                 .map_err(|text| format!("{cut:?} again behind event {time} of {events}: {text}"))?;
@@ -337,24 +356,24 @@ impl Episode<'_> {
 
     fn crash_once_more(
         &mut self,
-        found: &Found,
+        found: &RecoveredDatabase,
         points: &CrashPoints,
-        cut: Cut,
+        cut: CrashKind,
         rng: &mut Rng,
-    ) -> Outcome {
-        let expected = |boot| Expected {
+    ) -> StageResult {
+        let expected = |boot| ExpectedStates {
             history: &found.history,
             time: points.event_index(),
             cut,
             boot,
         };
-        if cut == Cut::Kill {
+        if cut == CrashKind::Kill {
             let mut image = points.process_crash();
-            let wreck = Wreck::of_kill(&found.disk, points, &image, &self.settings);
+            let wreck = CrashedDisk::of_kill(&found.disk, points, &image, &self.settings);
             self.count_double(&mut image, false);
             let found = self.verified(wreck, expected(found.boot), rng)?;
             return self.crash_again(
-                &Found {
+                &RecoveredDatabase {
                     boot: THIRD_BOOT,
                     ..found
                 },
@@ -362,11 +381,11 @@ impl Episode<'_> {
                 rng,
             );
         }
-        let mut images = Images::new(points, self.settings.head_len());
+        let mut images = CrashImages::new(points, self.settings.head_len());
         images.choose(rng);
         let mut image = images.build();
         self.count_double(&mut image, images.is_torn_in_sector());
-        let wreck = Wreck::of_power_cut(image, &self.settings);
+        let wreck = CrashedDisk::of_power_cut(image, &self.settings);
         self.verified(wreck, expected(THIRD_BOOT), rng).map(drop)
     }
 
@@ -378,21 +397,21 @@ impl Episode<'_> {
 
 /// What can be on the disk before an event that is no end of a flush can be there before the next
 /// one, too. So most images are those before flushes end.
-fn depth(next: Option<&Event>, is_thorough: bool, rng: &mut Rng) -> Depth {
+fn depth(next: Option<&DiskEvent>, is_thorough: bool, rng: &mut Rng) -> CrashPointBudget {
     let is_richest = matches!(
         next,
-        None | Some(Event::FlushEnded { .. } | Event::FlushFailed { .. })
+        None | Some(DiskEvent::FlushEnded { .. } | DiskEvent::FlushFailed { .. })
     );
     match (is_richest, is_thorough) {
-        (true, true) => Depth {
+        (true, true) => CrashPointBudget {
             combinations_max: COMBINATIONS_MAX,
             budget: 64,
         },
-        (true, false) => Depth {
+        (true, false) => CrashPointBudget {
             combinations_max: 12,
             budget: 12,
         },
-        (false, _) => Depth {
+        (false, _) => CrashPointBudget {
             combinations_max: 2,
             budget: usize::from(rng.u8(0..3) == 0),
         },

@@ -12,18 +12,18 @@ use std::{
 use teak::{Database, Recovery, Transaction, TransactionId, codec::Bytes};
 
 /// The records of a table.
-pub(super) type Records = BTreeMap<Vec<u8>, Arc<[u8]>>;
+pub(super) type TableRecords = BTreeMap<Vec<u8>, Arc<[u8]>>;
 
 /// Tables by name, and the named snapshots beside them. Cheap to clone, since each state has its own.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Tables {
-    tables: BTreeMap<&'static str, Arc<Records>>,
-    pub(super) named: BTreeMap<&'static str, Arc<Tables>>,
+pub(super) struct HistoryTables {
+    tables: BTreeMap<&'static str, Arc<TableRecords>>,
+    pub(super) named: BTreeMap<&'static str, Arc<HistoryTables>>,
     /// What the open transaction calls the state that it makes.
     names: Vec<&'static str>,
 }
 
-impl Tables {
+impl HistoryTables {
     pub(super) fn new() -> Self {
         Self::default()
     }
@@ -51,20 +51,20 @@ impl Tables {
     }
 
     /// The tables of a named snapshot instead of these.
-    pub(super) fn go_back(&mut self, name: &str) {
+    pub(super) fn roll_back_to_snapshot(&mut self, name: &str) {
         self.tables = self.named[name].tables.clone();
     }
 }
 
-impl Deref for Tables {
-    type Target = BTreeMap<&'static str, Arc<Records>>;
+impl Deref for HistoryTables {
+    type Target = BTreeMap<&'static str, Arc<TableRecords>>;
 
     fn deref(&self) -> &Self::Target {
         &self.tables
     }
 }
 
-impl DerefMut for Tables {
+impl DerefMut for HistoryTables {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.tables
     }
@@ -75,7 +75,7 @@ pub(super) const NEVER: usize = usize::MAX;
 
 /// How the machine stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cut {
+pub(super) enum CrashKind {
     /// Power failed: the disk has what it has.
     Power,
     /// The process was killed: all is there that was written.
@@ -84,9 +84,9 @@ pub(super) enum Cut {
 
 /// A state that was committed, or tried to be.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct HistoryState {
     pub(super) id: TransactionId,
-    pub(super) tables: Tables,
+    pub(super) tables: HistoryTables,
     /// When its commit began.
     pub(super) begun: usize,
     /// When its commit had returned.
@@ -99,8 +99,8 @@ pub(super) struct State {
 
 /// All states, oldest first, each made from one before it.
 #[derive(Clone, Debug)]
-pub(super) struct History {
-    pub(super) states: Vec<State>,
+pub(super) struct CrashHistory {
+    pub(super) states: Vec<HistoryState>,
     /// When closing began, and the state that was closed.
     pub(super) closes: Vec<(usize, usize)>,
     /// Whether it begins with what a power cut left, in a boot of the machine that is another than
@@ -113,10 +113,10 @@ pub(super) struct History {
     pub(super) seen_early: Option<usize>,
 }
 
-impl History {
+impl CrashHistory {
     /// Begins with a state that is durable.
-    pub(super) fn new(id: TransactionId, tables: Tables, time: usize) -> Self {
-        let state = State {
+    pub(super) fn new(id: TransactionId, tables: HistoryTables, time: usize) -> Self {
+        let state = HistoryState {
             id,
             tables,
             begun: time,
@@ -134,8 +134,8 @@ impl History {
     }
 
     /// Notes that a commit begins; returns its index.
-    pub(super) fn begin(&mut self, id: TransactionId, tables: Tables, time: usize) -> usize {
-        self.states.push(State {
+    pub(super) fn begin(&mut self, id: TransactionId, tables: HistoryTables, time: usize) -> usize {
+        self.states.push(HistoryState {
             id,
             tables,
             begun: time,
@@ -148,7 +148,7 @@ impl History {
 
     /// The newest state whose commit returned: what readers see.
     pub(super) fn newest(&self) -> usize {
-        let is_there = |state: &State| state.returned != NEVER && state.gone == NEVER;
+        let is_there = |state: &HistoryState| state.returned != NEVER && state.gone == NEVER;
         self.states.iter().rposition(is_there).unwrap_or(0)
     }
 
@@ -173,10 +173,10 @@ impl History {
     }
 
     /// The states that a crash at this time may leave, newest first.
-    pub(super) fn possible(&self, time: usize, cut: Cut) -> impl Iterator<Item = usize> {
-        let is_kept = |state: &State| match cut {
-            Cut::Power => state.durable <= time,
-            Cut::Kill => state.returned <= time,
+    pub(super) fn possible(&self, time: usize, cut: CrashKind) -> impl Iterator<Item = usize> {
+        let is_kept = |state: &HistoryState| match cut {
+            CrashKind::Power => state.durable <= time,
+            CrashKind::Kill => state.returned <= time,
         };
         let least = self.states.iter().rposition(is_kept).unwrap_or(0);
         (least..self.states.len()).rev().filter(move |&index| {
@@ -186,15 +186,15 @@ impl History {
 
     /// What the disk holds from a crash on. It was opened again, found to be in the state `index`
     /// at the time `opened`, and said this.
-    pub(super) fn behind(
+    pub(super) fn after_crash(
         &self,
-        (time, cut): (usize, Cut),
+        (time, cut): (usize, CrashKind),
         index: usize,
         opened: usize,
         recovery: &Recovery,
     ) -> Self {
         let mut history = match cut {
-            Cut::Power => {
+            CrashKind::Power => {
                 let state = &self.states[index];
                 let mut history = Self::new(state.id, state.tables.clone(), 0);
                 history.is_after_power_cut = true;
@@ -203,7 +203,7 @@ impl History {
                 }
                 history
             }
-            Cut::Kill => {
+            CrashKind::Kill => {
                 let mut history = self.until(time);
                 history.note_opened(index, opened);
                 // Only a flush ends what may come back, and opening what was closed needs none.
@@ -232,9 +232,9 @@ impl History {
         let mut history = self.clone();
         history.states.retain(|state| state.begun <= time);
         for state in &mut history.states {
-            for moment in [&mut state.returned, &mut state.durable, &mut state.gone] {
-                if *moment > time {
-                    *moment = NEVER;
+            for instant in [&mut state.returned, &mut state.durable, &mut state.gone] {
+                if *instant > time {
+                    *instant = NEVER;
                 }
             }
         }
@@ -263,7 +263,7 @@ impl History {
 }
 
 /// Fails, and says how, unless these are exactly the named snapshots that there are.
-pub(super) fn compare_named(database: &Database, tables: &Tables) -> Result<(), String> {
+pub(super) fn compare_named(database: &Database, tables: &HistoryTables) -> Result<(), String> {
     let failed = |error| format!("snapshots: {error}");
     let found = database.snapshots().map_err(failed)?;
     let names = found.iter().map(|snapshot| snapshot.name.as_slice());
@@ -279,7 +279,7 @@ pub(super) fn compare_named(database: &Database, tables: &Tables) -> Result<(), 
 }
 
 /// Fails, and says how, unless these are exactly the tables and records that `txn` sees.
-pub(super) fn compare(txn: &impl Transaction, tables: &Tables) -> Result<(), String> {
+pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result<(), String> {
     let found = txn.tables().map_err(|error| format!("tables: {error}"))?;
     let names = found.iter().map(|table| table.name.as_slice());
     if !names.eq(tables.keys().map(|name| name.as_bytes())) {
@@ -295,7 +295,7 @@ pub(super) fn compare(txn: &impl Transaction, tables: &Tables) -> Result<(), Str
         .try_for_each(|(name, records)| compare_table(txn, name, records))
 }
 
-fn compare_table(txn: &impl Transaction, name: &str, records: &Records) -> Result<(), String> {
+fn compare_table(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result<(), String> {
     if name == MULTI {
         return compare_pairs(txn, name, records);
     }
@@ -326,7 +326,7 @@ fn compare_table(txn: &impl Transaction, name: &str, records: &Records) -> Resul
     Ok(())
 }
 
-fn compare_pairs(txn: &impl Transaction, name: &str, records: &Records) -> Result<(), String> {
+fn compare_pairs(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result<(), String> {
     let failed = |error| format!("reading table {name}: {error}");
     let table = txn.open_multi_table::<Bytes, Bytes>(name).map_err(failed)?;
     let count = table.len(txn).map_err(failed)?;

@@ -29,7 +29,7 @@ pub(super) const GRANULARITIES: [(usize, usize); 10] = [
 ];
 
 /// The images of one crash point.
-pub(super) struct Images<'p> {
+pub(super) struct CrashImages<'p> {
     points: &'p CrashPoints,
     /// For each length of the file the blocks that may be in several states.
     blocks: Vec<Vec<OpenBlock>>,
@@ -38,7 +38,7 @@ pub(super) struct Images<'p> {
     chosen: Vec<usize>,
 }
 
-impl<'p> Images<'p> {
+impl<'p> CrashImages<'p> {
     pub(super) fn new(points: &'p CrashPoints, head_len: u64) -> Self {
         let lengths = 0..points.length_count();
         let blocks: Vec<_> = lengths.map(|index| points.open_blocks(index)).collect();
@@ -129,8 +129,8 @@ impl<'p> Images<'p> {
                 }
             }
             3 => {
-                let moment = rng.usize(0..=self.points.event_index());
-                let state = |block| self.points.state_at(block, moment);
+                let event = rng.usize(0..=self.points.event_index());
+                let state = |block| self.points.state_at(block, event);
                 chosen.extend(blocks.iter().map(state));
             }
             4 => {

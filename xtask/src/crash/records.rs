@@ -1,6 +1,6 @@
 //! What workloads do to tables, each change made to the model too.
 
-use super::history::{Records, Tables};
+use super::history::{HistoryTables, TableRecords};
 use fastrand::Rng;
 use std::sync::Arc;
 use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Bytes};
@@ -90,7 +90,7 @@ impl AnyTable {
 
 fn insert(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     lens: impl Iterator<Item = usize>,
 ) -> teak::Result<()> {
@@ -112,7 +112,7 @@ fn insert(
 /// Inserts so many small records.
 pub(super) fn put(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     count: usize,
 ) -> teak::Result<()> {
@@ -124,7 +124,7 @@ pub(super) fn put(
 /// Inserts a value that has pages of its own.
 pub(super) fn put_large(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     page_size: usize,
 ) -> teak::Result<()> {
@@ -135,7 +135,7 @@ pub(super) fn put_large(
 /// Removes about this share of the records of a table, in percent.
 pub(super) fn remove(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     percent: u32,
 ) -> teak::Result<()> {
@@ -143,7 +143,7 @@ pub(super) fn remove(
         return Ok(());
     };
     let table = AnyTable::open(txn, name)?;
-    let records: &mut Records = Arc::make_mut(tables.entry(name).or_default());
+    let records: &mut TableRecords = Arc::make_mut(tables.entry(name).or_default());
     let keys: Vec<Vec<u8>> = records
         .keys()
         .filter(|_| rng.u32(0..100) < percent)
@@ -161,7 +161,7 @@ pub(super) fn remove(
 
 pub(super) fn drop_table(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
 ) -> teak::Result<()> {
     if let Some(name) = existing(tables, rng) {
@@ -171,7 +171,7 @@ pub(super) fn drop_table(
     Ok(())
 }
 
-fn existing(tables: &Tables, rng: &mut Rng) -> Option<&'static str> {
+fn existing(tables: &HistoryTables, rng: &mut Rng) -> Option<&'static str> {
     let index = rng.usize(0..tables.len().max(1));
     tables.keys().nth(index).copied()
 }
@@ -179,7 +179,7 @@ fn existing(tables: &Tables, rng: &mut Rng) -> Option<&'static str> {
 /// Changes within a nested transaction that is rolled back.
 pub(super) fn nested(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     page_size: usize,
 ) -> teak::Result<()> {
@@ -200,7 +200,7 @@ pub(super) fn nested(
 /// Savepoints within each other, one of them rolled back to.
 pub(super) fn savepoints(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
     page_size: usize,
 ) -> teak::Result<()> {
@@ -236,7 +236,11 @@ pub(super) fn savepoints(
 const SNAPSHOTS: [&str; 3] = ["one", "three", "two"];
 
 /// Names the state that the transaction makes.
-pub(super) fn name(txn: &mut WriteTxn, tables: &mut Tables, rng: &mut Rng) -> teak::Result<()> {
+pub(super) fn name(
+    txn: &mut WriteTxn,
+    tables: &mut HistoryTables,
+    rng: &mut Rng,
+) -> teak::Result<()> {
     let name = SNAPSHOTS[rng.usize(0..SNAPSHOTS.len())];
     if !tables.is_named(name) {
         txn.create_snapshot(name)?;
@@ -246,7 +250,7 @@ pub(super) fn name(txn: &mut WriteTxn, tables: &mut Tables, rng: &mut Rng) -> te
 }
 
 /// A snapshot that is there.
-fn named(tables: &Tables, rng: &mut Rng) -> Option<&'static str> {
+fn named(tables: &HistoryTables, rng: &mut Rng) -> Option<&'static str> {
     let count = tables.named.len();
     let name = tables.named.keys().nth(rng.usize(0..count.max(1)));
     name.copied()
@@ -255,7 +259,7 @@ fn named(tables: &Tables, rng: &mut Rng) -> Option<&'static str> {
 /// Drops a named snapshot, if there is one.
 pub(super) fn drop_snapshot(
     txn: &mut WriteTxn,
-    tables: &mut Tables,
+    tables: &mut HistoryTables,
     rng: &mut Rng,
 ) -> teak::Result<()> {
     if let Some(name) = named(tables, rng) {
@@ -266,10 +270,14 @@ pub(super) fn drop_snapshot(
 }
 
 /// Goes back to a named snapshot, if there is one; the transaction has not changed anything yet.
-pub(super) fn go_back(txn: &mut WriteTxn, tables: &mut Tables, rng: &mut Rng) -> teak::Result<()> {
+pub(super) fn roll_back_to_snapshot(
+    txn: &mut WriteTxn,
+    tables: &mut HistoryTables,
+    rng: &mut Rng,
+) -> teak::Result<()> {
     if let Some(name) = named(tables, rng) {
         txn.roll_back_to_snapshot(name)?;
-        tables.go_back(name);
+        tables.roll_back_to_snapshot(name);
     }
     Ok(())
 }

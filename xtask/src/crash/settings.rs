@@ -12,7 +12,7 @@ pub(super) const BOOT: [u8; 16] = [1; 16];
 const CAPACITY: usize = 8 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct CrashSettings {
     pub(super) page_size: usize,
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) write_memory_bytes: usize,
@@ -24,7 +24,7 @@ pub(super) struct Settings {
     journal_bytes: u64,
 }
 
-impl Settings {
+impl CrashSettings {
     pub(super) fn draw(rng: &mut Rng, page_size: usize) -> Self {
         let write_memory_bytes = match rng.u8(0..3) {
             0 => 1 << rng.u32(12..18),

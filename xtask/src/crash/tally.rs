@@ -12,11 +12,11 @@ const SHARDS: usize = 64;
 
 /// Images by their hash of 64 bits. Two different images may have the same one, very rarely: then one
 /// of them is not counted.
-pub(super) struct Seen {
+pub(super) struct SeenImages {
     shards: Vec<Mutex<HashSet<u64>>>,
 }
 
-impl Seen {
+impl SeenImages {
     pub(super) fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -34,7 +34,7 @@ impl Seen {
 }
 
 #[derive(Clone, Default, Debug)]
-pub(super) struct Tally {
+pub(super) struct CrashTally {
     pub(super) episodes: u64,
     /// Images that were looked at.
     pub(super) images: u64,
@@ -52,7 +52,7 @@ pub(super) struct Tally {
     pub(super) sequences: u64,
 }
 
-impl Tally {
+impl CrashTally {
     pub(super) fn note_recovery(&mut self, recovery: &Recovery) {
         match recovery {
             Recovery::Clean => self.clean += 1,

@@ -1,41 +1,41 @@
 //! The campaign itself: that it looks at much, and that it would see what is wrong.
 
 use super::{
-    episode::{self, Plan},
-    history::{Cut, History, Tables},
-    tally::{Seen, Tally},
+    episode::{self, CrashPlan},
+    history::{CrashHistory, CrashKind, HistoryTables},
+    tally::{CrashTally, SeenImages},
     workload::{DRAWN, Workload, sequence_count},
 };
 use teak::TransactionId;
 
 #[test]
 fn a_crash_leaves_what_was_acknowledged_and_nothing_that_was_not_begun() {
-    let mut history = History::new(TransactionId(0), Tables::new(), 5);
-    let first = history.begin(TransactionId(1), Tables::new(), 10);
+    let mut history = CrashHistory::new(TransactionId(0), HistoryTables::new(), 5);
+    let first = history.begin(TransactionId(1), HistoryTables::new(), 10);
     history.states[first].returned = 12;
-    let second = history.begin(TransactionId(2), Tables::new(), 14);
+    let second = history.begin(TransactionId(2), HistoryTables::new(), 14);
     history.note_durable(second, 18);
     let possible = |time, cut| history.possible(time, cut).collect::<Vec<_>>();
-    assert_eq!(possible(9, Cut::Power), [0]);
-    assert_eq!(possible(11, Cut::Power), [1, 0]);
-    assert_eq!(possible(12, Cut::Kill), [1]);
-    assert_eq!(possible(14, Cut::Power), [2, 1, 0]);
-    assert_eq!(possible(14, Cut::Kill), [2, 1]);
-    assert_eq!(possible(18, Cut::Power), [2]);
+    assert_eq!(possible(9, CrashKind::Power), [0]);
+    assert_eq!(possible(11, CrashKind::Power), [1, 0]);
+    assert_eq!(possible(12, CrashKind::Kill), [1]);
+    assert_eq!(possible(14, CrashKind::Power), [2, 1, 0]);
+    assert_eq!(possible(14, CrashKind::Kill), [2, 1]);
+    assert_eq!(possible(18, CrashKind::Power), [2]);
 }
 
 #[test]
 fn a_commit_that_failed_is_possible_until_it_is_known_to_be_undone() {
-    let mut history = History::new(TransactionId(0), Tables::new(), 0);
-    let failed = history.begin(TransactionId(1), Tables::new(), 10);
+    let mut history = CrashHistory::new(TransactionId(0), HistoryTables::new(), 0);
+    let failed = history.begin(TransactionId(1), HistoryTables::new(), 10);
     history.note_opened(0, 20);
-    let other = history.begin(TransactionId(1), Tables::new(), 21);
+    let other = history.begin(TransactionId(1), HistoryTables::new(), 21);
     assert_eq!(
-        history.possible(19, Cut::Power).collect::<Vec<_>>(),
+        history.possible(19, CrashKind::Power).collect::<Vec<_>>(),
         [failed, 0]
     );
     assert_eq!(
-        history.possible(22, Cut::Power).collect::<Vec<_>>(),
+        history.possible(22, CrashKind::Power).collect::<Vec<_>>(),
         [other, 0]
     );
     assert_eq!(history.newest(), 0);
@@ -48,17 +48,17 @@ fn all_short_sequences_are_counted() {
 
 #[test]
 fn each_kind_of_workload_passes() {
-    let seen = Seen::new();
+    let seen = SeenImages::new();
     for workload in DRAWN.into_iter().chain([Workload::Sequence]) {
-        let mut tally = Tally::default();
+        let mut tally = CrashTally::default();
         for episode in 0..2 {
-            let plan = Plan {
+            let plan = CrashPlan {
                 seed: 1,
                 episode,
                 workload: Some(workload),
                 image: None,
             };
-            if let Err(violation) = episode::play(&plan, &seen, &mut tally) {
+            if let Err(violation) = episode::run_episode(&plan, &seen, &mut tally) {
                 panic!("{violation:?}");
             }
         }

@@ -1,10 +1,10 @@
 //! Opening what a crash left, and holding it against the history.
 
 use super::{
-    history::{Cut, History, compare, compare_named},
+    context::StageResult,
+    history::{CrashHistory, CrashKind, compare, compare_named},
     records,
-    settings::{BOOT, Settings},
-    stage::Outcome,
+    settings::{BOOT, CrashSettings},
 };
 use fastrand::Rng;
 use teak::{
@@ -17,21 +17,21 @@ const ROOM_PAGES: usize = 24;
 
 /// What is to be found.
 #[derive(Clone, Copy)]
-pub(super) struct Expected<'h> {
-    pub(super) history: &'h History,
+pub(super) struct ExpectedStates<'h> {
+    pub(super) history: &'h CrashHistory,
     /// The crash came behind so many events.
     pub(super) time: usize,
-    pub(super) cut: Cut,
+    pub(super) cut: CrashKind,
     /// The machine's boot behind the crash; that of the workload if it was a kill.
     pub(super) boot: [u8; 16],
 }
 
 /// What was found, and what was done to it.
-pub(super) struct Found {
+pub(super) struct RecoveredDatabase {
     /// The disk with all that was done to it: recovery, a commit, a close.
     pub(super) disk: SimDisk,
     /// What the disk should hold at each moment of that.
-    pub(super) history: History,
+    pub(super) history: CrashHistory,
     pub(super) recovery: Recovery,
     /// Since when the history speaks of this disk.
     pub(super) since: usize,
@@ -40,16 +40,16 @@ pub(super) struct Found {
 }
 
 /// What a crash left.
-pub(super) struct Wreck {
+pub(super) struct CrashedDisk {
     disk: SimDisk,
     newest: Option<RecordSummary>,
     /// The same where what the journal says is in its place, if it says anything.
     redone: Option<RecordSummary>,
 }
 
-impl Wreck {
+impl CrashedDisk {
     /// Power failed, and this is what is on the disk.
-    pub(super) fn of_power_cut(image: Vec<u8>, settings: &Settings) -> Self {
+    pub(super) fn of_power_cut(image: Vec<u8>, settings: &CrashSettings) -> Self {
         let newest = testing::newest_record(&image);
         let redone = testing::redone(&image);
         let capacity = image.len() + ROOM_PAGES * settings.page_size;
@@ -65,7 +65,7 @@ impl Wreck {
         disk: &SimDisk,
         point: &CrashPoints,
         image: &[u8],
-        settings: &Settings,
+        settings: &CrashSettings,
     ) -> Self {
         let capacity = image.len() + ROOM_PAGES * settings.page_size;
         Self {
@@ -78,12 +78,12 @@ impl Wreck {
 
 /// Opens what is left, compares, checks, commits once more, closes, and opens again.
 pub(super) fn verify(
-    wreck: Wreck,
-    settings: &Settings,
-    expected: Expected<'_>,
+    wreck: CrashedDisk,
+    settings: &CrashSettings,
+    expected: ExpectedStates<'_>,
     rng: &mut Rng,
-) -> Outcome<Found> {
-    let Wreck {
+) -> StageResult<RecoveredDatabase> {
+    let CrashedDisk {
         disk,
         newest,
         redone,
@@ -99,29 +99,32 @@ pub(super) fn verify(
         None => plausible(newest)?,
     }
     expect_clean(&database, "behind recovery")?;
-    let Expected {
+    let ExpectedStates {
         history,
         time,
         cut,
         boot,
     } = expected;
-    let mut history = history.behind((time, cut), index, disk.event_count(), &recovery);
+    let mut history = history.after_crash((time, cut), index, disk.event_count(), &recovery);
     commit_and_close(database, &disk, &mut history, rng)?;
     reopen(&disk, settings, &history)?;
-    Ok(Found {
+    Ok(RecoveredDatabase {
         disk,
         history,
         recovery,
         since: match cut {
-            Cut::Power => 0,
-            Cut::Kill => time,
+            CrashKind::Power => 0,
+            CrashKind::Kill => time,
         },
         boot,
     })
 }
 
 /// Which of the possible states the database is in.
-fn identify(database: &Database, expected: Expected<'_>) -> Outcome<(TransactionId, usize)> {
+fn identify(
+    database: &Database,
+    expected: ExpectedStates<'_>,
+) -> StageResult<(TransactionId, usize)> {
     let txn = database
         .begin_read()
         .map_err(|error| format!("beginning to read: {error}"))?;
@@ -156,12 +159,12 @@ fn expect_plausible(
     id: TransactionId,
     index: usize,
     newest: Option<RecordSummary>,
-    expected: Expected<'_>,
-) -> Outcome {
+    expected: ExpectedStates<'_>,
+) -> StageResult {
     let newest = newest.ok_or("it was opened without a record that can be read")?;
     let time = expected.time;
     let history = expected.history;
-    let is_kill = expected.cut == Cut::Kill;
+    let is_kill = expected.cut == CrashKind::Kill;
     let fits = match recovery {
         // What cannot be read is told of, and counts as the newest.
         Recovery::RolledBack { from, to, .. } if newest.has_unreadable_beside => {
@@ -195,7 +198,7 @@ fn expect_plausible(
     ))
 }
 
-fn expect_clean(database: &Database, when: &str) -> Outcome {
+fn expect_clean(database: &Database, when: &str) -> StageResult {
     let report = database
         .check(&mut |_| ())
         .map_err(|error| format!("checking {when}: {error}"))?;
@@ -208,9 +211,9 @@ fn expect_clean(database: &Database, when: &str) -> Outcome {
 fn commit_and_close(
     database: Database,
     disk: &SimDisk,
-    history: &mut History,
+    history: &mut CrashHistory,
     rng: &mut Rng,
-) -> Outcome {
+) -> StageResult {
     let failed = |error| format!("writing behind recovery: {error}");
     let mut txn = database.begin_write().map_err(failed)?;
     let mut tables = history.states[history.newest()].tables.clone();
@@ -229,7 +232,7 @@ fn commit_and_close(
         .map_err(|error| format!("closing behind recovery: {error}"))
 }
 
-fn reopen(disk: &SimDisk, settings: &Settings, history: &History) -> Outcome {
+fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> StageResult {
     let again = settings
         .open_image(disk, BOOT)
         .map_err(|error| format!("opening again: {error}"))?;

@@ -1,16 +1,16 @@
 //! What episodes do: kinds of workload, each a script of steps.
 
 use super::{
+    context::{EpisodeContext, MODES, StageResult},
     records,
-    settings::Settings,
-    stage::{MODES, Outcome, Stage},
+    settings::CrashSettings,
 };
 use fastrand::Rng;
 use teak::Durability;
 
 /// One thing that an episode does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum CrashStep {
     Put(usize),
     Large,
     /// Removes this share of a table's records, in percent.
@@ -32,13 +32,13 @@ pub(super) enum Step {
     BeginReader,
     EndReader,
     /// Names the state of the open transaction, drops such a name, goes back to such a state.
-    Name,
-    Unname,
-    GoBack,
+    CreateSnapshot,
+    DropSnapshot,
+    RollBack,
     /// Has a call to the disk fail soon.
     Fault,
     /// Another process goes on, comes, goes, or dies in one of its next calls to the disk; the last one kills all.
-    Turn,
+    SwitchProcess,
     Join,
     Leave,
     /// Another process flushes what this one has committed, and this one goes on.
@@ -48,23 +48,23 @@ pub(super) enum Step {
 }
 
 /// The letters that all short sequences are made of.
-pub(super) const ALPHABET: [Step; 16] = [
-    Step::Put(5),
-    Step::Delete(20),
-    Step::Large,
-    Step::DropTable,
-    Step::Abort,
-    Step::Nested,
-    Step::Commit(Durability::Durable),
-    Step::Commit(Durability::Lazy),
-    Step::Sync,
-    Step::Grow,
-    Step::Shrink,
-    Step::Compact,
-    Step::Reopen,
-    Step::Name,
-    Step::Unname,
-    Step::GoBack,
+pub(super) const ALPHABET: [CrashStep; 16] = [
+    CrashStep::Put(5),
+    CrashStep::Delete(20),
+    CrashStep::Large,
+    CrashStep::DropTable,
+    CrashStep::Abort,
+    CrashStep::Nested,
+    CrashStep::Commit(Durability::Durable),
+    CrashStep::Commit(Durability::Lazy),
+    CrashStep::Sync,
+    CrashStep::Grow,
+    CrashStep::Shrink,
+    CrashStep::Compact,
+    CrashStep::Reopen,
+    CrashStep::CreateSnapshot,
+    CrashStep::DropSnapshot,
+    CrashStep::RollBack,
 ];
 
 /// The longest of the sequences that are all played.
@@ -144,7 +144,7 @@ impl Workload {
     }
 
     /// Adapts the settings.
-    pub(super) fn adapt(self, settings: &mut Settings, rng: &mut Rng) {
+    pub(super) fn adapt(self, settings: &mut CrashSettings, rng: &mut Rng) {
         let page_size = settings.page_size as u64;
         if self == Self::Full {
             match rng.u8(0..3) {
@@ -156,8 +156,8 @@ impl Workload {
     }
 
     /// How often each step comes; commits come besides.
-    fn weights(self) -> &'static [(Step, u32)] {
-        use Step::*;
+    fn weights(self) -> &'static [(CrashStep, u32)] {
+        use CrashStep::*;
         match self {
             Self::Sequence | Self::Random => &[
                 (Put(6), 8),
@@ -175,9 +175,9 @@ impl Workload {
                 (Kill, 2),
                 (BeginReader, 2),
                 (EndReader, 2),
-                (Name, 2),
-                (Unname, 1),
-                (GoBack, 1),
+                (CreateSnapshot, 2),
+                (DropSnapshot, 1),
+                (RollBack, 1),
             ],
             Self::Reader => &[
                 (Put(20), 8),
@@ -203,9 +203,9 @@ impl Workload {
                 (Delete(20), 3),
                 (Fault, 5),
                 (Compact, 1),
-                (Name, 2),
-                (Unname, 1),
-                (GoBack, 1),
+                (CreateSnapshot, 2),
+                (DropSnapshot, 1),
+                (RollBack, 1),
                 (Sync, 2),
                 (Kill, 2),
                 (Reopen, 1),
@@ -232,16 +232,16 @@ impl Workload {
                 (Large, 2),
                 (Delete(20), 4),
                 (Sync, 3),
-                (Name, 1),
+                (CreateSnapshot, 1),
             ],
             Self::Named => &[
                 (Put(6), 6),
                 (Large, 2),
                 (Delete(30), 3),
                 (DropTable, 1),
-                (Name, 5),
-                (Unname, 2),
-                (GoBack, 4),
+                (CreateSnapshot, 5),
+                (DropSnapshot, 2),
+                (RollBack, 4),
                 (Savepoints, 1),
                 (Shrink, 1),
                 (Compact, 2),
@@ -255,7 +255,7 @@ impl Workload {
                 (Put(6), 12),
                 (Large, 2),
                 (Delete(30), 3),
-                (Turn, 14),
+                (SwitchProcess, 14),
                 (Join, 3),
                 (Leave, 2),
                 (Die(0), 1),
@@ -283,7 +283,7 @@ impl Workload {
     }
 
     /// A script of this kind. `sequence` counts the episodes of sequences.
-    pub(super) fn script(self, rng: &mut Rng, sequence: u64) -> Vec<Step> {
+    pub(super) fn script(self, rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
         if self == Self::Sequence {
             return sequence_script(rng, sequence);
         }
@@ -291,10 +291,10 @@ impl Workload {
         let sum: u32 = weights.iter().map(|(_, weight)| weight).sum();
         let mut script = Vec::new();
         if self == Self::Reader {
-            script.push(Step::BeginReader);
+            script.push(CrashStep::BeginReader);
         }
         if self == Self::Shared {
-            script.extend([Step::Join, Step::Join]);
+            script.extend([CrashStep::Join, CrashStep::Join]);
         }
         for _ in 0..rng.usize(6..24) {
             let mut rest = rng.u32(0..sum);
@@ -305,7 +305,7 @@ impl Workload {
             });
             script.extend(drawn.map(|(step, _)| *step));
             if rng.u8(0..3) != 0 {
-                script.push(Step::Commit(self.draw_mode(rng)));
+                script.push(CrashStep::Commit(self.draw_mode(rng)));
             }
         }
         script
@@ -313,7 +313,7 @@ impl Workload {
 }
 
 /// The sequence of this number; those behind the last have a letter more and are drawn.
-fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<Step> {
+fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
     let letters = ALPHABET.len() as u64;
     let (cycle, mut rest) = (sequence / sequence_count(), sequence % sequence_count());
     let mut len = 1;
@@ -333,62 +333,67 @@ fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<Step> {
     script
 }
 
-impl Step {
-    pub(super) fn perform(self, stage: &mut Stage, settings: &Settings) -> Outcome {
+impl CrashStep {
+    pub(super) fn perform(
+        self,
+        context: &mut EpisodeContext,
+        settings: &CrashSettings,
+    ) -> StageResult {
         let page_size = settings.page_size;
         match self {
             Self::Put(count) => {
-                stage.change(|txn, tables, rng| records::put(txn, tables, rng, count))
+                context.change(|txn, tables, rng| records::put(txn, tables, rng, count))
             }
             Self::Large => {
-                stage.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))
+                context.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))
             }
             Self::Delete(percent) => {
-                stage.change(|txn, tables, rng| records::remove(txn, tables, rng, percent))
+                context.change(|txn, tables, rng| records::remove(txn, tables, rng, percent))
             }
-            Self::DropTable => stage.change(records::drop_table),
+            Self::DropTable => context.change(records::drop_table),
             Self::Nested => {
-                stage.change(|txn, tables, rng| records::nested(txn, tables, rng, page_size))
+                context.change(|txn, tables, rng| records::nested(txn, tables, rng, page_size))
             }
             Self::Savepoints => {
-                stage.change(|txn, tables, rng| records::savepoints(txn, tables, rng, page_size))
+                context.change(|txn, tables, rng| records::savepoints(txn, tables, rng, page_size))
             }
             Self::Abort => {
-                stage.abort();
+                context.abort();
                 Ok(())
             }
-            Self::Commit(mode) => stage.commit(mode),
-            Self::Sync => stage.sync(),
+            Self::Commit(mode) => context.commit(mode),
+            Self::Sync => context.sync(),
             Self::Grow => {
-                stage.change(|txn, tables, rng| records::put(txn, tables, rng, 120))?;
-                stage.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))?;
-                stage.commit_open()
+                context.change(|txn, tables, rng| records::put(txn, tables, rng, 120))?;
+                context
+                    .change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))?;
+                context.commit_open()
             }
             Self::Shrink => {
                 for _ in 0..2 {
-                    stage.change(|txn, tables, rng| records::remove(txn, tables, rng, 95))?;
-                    stage.commit_open()?;
+                    context.change(|txn, tables, rng| records::remove(txn, tables, rng, 95))?;
+                    context.commit_open()?;
                 }
-                stage.reopen()
+                context.reopen()
             }
-            Self::Compact => stage.compact(),
-            Self::Reopen => stage.reopen(),
-            Self::Kill => stage.kill(),
-            Self::BeginReader => stage.begin_reader(),
-            Self::EndReader => stage.end_reader(),
-            Self::Name => stage.change(records::name),
-            Self::Unname => stage.change(records::drop_snapshot),
-            Self::GoBack => stage.go_back(),
+            Self::Compact => context.compact(),
+            Self::Reopen => context.reopen(),
+            Self::Kill => context.kill(),
+            Self::BeginReader => context.begin_reader(),
+            Self::EndReader => context.end_reader(),
+            Self::CreateSnapshot => context.change(records::name),
+            Self::DropSnapshot => context.change(records::drop_snapshot),
+            Self::RollBack => context.roll_back_to_snapshot(),
             Self::Fault => {
-                stage.plan_fault();
+                context.plan_fault();
                 Ok(())
             }
-            Self::Turn => stage.turn(),
-            Self::Join => stage.join(),
-            Self::Leave => stage.leave(),
-            Self::SyncElsewhere => stage.sync_elsewhere(),
-            Self::Die(calls) => stage.die(calls),
-            Self::DieAll => stage.die_all(),
+            Self::SwitchProcess => context.switch_process(),
+            Self::Join => context.join(),
+            Self::Leave => context.leave(),
+            Self::SyncElsewhere => context.sync_in_other_process(),
+            Self::Die(calls) => context.kill_during_commit(calls),
+            Self::DieAll => context.kill_all(),
         }
     }
 }

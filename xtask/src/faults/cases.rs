@@ -19,7 +19,7 @@ pub(super) const ERRORS: [(&str, i32); 9] = [
 
 /// How a call fails, and the calls behind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Way {
+pub(super) enum FaultMode {
     Once,
     HealsAfter(u64),
     ForEver,
@@ -29,7 +29,7 @@ pub(super) enum Way {
     ShortWritesForEver(u8),
 }
 
-impl Way {
+impl FaultMode {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Once => "once",
@@ -44,31 +44,31 @@ impl Way {
 
 /// A call that fails.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
+pub(super) struct FaultCase {
     pub(super) call: u64,
-    pub(super) way: Way,
+    pub(super) way: FaultMode,
     error: usize,
 }
 
-impl Case {
+impl FaultCase {
     /// All cases of a script, from the calls that it makes when none of them fails.
     pub(super) fn all(calls: &[Call], rng: &mut Rng) -> Vec<Self> {
         let mut cases = Vec::new();
         let mut error = rng.usize(0..ERRORS.len());
         for (call, kind) in (0..).zip(calls) {
-            let some = Way::HealsAfter(rng.u64(2..6));
+            let some = FaultMode::HealsAfter(rng.u64(2..6));
             let mut ways = vec![
-                Way::Once,
-                Way::HealsAfter(1),
+                FaultMode::Once,
+                FaultMode::HealsAfter(1),
                 some,
-                Way::ForEver,
-                Way::KindForEver,
+                FaultMode::ForEver,
+                FaultMode::KindForEver,
             ];
             if matches!(kind, Call::Write | Call::WriteThrough) {
                 // The last of these writes all but a byte or so of a record.
                 let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
-                ways.push(Way::ShortWrite(written));
-                ways.push(Way::ShortWritesForEver(rng.u8(1..)));
+                ways.push(FaultMode::ShortWrite(written));
+                ways.push(FaultMode::ShortWritesForEver(rng.u8(1..)));
             }
             for way in ways {
                 cases.push(Self { call, way, error });
@@ -85,17 +85,19 @@ impl Case {
     pub(super) fn fault(&self) -> Fault {
         let fault = Fault::once(ERRORS[self.error].1);
         match self.way {
-            Way::Once => fault,
-            Way::HealsAfter(calls) => fault.and_more(calls),
-            Way::ForEver => fault.for_ever(),
-            Way::KindForEver => fault.for_ever().of_one_kind(),
-            Way::ShortWrite(written) => fault.cut_short(written),
-            Way::ShortWritesForEver(written) => fault.cut_short(written).for_ever().of_one_kind(),
+            FaultMode::Once => fault,
+            FaultMode::HealsAfter(calls) => fault.and_more(calls),
+            FaultMode::ForEver => fault.for_ever(),
+            FaultMode::KindForEver => fault.for_ever().of_one_kind(),
+            FaultMode::ShortWrite(written) => fault.cut_short(written),
+            FaultMode::ShortWritesForEver(written) => {
+                fault.cut_short(written).for_ever().of_one_kind()
+            }
         }
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for FaultCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (call, error, way) = (self.call, self.error_name(), self.way);
         write!(f, "call {call} fails with {error}, {way:?}")

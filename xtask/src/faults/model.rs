@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use teak::{ReadTxn, Table, TableOptions, Transaction, codec::Bytes};
 
 /// The keys of this campaign.
-pub(super) type Key = [u8; 8];
+pub(super) type FaultKey = [u8; 8];
 /// The records of a table.
-pub(super) type Records = BTreeMap<Key, Value>;
+pub(super) type FaultRecords = BTreeMap<FaultKey, FaultValue>;
 /// Tables by their number; cheap to clone, so that each committed state is kept.
-pub(super) type Tables = BTreeMap<usize, Arc<Records>>;
+pub(super) type FaultTables = BTreeMap<usize, Arc<FaultRecords>>;
 
 const NAMES: [&str; 3] = ["coins", "blocks", "undo"];
 
@@ -17,12 +17,12 @@ pub(super) const TABLE_COUNT: usize = NAMES.len();
 
 /// A value by what it is made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Value {
+pub(super) struct FaultValue {
     pub(super) seed: u8,
     pub(super) len: usize,
 }
 
-impl Value {
+impl FaultValue {
     pub(super) fn bytes(self) -> Vec<u8> {
         (0..self.len).map(|index| self.at(index)).collect()
     }
@@ -40,7 +40,7 @@ impl Value {
 }
 
 /// The key of a number.
-pub(super) fn key(number: u32) -> Key {
+pub(super) fn key(number: u32) -> FaultKey {
     let mixed = number.wrapping_mul(0x9e37_79b9).to_be_bytes();
     let mut key = [0; 8];
     key[..4].copy_from_slice(&mixed);
@@ -63,7 +63,7 @@ pub(super) fn options(table: usize) -> TableOptions {
 }
 
 /// Says what differs, if anything does.
-pub(super) fn compare<T: Transaction>(txn: &T, model: &Tables) -> Result<(), String> {
+pub(super) fn compare<T: Transaction>(txn: &T, model: &FaultTables) -> Result<(), String> {
     let named = |error: teak::Error| format!("reading: {error}");
     let found: Vec<Vec<u8>> = txn
         .tables()
@@ -89,7 +89,7 @@ pub(super) fn compare<T: Transaction>(txn: &T, model: &Tables) -> Result<(), Str
 fn compare_table<T: Transaction>(
     txn: &T,
     table: &Table<Bytes, Bytes>,
-    model: &Records,
+    model: &FaultRecords,
 ) -> Result<(), String> {
     let named = |error: teak::Error| format!("reading: {error}");
     let mut expected = model.iter();
@@ -107,7 +107,7 @@ fn compare_table<T: Transaction>(
 }
 
 /// A reader, and what it is to see as long as it lives.
-pub(super) struct Reader {
+pub(super) struct FaultReader {
     pub(super) txn: ReadTxn,
-    pub(super) expected: Tables,
+    pub(super) expected: FaultTables,
 }

@@ -1,17 +1,17 @@
 //! What is done to a database while its disk fails: drawn once, played with each fault.
 
-use super::model::{self, Records, TABLE_COUNT, Tables, Value};
+use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
 use crate::geometry;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
 use teak::{Durability, Geometry, Options, Result, Transaction, WriteTxn, codec::Bytes};
 
 /// Everything that is done, and with which options.
-pub(super) struct Script {
+pub(super) struct FaultScript {
     pub(super) page_size: usize,
     pub(super) write_memory_bytes: usize,
     pub(super) size_limit_bytes: Option<u64>,
-    pub(super) acts: Vec<Act>,
+    pub(super) acts: Vec<ScriptAction>,
     geometry: Geometry,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
@@ -19,17 +19,17 @@ pub(super) struct Script {
     journal_bytes: u64,
 }
 
-pub(super) enum Act {
-    Write(Work),
+pub(super) enum ScriptAction {
+    Write(ScriptTransaction),
     OpenReader,
     CloseReader,
     Sync,
-    Reopen(Leave),
+    Reopen(CloseMode),
 }
 
 /// How a database is left before it is opened again.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Leave {
+pub(super) enum CloseMode {
     Close,
     /// The process is killed.
     Kill,
@@ -38,32 +38,32 @@ pub(super) enum Leave {
 }
 
 /// A write transaction.
-pub(super) struct Work {
+pub(super) struct ScriptTransaction {
     pub(super) durability: Durability,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
     /// Whether it is committed.
     pub(super) is_kept: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Step {
-    Change(usize, Change),
+pub(super) enum ScriptStep {
+    Change(usize, TableChange),
     Drop(usize),
     /// Changes within a savepoint, which is then kept or rolled back.
     Nested {
-        steps: Vec<Step>,
+        steps: Vec<ScriptStep>,
         is_kept: bool,
     },
 }
 
-impl Step {
+impl ScriptStep {
     /// Whether pages of a tree may be left to be released later. Large values have no tree of their own.
     pub(super) fn drops(&self) -> bool {
         match self {
             Self::Drop(_) => true,
             Self::Change(_, change) => matches!(
                 change,
-                Change::Clear | Change::Load { .. } | Change::RemoveRange(..)
+                TableChange::Clear | TableChange::Load { .. } | TableChange::RemoveRange(..)
             ),
             Self::Nested { .. } => false,
         }
@@ -72,19 +72,19 @@ impl Step {
 
 /// A change of one table.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+pub(super) enum TableChange {
     /// So many numbers from the first on, one in `stride`.
     Put {
         first: u32,
         count: u32,
         stride: u32,
-        value: Value,
+        value: FaultValue,
     },
     /// The same in one call.
     PutMany {
         first: u32,
         count: u32,
-        value: Value,
+        value: FaultValue,
     },
     Remove {
         first: u32,
@@ -94,7 +94,7 @@ pub(super) enum Change {
     /// The table is emptied, and filled with sorted records.
     Load {
         count: u32,
-        value: Value,
+        value: FaultValue,
     },
     Clear,
 }
@@ -102,7 +102,7 @@ pub(super) enum Change {
 /// Numbers that keys are made from.
 const DOMAIN: u32 = 400;
 
-impl Script {
+impl FaultScript {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let page_size = [4096, 4096, 4096, 8192, 16384][rng.usize(0..5)];
         let is_limited = rng.u8(0..6) == 0;
@@ -139,13 +139,15 @@ impl Script {
     }
 }
 
-fn draw_act(rng: &mut Rng) -> Act {
+fn draw_act(rng: &mut Rng) -> ScriptAction {
     match rng.u8(0..16) {
-        0 | 1 => Act::OpenReader,
-        2 => Act::CloseReader,
-        3 => Act::Sync,
-        4 => Act::Reopen([Leave::Close, Leave::Kill, Leave::KillThenRead][rng.usize(0..3)]),
-        _ => Act::Write(Work {
+        0 | 1 => ScriptAction::OpenReader,
+        2 => ScriptAction::CloseReader,
+        3 => ScriptAction::Sync,
+        4 => ScriptAction::Reopen(
+            [CloseMode::Close, CloseMode::Kill, CloseMode::KillThenRead][rng.usize(0..3)],
+        ),
+        _ => ScriptAction::Write(ScriptTransaction {
             durability: [Durability::Durable, Durability::Lazy][rng.usize(0..2)],
             steps: (0..rng.usize(1..4)).map(|_| draw_step(rng, 2)).collect(),
             is_kept: rng.u8(0..8) > 0,
@@ -153,60 +155,60 @@ fn draw_act(rng: &mut Rng) -> Act {
     }
 }
 
-fn draw_step(rng: &mut Rng, depth_max: usize) -> Step {
+fn draw_step(rng: &mut Rng, depth_max: usize) -> ScriptStep {
     match rng.u8(0..10) {
-        0 => Step::Drop(rng.usize(0..TABLE_COUNT)),
-        1 | 2 if depth_max > 0 => Step::Nested {
+        0 => ScriptStep::Drop(rng.usize(0..TABLE_COUNT)),
+        1 | 2 if depth_max > 0 => ScriptStep::Nested {
             steps: (0..rng.usize(1..4))
                 .map(|_| draw_step(rng, depth_max - 1))
                 .collect(),
             is_kept: rng.bool(),
         },
-        _ => Step::Change(rng.usize(0..TABLE_COUNT), draw_change(rng)),
+        _ => ScriptStep::Change(rng.usize(0..TABLE_COUNT), draw_change(rng)),
     }
 }
 
-fn draw_change(rng: &mut Rng) -> Change {
+fn draw_change(rng: &mut Rng) -> TableChange {
     let first = rng.u32(0..DOMAIN);
     let count = [1, 3, 20, 60][rng.usize(0..4)];
     match rng.u8(0..12) {
-        0..=3 => Change::Put {
+        0..=3 => TableChange::Put {
             first,
             count,
             stride: [1, 7][rng.usize(0..2)],
             value: draw_value(rng, count),
         },
-        4 | 5 => Change::PutMany {
+        4 | 5 => TableChange::PutMany {
             first,
             count,
             value: draw_value(rng, count),
         },
         // Large values, in runs of pages.
-        6 | 7 => Change::Put {
+        6 | 7 => TableChange::Put {
             first,
             count: 1,
             stride: 1,
-            value: Value {
+            value: FaultValue {
                 seed: rng.u8(..),
                 len: rng.usize(3_000..60_000),
             },
         },
-        8 => Change::Remove { first, count },
+        8 => TableChange::Remove { first, count },
         9 => {
             let low = rng.u8(..);
-            Change::RemoveRange(low, low.saturating_add(rng.u8(0..120)))
+            TableChange::RemoveRange(low, low.saturating_add(rng.u8(0..120)))
         }
-        10 => Change::Load {
+        10 => TableChange::Load {
             count: count * 3,
             value: draw_value(rng, count * 3),
         },
-        _ => Change::Clear,
+        _ => TableChange::Clear,
     }
 }
 
 /// A value that is stored in its leaf, shorter where there are many.
-fn draw_value(rng: &mut Rng, count: u32) -> Value {
-    Value {
+fn draw_value(rng: &mut Rng, count: u32) -> FaultValue {
+    FaultValue {
         seed: rng.u8(..),
         len: rng.usize(0..if count > 20 { 120 } else { 700 }),
     }
@@ -215,15 +217,15 @@ fn draw_value(rng: &mut Rng, count: u32) -> Value {
 /// Makes a change in the transaction and in the model; in one of these only, where it fails.
 pub(super) fn change(
     txn: &mut WriteTxn,
-    model: &mut Tables,
+    model: &mut FaultTables,
     table: usize,
-    change: &Change,
+    change: &TableChange,
 ) -> Result<()> {
     let name = model::name(table);
     let handle = txn.create_table_with::<Bytes, Bytes>(name, model::options(table))?;
     let records = Arc::make_mut(model.entry(table).or_default());
     match change {
-        Change::Put {
+        TableChange::Put {
             first,
             count,
             stride,
@@ -236,7 +238,7 @@ pub(super) fn change(
                 records.insert(key, *value);
             }
         }
-        Change::PutMany {
+        TableChange::PutMany {
             first,
             count,
             value,
@@ -248,25 +250,25 @@ pub(super) fn change(
             handle.insert_many(txn, &pairs)?;
             records.extend(keys.into_iter().map(|key| (key, *value)));
         }
-        Change::Remove { first, count } => {
+        TableChange::Remove { first, count } => {
             for key in numbers(*first, *count).map(model::key) {
                 handle.remove(txn, &key)?;
                 records.remove(&key);
             }
         }
-        Change::RemoveRange(low, high) => {
+        TableChange::RemoveRange(low, high) => {
             handle.remove_range(txn, &[*low][..]..&[*high][..])?;
             records.retain(|key, _| key[..] < [*low][..] || key[..] >= [*high][..]);
         }
-        Change::Load { count, value } => {
+        TableChange::Load { count, value } => {
             handle.clear(txn)?;
             let bytes = value.bytes();
             *records = numbers(0, *count)
                 .map(|number| (model::key(number), *value))
-                .collect::<Records>();
+                .collect::<FaultRecords>();
             handle.bulk_load(txn, records.keys().map(|key| (key, &bytes)))?;
         }
-        Change::Clear => {
+        TableChange::Clear => {
             handle.clear(txn)?;
             records.clear();
         }
@@ -279,13 +281,16 @@ fn numbers(first: u32, count: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Drops a table, if it is there.
-pub(super) fn drop_table(txn: &mut WriteTxn, model: &mut Tables, table: usize) -> Result<()> {
+pub(super) fn drop_table(txn: &mut WriteTxn, model: &mut FaultTables, table: usize) -> Result<()> {
     txn.drop_table(model::name(table))?;
     model.remove(&table);
     Ok(())
 }
 
 /// Says whether the transaction and the model hold the same.
-pub(super) fn is_same(txn: &impl Transaction, model: &Tables) -> std::result::Result<(), String> {
+pub(super) fn is_same(
+    txn: &impl Transaction,
+    model: &FaultTables,
+) -> std::result::Result<(), String> {
     model::compare(txn, model)
 }

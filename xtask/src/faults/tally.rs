@@ -1,11 +1,11 @@
 //! How often a fault was met where, with which error, in which way.
 
-use super::cases::{Case, ERRORS};
+use super::cases::{ERRORS, FaultCase};
 use std::collections::BTreeMap;
 
 /// What came of the faults so far.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct FaultTally {
     pub(super) faults: u64,
     pub(super) violations: u64,
     /// Cases whose call was not made.
@@ -15,9 +15,9 @@ pub(super) struct Tally {
     ways: BTreeMap<&'static str, u64>,
 }
 
-impl Tally {
+impl FaultTally {
     /// Counts a case whose fault was first met at `site`.
-    pub(super) fn count(&mut self, case: &Case, site: Option<&'static str>) {
+    pub(super) fn count(&mut self, case: &FaultCase, site: Option<&'static str>) {
         let Some(site) = site else {
             self.unmet += 1;
             return;

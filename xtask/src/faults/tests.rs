@@ -1,14 +1,14 @@
 //! The campaign itself: what it calls right and wrong.
 
-use super::{model, play, script::Script, *};
+use super::{episode, model, script::FaultScript, *};
 use teak::testing::{self, Call, SimDisk};
 
 #[test]
 fn a_short_campaign_finds_nothing() {
     let plan = plan_script(3, 0).unwrap();
-    let mut tally = Tally::default();
+    let mut tally = FaultTally::default();
     for (index, case) in plan.cases.iter().step_by(5) {
-        play_case(3, &plan, *index, case, &mut tally);
+        run_case(3, &plan, *index, case, &mut tally);
     }
     assert!(tally.faults > 10);
     assert_eq!(tally.violations, 0);
@@ -17,7 +17,7 @@ fn a_short_campaign_finds_nothing() {
 #[test]
 fn each_call_fails_in_each_way() {
     let calls = [Call::SetLen, Call::Write, Call::Flush];
-    let cases = Case::all(&calls, &mut Rng::with_seed(1));
+    let cases = FaultCase::all(&calls, &mut Rng::with_seed(1));
     assert_eq!(cases.len(), 5 + 7 + 5);
     let of_the_write = cases.iter().filter(|case| case.call == 1);
     assert_eq!(
@@ -28,12 +28,12 @@ fn each_call_fails_in_each_way() {
 
 #[test]
 fn another_state_is_a_violation() {
-    let script = Script::draw(&mut Rng::with_seed(1));
-    let disk = SimDisk::new(play::CAPACITY);
-    let database = testing::open(&disk, &script.options(), true, play::BOOT).unwrap();
-    let empty = model::Tables::new();
-    play::expect_sound(&database, &[&empty]).unwrap();
-    let other = model::Tables::from([(0, Default::default())]);
-    assert!(play::expect_sound(&database, &[&other]).is_err());
-    assert!(play::expect_sound(&database, &[&other, &empty]).is_ok());
+    let script = FaultScript::draw(&mut Rng::with_seed(1));
+    let disk = SimDisk::new(episode::CAPACITY);
+    let database = testing::open(&disk, &script.options(), true, episode::BOOT).unwrap();
+    let empty = model::FaultTables::new();
+    episode::expect_sound(&database, &[&empty]).unwrap();
+    let other = model::FaultTables::from([(0, Default::default())]);
+    assert!(episode::expect_sound(&database, &[&other]).is_err());
+    assert!(episode::expect_sound(&database, &[&other, &empty]).is_ok());
 }

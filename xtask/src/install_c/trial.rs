@@ -38,8 +38,8 @@ fn output(command: &mut Command) -> Result<String, Failure> {
     if output.status.success() {
         return Ok(printed);
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Err(Failure(format!("{command:?} failed:\n{printed}{told}")))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Failure(format!("{command:?} failed:\n{printed}{stderr}")))
 }
 
 fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> {

@@ -4,10 +4,13 @@
 //! Between two calls a program changes nothing that outlives it but what it writes through the
 //! mapping, which is what random moments are for.
 
-use super::Count;
+use super::KillCount;
 use crate::{
     Failure,
-    workload::{Child, Crash, Ended, Expected, History, Plan, Script, inspect, is_killed, keep},
+    workload::{
+        ChildEnd, ChildProgram, CommitHistory, CommitScript, CrashScope, ExpectedCommits,
+        VictimPlan, inspect, is_killed, keep,
+    },
 };
 use clap::ValueEnum;
 use std::{
@@ -30,11 +33,11 @@ enum Start {
 }
 
 /// Each way that the program is killed in.
-const WAYS: [(Start, Script); 4] = [
-    (Start::New, Script::Plain),
-    (Start::New, Script::Flusher),
-    (Start::Left, Script::Plain),
-    (Start::Left, Script::Flusher),
+const WAYS: [(Start, CommitScript); 4] = [
+    (Start::New, CommitScript::Plain),
+    (Start::New, CommitScript::Flusher),
+    (Start::Left, CommitScript::Plain),
+    (Start::Left, CommitScript::Flusher),
 ];
 
 /// Commits that come before in a database that was left.
@@ -42,15 +45,15 @@ const LEFT_COMMITS: u64 = 7;
 
 /// A call to the system that a program is killed at.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Point {
+pub(super) struct KillPoint {
     start: Start,
-    script: Script,
+    script: CommitScript,
     call: String,
     /// Counted from 1, from the start of the program, in each of its threads.
     ordinal: usize,
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for KillPoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = match self.start {
             Start::New => "new",
@@ -61,7 +64,7 @@ impl fmt::Display for Point {
     }
 }
 
-impl FromStr for Point {
+impl FromStr for KillPoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,7 +77,7 @@ impl FromStr for Point {
             "left" => Start::Left,
             _ => return Err(wrong()),
         };
-        let script = Script::from_str(script, false).map_err(|_| wrong())?;
+        let script = CommitScript::from_str(script, false).map_err(|_| wrong())?;
         Ok(Self {
             start,
             script,
@@ -101,28 +104,28 @@ pub(super) fn why_not() -> Option<String> {
 }
 
 /// Kills of programs of so many commits.
-pub(super) struct Calls<'a> {
+pub(super) struct SyscallKills<'a> {
     pub(super) directory: &'a Path,
     pub(super) seed: u64,
     pub(super) commits: u64,
 }
 
-impl Calls<'_> {
+impl SyscallKills<'_> {
     /// Kills at every call.
-    pub(super) fn run_all(&self) -> Result<Count, Failure> {
+    pub(super) fn run_all(&self) -> Result<KillCount, Failure> {
         let begin = Instant::now();
-        let mut count = Count::default();
+        let mut count = KillCount::default();
         let mut kinds = BTreeSet::new();
         for (start, script) in WAYS {
-            for (call, ordinals) in self.survey(start, script)? {
+            for (call, ordinals) in self.list_calls(start, script)? {
                 for ordinal in ordinals.first.. {
-                    let point = Point {
+                    let point = KillPoint {
                         start,
                         script,
                         call: call.clone(),
                         ordinal,
                     };
-                    let is_killed = self.kill_and_tell(&point, &mut count)?;
+                    let is_killed = self.kill_and_report(&point, &mut count)?;
                     // How often threads wait for each other is another number in each run.
                     if !is_killed || ordinal > 2 * ordinals.last + 8 {
                         break;
@@ -146,9 +149,9 @@ impl Calls<'_> {
     }
 
     /// Kills at one call, to repeat what went wrong there.
-    pub(super) fn run_one(&self, point: &Point) -> Result<(), Failure> {
-        let mut count = Count::default();
-        let is_killed = self.kill_and_tell(point, &mut count)?;
+    pub(super) fn run_one(&self, point: &KillPoint) -> Result<(), Failure> {
+        let mut count = KillCount::default();
+        let is_killed = self.kill_and_report(point, &mut count)?;
         if !is_killed {
             println!("the program ended before that call");
         }
@@ -159,7 +162,7 @@ impl Calls<'_> {
         Err(Failure("a killed program left something wrong".to_owned()))
     }
 
-    fn kill_and_tell(&self, point: &Point, count: &mut Count) -> Result<bool, Failure> {
+    fn kill_and_report(&self, point: &KillPoint, count: &mut KillCount) -> Result<bool, Failure> {
         let directory = tempfile::tempdir_in(self.directory)?;
         let copy = directory.path().join("copy");
         let outcome = self.kill(point, directory.path(), &copy);
@@ -187,9 +190,9 @@ impl Calls<'_> {
     }
 
     /// Says whether the program was killed; fails if what it left is wrong.
-    fn kill(&self, point: &Point, directory: &Path, copy: &Path) -> Result<bool, Failure> {
-        let mut scene = self.scene(point.start, point.script, directory)?;
-        let Point { call, ordinal, .. } = point;
+    fn kill(&self, point: &KillPoint, directory: &Path, copy: &Path) -> Result<bool, Failure> {
+        let mut scenario = self.scenario(point.start, point.script, directory)?;
+        let KillPoint { call, ordinal, .. } = point;
         let options = [
             "-o".into(),
             "/dev/null".into(),
@@ -198,26 +201,30 @@ impl Calls<'_> {
             "-e".into(),
             format!("inject={call}:signal=SIGKILL:when={ordinal}"),
         ];
-        let ended = scene.run(&options, self.commits)?;
+        let ended = scenario.run(&options, self.commits)?;
         let is_killed = ended.was_killed();
         if !is_killed && !ended.status.success() {
             return Err(Failure(format!("it failed by itself: {}", ended.errors)));
         }
-        scene.take(ended)?;
-        if scene.path.exists() {
-            fs::copy(&scene.path, copy)?;
+        scenario.take(ended)?;
+        if scenario.path.exists() {
+            fs::copy(&scenario.path, copy)?;
         }
-        inspect(&scene.path, &mut scene.history, &scene.expected)?;
+        inspect(&scenario.path, &mut scenario.history, &scenario.expected)?;
         Ok(is_killed)
     }
 
     /// Runs the program to its end, and returns the calls that it makes from its opening the database on.
-    fn survey(&self, start: Start, script: Script) -> Result<BTreeMap<String, Ordinals>, Failure> {
+    fn list_calls(
+        &self,
+        start: Start,
+        script: CommitScript,
+    ) -> Result<BTreeMap<String, Ordinals>, Failure> {
         let directory = tempfile::tempdir_in(self.directory)?;
-        let scene = self.scene(start, script, directory.path())?;
+        let scenario = self.scenario(start, script, directory.path())?;
         let trace = directory.path().join("trace");
         let options = ["-o".to_owned(), trace.display().to_string()];
-        let ended = scene.run(&options, self.commits)?;
+        let ended = scenario.run(&options, self.commits)?;
         if !ended.status.success() {
             let text = format!("it failed without being killed: {}", ended.errors);
             return Err(Failure(text));
@@ -225,36 +232,41 @@ impl Calls<'_> {
         Ok(ordinals(&String::from_utf8_lossy(&fs::read(trace)?)))
     }
 
-    fn scene(&self, start: Start, script: Script, directory: &Path) -> Result<Scene, Failure> {
-        let mut scene = Scene {
+    fn scenario(
+        &self,
+        start: Start,
+        script: CommitScript,
+        directory: &Path,
+    ) -> Result<SyscallScenario, Failure> {
+        let mut scenario = SyscallScenario {
             path: directory.join("kill.teak"),
-            history: History::new(self.seed, script),
-            expected: Expected::nothing(Crash::Process),
-            life: 0,
+            history: CommitHistory::new(self.seed, script),
+            expected: ExpectedCommits::nothing(CrashScope::Process),
+            incarnation: 0,
         };
         if start == Start::Left {
-            scene.leave()?;
+            scenario.leave()?;
         }
-        scene.life = scene.history.next_life();
-        Ok(scene)
+        scenario.incarnation = scenario.history.next_incarnation();
+        Ok(scenario)
     }
 }
 
 /// A database, and one run of the program over it.
-struct Scene {
+struct SyscallScenario {
     path: PathBuf,
-    history: History,
-    expected: Expected,
-    life: u32,
+    history: CommitHistory,
+    expected: ExpectedCommits,
+    incarnation: u32,
 }
 
-impl Scene {
-    fn plan(&self, commits: u64) -> Plan<'_> {
-        Plan {
+impl SyscallScenario {
+    fn plan(&self, commits: u64) -> VictimPlan<'_> {
+        VictimPlan {
             path: &self.path,
             seed: self.history.seed(),
             script: self.history.script(),
-            life: self.life,
+            incarnation: self.incarnation,
             commits: Some(commits),
             page_size: 4096,
         }
@@ -262,27 +274,27 @@ impl Scene {
 
     /// Has a program make some commits and end without closing the database.
     fn leave(&mut self) -> Result<(), Failure> {
-        self.life = self.history.next_life();
+        self.incarnation = self.history.next_incarnation();
         let mut words = self.plan(LEFT_COMMITS).words()?;
         words.push("--leave".into());
-        let ended = Child::start(&words)?.wait()?;
+        let ended = ChildProgram::start(&words)?.wait()?;
         if !ended.status.success() {
             return Err(Failure(ended.errors));
         }
         self.take(ended)
     }
 
-    fn run(&self, options: &[String], commits: u64) -> Result<Ended, Failure> {
+    fn run(&self, options: &[String], commits: u64) -> Result<ChildEnd, Failure> {
         let mut words: Vec<OsString> = ["strace", "-f", "-qq"].map(OsString::from).into();
         words.extend(options.iter().map(OsString::from));
         words.push("--".into());
         words.extend(self.plan(commits).words()?);
-        Child::start(&words)?.wait()
+        ChildProgram::start(&words)?.wait()
     }
 
-    fn take(&mut self, ended: Ended) -> Result<(), Failure> {
+    fn take(&mut self, ended: ChildEnd) -> Result<(), Failure> {
         self.expected
-            .live(&ended.account?, &mut self.history, self.life)
+            .live(&ended.account?, &mut self.history, self.incarnation)
     }
 }
 

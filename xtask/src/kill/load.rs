@@ -7,7 +7,7 @@
 use super::loader::Loader;
 use crate::{
     Failure,
-    dump::{self, Records},
+    dump::{self, DumpRecords},
     scratch,
 };
 use fastrand::Rng;
@@ -28,62 +28,63 @@ const BATCHES: [usize; 3] = [1, 16, 250];
 const CREATION: Duration = Duration::from_millis(4);
 
 /// One way of loading, and how long it takes when nobody interrupts it.
-struct Pace {
+struct LoadTiming {
     batch: usize,
     duration: Duration,
 }
 
 /// A database that a program is killed over, once or several times.
-struct Scene<'a> {
+struct LoadScenario<'a> {
     directory: &'a Path,
     victim: Loader,
     /// What is to be loaded, all of it.
-    records: &'a Records,
+    records: &'a DumpRecords,
 }
 
 /// Kills a load over and over.
-pub(super) struct Loads<'a> {
-    scene: Scene<'a>,
-    paces: Vec<Pace>,
+pub(super) struct LoadKills<'a> {
+    scenario: LoadScenario<'a>,
+    paces: Vec<LoadTiming>,
 }
 
 /// The records of the sample, in an order that follows from the random numbers.
-pub(super) fn records(rng: &mut Rng) -> Result<Records, Failure> {
+pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords, Failure> {
     let mut records = dump::read(&fs::read_to_string(scratch::workspace().join(SAMPLE))?)?;
     rng.shuffle(&mut records);
     Ok(records)
 }
 
-impl<'a> Loads<'a> {
+impl<'a> LoadKills<'a> {
     /// Measures how long the loads take.
     pub(super) fn begin(
         directory: &'a Path,
         program: PathBuf,
-        records: &'a Records,
+        records: &'a DumpRecords,
     ) -> Result<Self, Failure> {
-        let scene = Scene {
+        let scenario = LoadScenario {
             directory,
             victim: Loader::new(program),
             records,
         };
-        let paces = scene.measure()?;
-        Ok(Self { scene, paces })
+        let paces = scenario.measure()?;
+        Ok(Self { scenario, paces })
     }
 
     /// Kills over a new database, and mostly some more times over what was left.
-    pub(super) fn play(
+    pub(super) fn run_episode(
         &self,
         rng: &mut Rng,
         kills_max: u64,
-        tally: &mut Tally,
+        tally: &mut LoadKillTally,
     ) -> Result<(), Failure> {
-        self.scene.play(rng, &self.paces, kills_max, tally)
+        self.scenario
+            .run_episode(rng, &self.paces, kills_max, tally)
     }
 }
 
 /// What came of the kills so far.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct LoadKillTally {
     pub(super) kills: u64,
     pub(super) violations: u64,
     /// Kills that came before the load was done.
@@ -93,8 +94,8 @@ pub(super) struct Tally {
     pub(super) continued: u64,
 }
 
-impl Scene<'_> {
-    fn measure(&self) -> Result<Vec<Pace>, Failure> {
+impl LoadScenario<'_> {
+    fn measure(&self) -> Result<Vec<LoadTiming>, Failure> {
         let mut paces = Vec::new();
         for batch in BATCHES {
             let path = self.directory.join(format!("measure-{batch}.teak"));
@@ -113,7 +114,7 @@ impl Scene<'_> {
                 self.records.len(),
                 run.duration.as_secs_f64() * 1e3
             );
-            paces.push(Pace {
+            paces.push(LoadTiming {
                 batch,
                 duration: run.duration,
             });
@@ -121,12 +122,12 @@ impl Scene<'_> {
         Ok(paces)
     }
 
-    fn play(
+    fn run_episode(
         &self,
         rng: &mut Rng,
-        paces: &[Pace],
+        paces: &[LoadTiming],
         kills_max: u64,
-        tally: &mut Tally,
+        tally: &mut LoadKillTally,
     ) -> Result<(), Failure> {
         let directory = tempfile::tempdir_in(self.directory)?;
         let path = directory.path().join("kill.teak");
@@ -134,13 +135,13 @@ impl Scene<'_> {
         while tally.kills < kills_max {
             let pace = &paces[rng.usize(0..paces.len())];
             let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
-            let mut moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            let mut delay = pace.duration.mul_f64(rest * rng.f64() * 1.05);
             if present == 0 && rng.u8(0..3) == 0 {
-                moment = moment.min(CREATION.mul_f64(rng.f64()));
+                delay = delay.min(CREATION.mul_f64(rng.f64()));
             }
             let run =
                 self.victim
-                    .load(&self.write_input(present)?, &path, pace.batch, Some(moment))?;
+                    .load(&self.write_input(present)?, &path, pace.batch, Some(delay))?;
             tally.kills += 1;
             tally.interrupted += u64::from(run.was_killed);
             let acknowledged = present + run.acknowledged;
@@ -158,7 +159,7 @@ impl Scene<'_> {
                     println!(
                         "violation at kill {}, after {:.3} ms of a load by {}: {text}",
                         tally.kills,
-                        moment.as_secs_f64() * 1e3,
+                        delay.as_secs_f64() * 1e3,
                         pace.batch
                     );
                     return Ok(());
@@ -182,7 +183,7 @@ impl Scene<'_> {
 
 /// Fails unless the database is whole and holds the first so many records, one of the `possible`
 /// numbers; returns which.
-fn expect_prefix(path: &Path, records: &Records, possible: &[usize]) -> Result<usize, Failure> {
+fn expect_prefix(path: &Path, records: &DumpRecords, possible: &[usize]) -> Result<usize, Failure> {
     if !path.exists() {
         let is_possible = possible.contains(&0);
         return if is_possible {
@@ -215,14 +216,14 @@ fn expect_prefix(path: &Path, records: &Records, possible: &[usize]) -> Result<u
     Ok(found.len())
 }
 
-fn read_all(database: &Database) -> Result<Records, Failure> {
+fn read_all(database: &Database) -> Result<DumpRecords, Failure> {
     let txn = database.begin_read()?;
     let table = match txn.open_table::<Bytes, Bytes>(TABLE) {
         Ok(table) => table,
-        Err(teak::Error::TableNotFound(_)) => return Ok(Records::new()),
+        Err(teak::Error::TableNotFound(_)) => return Ok(DumpRecords::new()),
         Err(error) => return Err(error.into()),
     };
-    let mut records = Records::new();
+    let mut records = DumpRecords::new();
     for record in table.iter(&txn)? {
         let (key, value) = record?;
         records.push((key, value.to_vec()));

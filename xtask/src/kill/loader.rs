@@ -15,7 +15,7 @@ pub(super) struct Loader {
 }
 
 /// How a load went.
-pub(super) struct Run {
+pub(super) struct LoadRun {
     /// Records of the commits that the program said were done.
     pub(super) acknowledged: usize,
     pub(super) duration: Duration,
@@ -28,14 +28,14 @@ impl Loader {
         Self { program }
     }
 
-    /// Loads `input` into the database at `path`, and kills the program after `moment`.
+    /// Loads `input` into the database at `path`, and kills the program after `delay`.
     pub(super) fn load(
         &self,
         input: &Path,
         path: &Path,
         batch: usize,
-        moment: Option<Duration>,
-    ) -> Result<Run, Failure> {
+        delay: Option<Duration>,
+    ) -> Result<LoadRun, Failure> {
         let begin = Instant::now();
         let mut child = Command::new(&self.program)
             .arg("load")
@@ -48,22 +48,22 @@ impl Loader {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let output = thread::spawn(move || read_text(stdout));
         let errors = thread::spawn(move || read_text(stderr));
-        if let Some(moment) = moment {
-            wait_until(begin + moment);
+        if let Some(delay) = delay {
+            wait_until(begin + delay);
             child.kill()?;
         }
         let status = child.wait()?;
         let duration = begin.elapsed();
         let [output, errors] = [output, errors].map(|thread| thread.join().unwrap_or_default());
         // No code means that a signal ended it.
-        let was_killed = status.code().is_none() && moment.is_some();
+        let was_killed = status.code().is_none() && delay.is_some();
         if !status.success() && !was_killed {
             return Err(Failure(format!(
                 "{} failed by itself ({status}): {errors}",
                 self.program.display()
             )));
         }
-        Ok(Run {
+        Ok(LoadRun {
             acknowledged: acknowledged(&output)?,
             duration,
             was_killed,

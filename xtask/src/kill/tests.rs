@@ -1,7 +1,7 @@
 //! What counts as acknowledged, and which calls there are.
 
 use super::{
-    calls::{Ordinals, Point, ordinals},
+    calls::{KillPoint, Ordinals, ordinals},
     loader::acknowledged,
 };
 
@@ -55,9 +55,9 @@ fn calls_count_from_the_opening_on() {
 #[test]
 fn a_point_is_read_as_it_is_written() {
     for text in ["new:plain:pwritev:7", "left:flusher:fdatasync:1"] {
-        let point: Point = text.parse().unwrap();
+        let point: KillPoint = text.parse().unwrap();
         assert_eq!(point.to_string(), text);
     }
-    assert!("new:plain:pwritev".parse::<Point>().is_err());
-    assert!("new:quick:pwritev:1".parse::<Point>().is_err());
+    assert!("new:plain:pwritev".parse::<KillPoint>().is_err());
+    assert!("new:quick:pwritev:1".parse::<KillPoint>().is_err());
 }

@@ -1,6 +1,6 @@
 //! A run of the program: what it is told to do, and what that should make of the database.
 
-use super::{Records, TABLE, read};
+use super::{ExpectedRecords, TABLE, read};
 use crate::{Failure, dump};
 use fastrand::Rng;
 use std::{
@@ -17,7 +17,7 @@ const COPY: &str = "copy.teak";
 const VALUE_LEN_MAX: usize = 100_000;
 
 /// What a run does.
-pub(super) enum Step {
+pub(super) enum ProgramStep {
     /// Reads, or writes what nobody looks at.
     Read(&'static [&'static str]),
     /// Makes another database with the same records, some from a copy that is made before.
@@ -30,14 +30,14 @@ pub(super) enum Step {
     Delete(Vec<u8>),
     Clear,
     Load {
-        records: dump::Records,
+        records: dump::DumpRecords,
         batch: usize,
     },
 }
 
 /// What a run may leave that has no name of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum LeftoverFiles {
     Nothing,
     /// As a killed program does.
     Anything,
@@ -60,9 +60,9 @@ const COPIES: &[(&[&str], bool)] = &[
 ];
 
 /// What a database begins with.
-pub(super) fn base(rng: &mut Rng) -> Records {
+pub(super) fn base(rng: &mut Rng) -> ExpectedRecords {
     let count = [10, 300, 3000][rng.usize(..3)];
-    let mut records: Records = (0..count).map(|number| record(rng, number)).collect();
+    let mut records: ExpectedRecords = (0..count).map(|number| record(rng, number)).collect();
     // Space that is free from the beginning.
     let gone = rng.usize(1..4);
     let mut number = 0;
@@ -83,8 +83,8 @@ fn record(rng: &mut Rng, number: usize) -> (Vec<u8>, Vec<u8>) {
     (format!("key-{number}").into_bytes(), vec![letter; len])
 }
 
-impl Step {
-    pub(super) fn random(rng: &mut Rng, records: &Records) -> Self {
+impl ProgramStep {
+    pub(super) fn random(rng: &mut Rng, records: &ExpectedRecords) -> Self {
         let any = |rng: &mut Rng| {
             let number = rng.usize(..4000);
             record(rng, number)
@@ -110,7 +110,7 @@ impl Step {
                     // No key twice: a part of the input is all that it may leave.
                     records: (0..count)
                         .map(|_| any(rng))
-                        .collect::<Records>()
+                        .collect::<ExpectedRecords>()
                         .into_iter()
                         .collect(),
                     batch: [1, 100, 10_000][rng.usize(..3)].max(count / 20),
@@ -173,7 +173,7 @@ impl Step {
     }
 
     /// What the table should have once it is done.
-    pub(super) fn after(&self, before: &Records) -> Records {
+    pub(super) fn after(&self, before: &ExpectedRecords) -> ExpectedRecords {
         let mut after = before.clone();
         match self {
             Self::Read(_) | Self::Copy { .. } | Self::Compact => {}
@@ -189,9 +189,9 @@ impl Step {
     pub(super) fn check_output(
         &self,
         directory: &Path,
-        records: &Records,
+        records: &ExpectedRecords,
         is_success: bool,
-        left: Left,
+        left: LeftoverFiles,
     ) -> Result<(), Failure> {
         let output = directory.join(OUTPUT);
         if matches!(self, Self::Copy { .. }) {
@@ -210,7 +210,7 @@ impl Step {
             match is_known.iter().any(|known| name.starts_with(known)) {
                 true => fs::remove_file(&path)?,
                 false if name.starts_with(DATABASE) => {}
-                false if left == Left::Anything => remove(&path)?,
+                false if left == LeftoverFiles::Anything => remove(&path)?,
                 false => return Err(Failure(format!("it left {name}"))),
             }
         }

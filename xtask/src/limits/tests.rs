@@ -1,6 +1,6 @@
-use super::{Records, compare};
+use super::{ExpectedRecords, compare};
 
-fn records(pairs: &[(&str, &str)]) -> Records {
+fn records(pairs: &[(&str, &str)]) -> ExpectedRecords {
     let pairs = pairs.iter();
     pairs
         .map(|(key, value)| (key.as_bytes().to_vec(), value.as_bytes().to_vec()))

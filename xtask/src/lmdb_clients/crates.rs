@@ -1,9 +1,9 @@
 //! Clients in Rust: the tests, documentation tests and examples of a published crate.
 
 use super::{
-    Bench, Side,
+    ClientBench, Side,
     library::sources_of,
-    outcomes::{Outcome, Outcomes},
+    outcomes::{TestOutcome, TestOutcomes},
     running,
 };
 use crate::{
@@ -24,12 +24,12 @@ pub(super) struct Package {
     name: &'static str,
     version: &'static str,
     features: &'static [&'static str],
-    link: Link,
+    link: LinkMethod,
 }
 
 /// How a crate finds a library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Link {
+enum LinkMethod {
     /// It asks `pkg-config`.
     PackageConfiguration,
     /// Its crate of declarations says that it links `lmdb`, for which cargo can be told what to link instead.
@@ -42,25 +42,25 @@ pub(super) const HEED: Package = Package {
     name: "heed",
     version: "0.22.0",
     features: &["serde-rmp"],
-    link: Link::Patch("lmdb-master-sys"),
+    link: LinkMethod::Patch("lmdb-master-sys"),
 };
 pub(super) const LMDB_ZERO: Package = Package {
     name: "lmdb-zero",
     version: "0.4.4",
     features: &[],
-    link: Link::Override,
+    link: LinkMethod::Override,
 };
 pub(super) const LMDB_RKV: Package = Package {
     name: "lmdb-rkv",
     version: "0.14.0",
     features: &[],
-    link: Link::PackageConfiguration,
+    link: LinkMethod::PackageConfiguration,
 };
 pub(super) const RKV: Package = Package {
     name: "rkv",
     version: "0.19.0",
     features: &["lmdb"],
-    link: Link::PackageConfiguration,
+    link: LinkMethod::PackageConfiguration,
 };
 
 /// The build script of a crate of declarations that is patched.
@@ -73,21 +73,21 @@ const BUILD_SCRIPT: &str = r#"fn main() {
 "#;
 
 /// A copy of a crate that is built.
-struct Copied<'c> {
-    bench: &'c Bench<'c>,
+struct CrateCopy<'c> {
+    bench: &'c ClientBench<'c>,
     package: &'c Package,
     directory: PathBuf,
 }
 
 /// Runs all of a crate's tests.
-pub(super) fn run(bench: &Bench<'_>, package: &Package) -> Result<Outcomes, Failure> {
+pub(super) fn run(bench: &ClientBench<'_>, package: &Package) -> Result<TestOutcomes, Failure> {
     let side = bench.arguments.on;
     let around = bench
         .directory
         .join(format!("{}-{}", package.name, side.name().to_lowercase()));
     fs::create_dir_all(&around)?;
     let found = fetch(&around, package)?;
-    let copied = Copied {
+    let copied = CrateCopy {
         bench,
         package,
         directory: around.join("package"),
@@ -97,7 +97,7 @@ pub(super) fn run(bench: &Bench<'_>, package: &Package) -> Result<Outcomes, Fail
         &copied.directory,
         "\n[workspace]\n",
     )?;
-    if let (Link::Patch(declarations), Side::Teak) = (package.link, side) {
+    if let (LinkMethod::Patch(declarations), Side::Teak) = (package.link, side) {
         let patched = around.join("declarations");
         copy_new(&sources_of(&found, declarations)?, &patched, "")?;
         fs::write(patched.join("build.rs"), BUILD_SCRIPT)?;
@@ -160,9 +160,9 @@ fn program_in(line: &str) -> Option<&str> {
     program.strip_suffix(')')
 }
 
-impl Copied<'_> {
-    fn test(&self) -> Result<Outcomes, Failure> {
-        let mut outcomes = Outcomes::default();
+impl CrateCopy<'_> {
+    fn test(&self) -> Result<TestOutcomes, Failure> {
+        let mut outcomes = TestOutcomes::default();
         let (is_success, printed) = self.cargo("test", &["--no-fail-fast"], "tests")?;
         for line in printed.lines() {
             outcomes.add_line_of_cargo(line);
@@ -170,7 +170,7 @@ impl Copied<'_> {
                 self.refuse_other_library(&self.directory.join(program))?;
             }
         }
-        if !is_success && outcomes.count(Outcome::Failed) == 0 {
+        if !is_success && outcomes.count(TestOutcome::Failed) == 0 {
             return Err(Failure(format!(
                 "cargo test has failed, but no test: see {}",
                 self.log("tests").display()
@@ -179,8 +179,8 @@ impl Copied<'_> {
         for example in self.examples()? {
             let (is_success, _) = self.cargo("run", &["--example", &example], &example)?;
             let outcome = match is_success {
-                true => Outcome::Passed,
-                false => Outcome::Failed,
+                true => TestOutcome::Passed,
+                false => TestOutcome::Failed,
             };
             outcomes.add(&format!("example {example}"), outcome);
         }
@@ -241,10 +241,10 @@ impl Copied<'_> {
         if self.bench.arguments.on == Side::Teak {
             command.env("LD_LIBRARY_PATH", prefix.libraries());
             match self.package.link {
-                Link::PackageConfiguration => {
+                LinkMethod::PackageConfiguration => {
                     command.env("PKG_CONFIG_PATH", prefix.descriptions());
                 }
-                Link::Override => {
+                LinkMethod::Override => {
                     let target = host()?;
                     let libraries = prefix.libraries().display().to_string();
                     let configurations = [
@@ -256,7 +256,7 @@ impl Copied<'_> {
                         command.arg("--config").arg(key);
                     }
                 }
-                Link::Patch(declarations) => {
+                LinkMethod::Patch(declarations) => {
                     command.env("LMDB_LIBDIR", prefix.libraries());
                     let patched = self.directory.with_file_name("declarations");
                     command.arg("--config").arg(format!(

@@ -1,6 +1,6 @@
 //! The tests of a client that fail, each with the reason. One that passes has to be taken from the list, so that it only becomes shorter.
 
-use super::outcomes::{Outcome, Outcomes};
+use super::outcomes::{TestOutcome, TestOutcomes};
 use crate::Failure;
 
 /// Between the name of a test and the reason.
@@ -26,7 +26,7 @@ impl<'l> Exceptions<'l> {
     }
 
     /// Refuses outcomes that are not those of the list.
-    pub(super) fn compare(&self, outcomes: &Outcomes) -> Result<(), Failure> {
+    pub(super) fn compare(&self, outcomes: &TestOutcomes) -> Result<(), Failure> {
         let mut faults = Vec::new();
         for failed in outcomes.failed() {
             if !self.0.iter().any(|(name, _)| *name == failed) {
@@ -35,12 +35,12 @@ impl<'l> Exceptions<'l> {
         }
         for (name, reason) in &self.0 {
             match outcomes.of(name) {
-                Some(Outcome::Failed) => println!("  excepted: {name}: {reason}"),
+                Some(TestOutcome::Failed) => println!("  excepted: {name}: {reason}"),
                 Some(_) => faults.push(format!("{name} fails no more: take it from the list")),
                 None => faults.push(format!("there is no test {name}: take it from the list")),
             }
         }
-        if outcomes.count(Outcome::Passed) == 0 {
+        if outcomes.count(TestOutcome::Passed) == 0 {
             faults.push("no test has passed".to_owned());
         }
         match faults.is_empty() {
@@ -52,13 +52,13 @@ impl<'l> Exceptions<'l> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exceptions, Outcome, Outcomes};
+    use super::{Exceptions, TestOutcome, TestOutcomes};
 
     #[test]
     fn the_list_tells_what_fails_and_nothing_else() {
-        let mut outcomes = Outcomes::default();
-        outcomes.add("a", Outcome::Failed);
-        outcomes.add("b c", Outcome::Passed);
+        let mut outcomes = TestOutcomes::default();
+        outcomes.add("a", TestOutcome::Failed);
+        outcomes.add("b c", TestOutcome::Passed);
         let compare = |list: &str| {
             let exceptions = Exceptions::parse(list).unwrap();
             exceptions
@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn a_run_of_nothing_is_refused() {
         let exceptions = Exceptions::parse("").unwrap();
-        assert!(exceptions.compare(&Outcomes::default()).is_err());
+        assert!(exceptions.compare(&TestOutcomes::default()).is_err());
     }
 }

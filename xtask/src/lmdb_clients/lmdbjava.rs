@@ -1,7 +1,7 @@
 //! lmdbjava: a program in Java over its interface, which is run on LMDB, whose library is in lmdbjava's jar, and on ours. What it prints
 //! must be the same. (lmdbjava's own tests are not on Maven Central.)
 
-use super::{Bench, own::refuse_difference, running};
+use super::{ClientBench, own::refuse_difference, running};
 use crate::{Failure, scratch};
 use std::{
     fs, io,
@@ -13,7 +13,7 @@ use std::{
 const TOOLS: [&str; 3] = ["java", "javac", "mvn"];
 
 /// Compiles the program, and runs it on both.
-pub(super) fn run(bench: &Bench<'_>) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
     for tool in TOOLS {
         if !is_installed(tool)? {
             println!("lmdbjava: SKIPPED, since there is no {tool} here");
@@ -54,7 +54,11 @@ fn is_installed(tool: &str) -> Result<bool, Failure> {
 }
 
 /// The jars that Maven has got for the program. It is asked again when they are others.
-fn class_path(bench: &Bench<'_>, directory: &Path, project: &Path) -> Result<String, Failure> {
+fn class_path(
+    bench: &ClientBench<'_>,
+    directory: &Path,
+    project: &Path,
+) -> Result<String, Failure> {
     let (known, file) = (directory.join("pom.xml"), directory.join("class-path"));
     let wanted = fs::read(project)?;
     if fs::read(&known).is_ok_and(|known| known == wanted) {
@@ -76,12 +80,12 @@ fn class_path(bench: &Bench<'_>, directory: &Path, project: &Path) -> Result<Str
 
 /// What the program prints, with this library or with that in the jar.
 fn printed(
-    bench: &Bench<'_>,
+    bench: &ClientBench<'_>,
     log: &Path,
     classes: &str,
     library: Option<&PathBuf>,
 ) -> Result<String, Failure> {
-    let place = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     let mut java = Command::new("java");
     // lmdbjava looks into buffers of Java's.
     for package in ["java.nio", "sun.nio.ch"] {
@@ -90,7 +94,7 @@ fn printed(
     if let Some(library) = library {
         java.arg(format!("-Dlmdbjava.native.lib={}", library.display()));
     }
-    java.args(["-cp", classes, "Client"]).arg(place.path());
+    java.args(["-cp", classes, "Client"]).arg(directory.path());
     match running::run(&mut java, log, bench.time_limit())? {
         (Some(status), printed) if status.success() => Ok(printed),
         _ => Err(Failure(format!(

@@ -3,7 +3,7 @@
 //! Its backend has LMDB compiled in, but calls it by names that a library loaded before it takes over. Each step is done with its own
 //! LMDB and with the library, and what `slapcat` writes must be the same.
 
-use super::{Bench, running};
+use super::{ClientBench, running};
 use crate::Failure;
 use std::{
     fmt::Write as _,
@@ -45,7 +45,7 @@ const CHANGING: [&str; 4] = [
 
 /// OpenLDAP on one of the libraries.
 struct Installed<'b> {
-    bench: &'b Bench<'b>,
+    bench: &'b ClientBench<'b>,
     root: &'b Path,
     directory: PathBuf,
     /// What is loaded before the backend, and the version that the backend wants; nothing for its own LMDB.
@@ -53,7 +53,7 @@ struct Installed<'b> {
 }
 
 /// Does all steps on both libraries, and compares.
-pub(super) fn run(bench: &Bench<'_>) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
     let directory = bench.directory.join("openldap");
     let root = unpack(bench, &directory)?;
     let version = wanted_version(&root)?;
@@ -101,7 +101,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<(), Failure> {
 }
 
 /// Gets the packages, and unpacks them below `directory`.
-fn unpack(bench: &Bench<'_>, directory: &Path) -> Result<PathBuf, Failure> {
+fn unpack(bench: &ClientBench<'_>, directory: &Path) -> Result<PathBuf, Failure> {
     let root = directory.join("root");
     if root.join("usr/sbin/slapd").exists() {
         return Ok(root);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 /// How a test ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub(super) enum TestOutcome {
     Passed,
     Skipped,
     Failed,
@@ -12,14 +12,14 @@ pub(super) enum Outcome {
 
 /// How tests ended, by their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Outcomes(BTreeMap<String, Outcome>);
+pub(super) struct TestOutcomes(BTreeMap<String, TestOutcome>);
 
-impl Outcomes {
-    pub(super) fn add(&mut self, name: &str, outcome: Outcome) {
+impl TestOutcomes {
+    pub(super) fn add(&mut self, name: &str, outcome: TestOutcome) {
         let before = self.0.insert(name.to_owned(), outcome);
         // Two of one name have failed if one has.
-        if before == Some(Outcome::Failed) {
-            self.0.insert(name.to_owned(), Outcome::Failed);
+        if before == Some(TestOutcome::Failed) {
+            self.0.insert(name.to_owned(), TestOutcome::Failed);
         }
     }
 
@@ -36,16 +36,16 @@ impl Outcomes {
         }
     }
 
-    pub(super) fn of(&self, name: &str) -> Option<Outcome> {
+    pub(super) fn of(&self, name: &str) -> Option<TestOutcome> {
         self.0.get(name).copied()
     }
 
     pub(super) fn failed(&self) -> impl Iterator<Item = &str> {
-        let failed = self.0.iter().filter(|(_, is)| **is == Outcome::Failed);
+        let failed = self.0.iter().filter(|(_, is)| **is == TestOutcome::Failed);
         failed.map(|(name, _)| name.as_str())
     }
 
-    pub(super) fn count(&self, outcome: Outcome) -> usize {
+    pub(super) fn count(&self, outcome: TestOutcome) -> usize {
         self.0.values().filter(|is| **is == outcome).count()
     }
 
@@ -53,15 +53,15 @@ impl Outcomes {
     pub(super) fn add_line_of_cargo(&mut self, line: &str) {
         let Some((name, end)) = line
             .strip_prefix("test ")
-            .and_then(|told| told.rsplit_once(" ... "))
+            .and_then(|message| message.rsplit_once(" ... "))
         else {
             return;
         };
         let name = name.trim_end_matches(" - should panic");
         match end.split([' ', ',']).next() {
-            Some("ok") => self.add(name, Outcome::Passed),
-            Some("FAILED") => self.add(name, Outcome::Failed),
-            Some("ignored") => self.add(name, Outcome::Skipped),
+            Some("ok") => self.add(name, TestOutcome::Passed),
+            Some("FAILED") => self.add(name, TestOutcome::Failed),
+            Some("ignored") => self.add(name, TestOutcome::Skipped),
             _ => {}
         }
     }
@@ -73,30 +73,34 @@ impl Outcomes {
             return None;
         }
         match end.split([' ', '(']).next() {
-            Some("PASSED" | "XFAIL") => self.add(name, Outcome::Passed),
-            Some("SKIPPED") => self.add(name, Outcome::Skipped),
-            Some("FAILED" | "ERROR" | "XPASS") => self.add(name, Outcome::Failed),
+            Some("PASSED" | "XFAIL") => self.add(name, TestOutcome::Passed),
+            Some("SKIPPED") => self.add(name, TestOutcome::Skipped),
+            Some("FAILED" | "ERROR" | "XPASS") => self.add(name, TestOutcome::Failed),
             _ => return Some(name),
         }
         None
     }
 }
 
-impl fmt::Display for Outcomes {
+impl fmt::Display for TestOutcomes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [passed, skipped, failed] =
-            [Outcome::Passed, Outcome::Skipped, Outcome::Failed].map(|outcome| self.count(outcome));
+        let [passed, skipped, failed] = [
+            TestOutcome::Passed,
+            TestOutcome::Skipped,
+            TestOutcome::Failed,
+        ]
+        .map(|outcome| self.count(outcome));
         write!(f, "{passed} passed, {skipped} skipped, {failed} failed")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Outcomes};
+    use super::{TestOutcome, TestOutcomes};
 
     #[test]
     fn what_cargo_prints_is_understood() {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = TestOutcomes::default();
         for line in [
             "running 4 tests",
             "test cursor::test::a ... ok",
@@ -108,16 +112,16 @@ mod tests {
             outcomes.add_line_of_cargo(line);
         }
         assert_eq!(outcomes.to_string(), "2 passed, 1 skipped, 1 failed");
-        assert_eq!(outcomes.of("b"), Some(Outcome::Failed));
+        assert_eq!(outcomes.of("b"), Some(TestOutcome::Failed));
         assert_eq!(
             outcomes.of("src/lib.rs - Env (line 3) - compile"),
-            Some(Outcome::Passed)
+            Some(TestOutcome::Passed)
         );
     }
 
     #[test]
     fn what_pytest_prints_is_understood() {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = TestOutcomes::default();
         let begun = [
             "tests/a_test.py::A::one PASSED                 [ 50%]",
             "tests/a_test.py::A::two SKIPPED (not here)     [ 75%]",
@@ -131,10 +135,10 @@ mod tests {
 
     #[test]
     fn a_name_that_two_have_fails_if_one_fails() {
-        let mut outcomes = Outcomes::default();
-        outcomes.add("a", Outcome::Failed);
-        outcomes.add("a", Outcome::Passed);
-        let mut all = Outcomes::default();
+        let mut outcomes = TestOutcomes::default();
+        outcomes.add("a", TestOutcome::Failed);
+        outcomes.add("a", TestOutcome::Passed);
+        let mut all = TestOutcomes::default();
         all.take_over("x", &outcomes);
         assert_eq!(all.failed().collect::<Vec<_>>(), ["x a"]);
     }

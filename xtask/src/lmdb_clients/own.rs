@@ -2,7 +2,7 @@
 //! they print must be the same.
 
 use super::{
-    Arguments, Side,
+    LmdbClientsArguments, Side,
     library::{Prefix, find_lmdb},
 };
 use crate::Failure;
@@ -41,7 +41,7 @@ fn directory(side: Side, scratch: &Path) -> PathBuf {
 }
 
 /// What is compiled, and where.
-struct Bench<'b> {
+struct CompileBench<'b> {
     compiler: &'b str,
     sources: &'b Path,
     prefix: &'b Prefix,
@@ -49,7 +49,7 @@ struct Bench<'b> {
 }
 
 /// Builds the programs, and runs them.
-pub(super) fn run(arguments: &Arguments, prefix: &Prefix) -> Result<(), Failure> {
+pub(super) fn run(arguments: &LmdbClientsArguments, prefix: &Prefix) -> Result<(), Failure> {
     let sources = match &arguments.sources {
         Some(sources) => sources.clone(),
         None => find_lmdb()?,
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, prefix: &Prefix) -> Result<(), Failure>
     let scratch = tempfile::tempdir()?;
     fs::write(scratch.path().join("prelude.h"), PRELUDE)?;
     fs::write(scratch.path().join("key.c"), KEY_IN_WORDS)?;
-    let bench = Bench {
+    let bench = CompileBench {
         compiler: &arguments.compiler,
         sources: &sources,
         prefix,
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments, prefix: &Prefix) -> Result<(), Failure>
     bench.compare_tools()
 }
 
-impl Bench<'_> {
+impl CompileBench<'_> {
     fn compile(&self, program: &str, side: Side) -> Result<(), Failure> {
         let mut command = Command::new(self.compiler);
         command
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn a_difference_is_told_by_its_line() {
         assert!(refuse_difference("x", "a\nb", "a\nb").is_ok());
-        let told = refuse_difference("x", "a\nb", "a\nc").unwrap_err().0;
-        assert!(told.contains("line 2"), "{told}");
+        let message = refuse_difference("x", "a\nb", "a\nc").unwrap_err().0;
+        assert!(message.contains("line 2"), "{message}");
         assert!(refuse_difference("x", "a\nb", "a").is_err());
     }
 }

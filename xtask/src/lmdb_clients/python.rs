@@ -1,9 +1,9 @@
 //! py-lmdb: its tests, with the module for CPython and with that of CFFI, both built for a library that the system has.
 
 use super::{
-    Bench, Side,
+    ClientBench, Side,
     library::Prefix,
-    outcomes::{Outcome, Outcomes},
+    outcomes::{TestOutcome, TestOutcomes},
     running,
 };
 use crate::Failure;
@@ -48,7 +48,7 @@ impl Module {
 
 /// A build of it.
 struct Build<'b> {
-    bench: &'b Bench<'b>,
+    bench: &'b ClientBench<'b>,
     prefix: &'b Prefix,
     python: &'b Path,
     module: Module,
@@ -56,7 +56,7 @@ struct Build<'b> {
 }
 
 /// Runs all of its tests, with both modules.
-pub(super) fn run(bench: &Bench<'_>) -> Result<Outcomes, Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes, Failure> {
     let directory = bench.directory.join("py-lmdb");
     let limit = bench.time_limit();
     let (python, sources) = download(&bench.arguments.python, &directory, limit)?;
@@ -64,7 +64,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Outcomes, Failure> {
         Side::Teak => bench.prefix.clone(),
         Side::Lmdb => Prefix::of_lmdb(&directory, &sources.join("lib"), &bench.arguments.compiler)?,
     };
-    let mut all = Outcomes::default();
+    let mut all = TestOutcomes::default();
     for module in [Module::Cpython, Module::Cffi] {
         let side = bench.arguments.on.name().to_lowercase();
         let build = Build {
@@ -163,8 +163,8 @@ impl Build<'_> {
     }
 
     /// Runs the files of tests, each in a process of its own.
-    fn test(&self) -> Result<Outcomes, Failure> {
-        let mut outcomes = Outcomes::default();
+    fn test(&self) -> Result<TestOutcomes, Failure> {
+        let mut outcomes = TestOutcomes::default();
         let mut files = Vec::new();
         for entry in fs::read_dir(self.directory.join("tests"))? {
             let name = entry?.file_name().to_string_lossy().into_owned();
@@ -178,7 +178,7 @@ impl Build<'_> {
     }
 
     /// Runs the tests of a file; again without each that has ended the process or does not end itself.
-    fn test_file(&self, file: &str, outcomes: &mut Outcomes) -> Result<(), Failure> {
+    fn test_file(&self, file: &str, outcomes: &mut TestOutcomes) -> Result<(), Failure> {
         let log = self.log(file);
         let temporary = self.log(file).with_extension("files");
         let mut fatal = BTreeSet::new();
@@ -194,7 +194,7 @@ impl Build<'_> {
                 .env("TMPDIR", &temporary);
             let (ended, printed) = running::run(&mut command, &log, self.bench.time_limit())?;
             fs::remove_dir_all(&temporary)?;
-            let mut here = Outcomes::default();
+            let mut here = TestOutcomes::default();
             let mut running = None;
             for line in printed.lines() {
                 if let Some(begun) = here.add_line_of_pytest(line) {
@@ -207,7 +207,7 @@ impl Build<'_> {
                 Some(name) if fatal.insert(name.to_owned()) => {}
                 None if code == Some(INTERRUPTED) => {
                     // Not even its tests could be found out.
-                    outcomes.add(&format!("tests/{file}"), Outcome::Failed);
+                    outcomes.add(&format!("tests/{file}"), TestOutcome::Failed);
                     return Ok(());
                 }
                 _ if !is_whole => {
@@ -219,7 +219,7 @@ impl Build<'_> {
                 _ => {
                     outcomes.take_over_all(&here);
                     for name in &fatal {
-                        outcomes.add(name, Outcome::Failed);
+                        outcomes.add(name, TestOutcome::Failed);
                     }
                     return Ok(());
                 }

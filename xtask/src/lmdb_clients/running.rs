@@ -15,14 +15,14 @@ use std::{
 const STEP: Duration = Duration::from_millis(20);
 
 /// How a program ended; `None` if it had not after its time, and was killed with all that it had started.
-pub(super) type Ended = Option<ExitStatus>;
+pub(super) type ProgramEnd = Option<ExitStatus>;
 
 /// Runs a program, what it prints going to `log`; returns that too.
 pub(super) fn run(
     command: &mut Command,
     log: &Path,
     limit: Duration,
-) -> Result<(Ended, String), Failure> {
+) -> Result<(ProgramEnd, String), Failure> {
     let out = File::create(log)?;
     let mut child = command
         .process_group(0)
@@ -87,7 +87,7 @@ mod tests {
         let log = directory.path().join("log");
         let mut command = Command::new("sleep");
         command.arg("1000");
-        let told = succeed(&mut command, &log, Duration::ZERO).unwrap_err().0;
-        assert!(told.contains("had not ended"), "{told}");
+        let message = succeed(&mut command, &log, Duration::ZERO).unwrap_err().0;
+        assert!(message.contains("had not ended"), "{message}");
     }
 }

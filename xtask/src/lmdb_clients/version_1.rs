@@ -8,7 +8,7 @@ use std::{fs, process::Command, time::Duration};
 
 /// Makes the library of LMDB 1.0 that `teak-bench` loads
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct BuildLmdb1Arguments {
     /// The C compiler
     #[arg(long, default_value = "cc")]
     compiler: String,
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 const TIME_LIMIT: Duration = Duration::from_secs(900);
 
 /// Makes the library.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result<(), Failure> {
     let target = built::target_directory()?;
     let directory = target.join("lmdb-1");
     fs::create_dir_all(&directory)?;

@@ -1,18 +1,18 @@
 //! Changes of one table, made in the engine and in the model.
 
 use super::{
-    operation::{Change, Layer},
+    operation::{ModelChange, NestedTransaction},
     oracle::{TableModel, borrowed},
     points,
     reads::RawTable,
-    shape::{Record, Value},
-    violation::{Outcome, Violation, expect_error, expect_same},
+    shape::{ModelRecord, ModelValue},
+    violation::{ModelResult, ModelViolation, expect_error, expect_same},
 };
 use std::path::Path;
 use teak::{BulkOptions, Error, WriteTxn};
 
 /// What the changes of an episode need to know of its database.
-pub(crate) struct Place<'a> {
+pub(crate) struct ChangeContext<'a> {
     pub(crate) key_len_max: usize,
     /// Where sorted runs may be put.
     pub(crate) directory: &'a Path,
@@ -23,11 +23,11 @@ pub(crate) fn perform(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    change: &Change,
-    place: &Place<'_>,
-) -> Outcome {
+    change: &ModelChange,
+    context: &ChangeContext<'_>,
+) -> ModelResult {
     match change {
-        Change::Insert(key, value) => {
+        ModelChange::Insert(key, value) => {
             table.insert(txn, key, value.bytes())?;
             let before = model.insert(key, *value);
             let found = table.get(txn, key)?.unwrap_or_default();
@@ -40,12 +40,14 @@ pub(crate) fn perform(
                 true,
             )
         }
-        Change::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
-        Change::InsertTooLong => insert_too_long(txn, table, place.key_len_max),
-        Change::Point(change) => points::perform(txn, table, model, change),
-        Change::InsertMany(records) => insert_many(txn, table, model, records),
-        Change::Remove(key) => expect_same("remove", table.remove(txn, key)?, model.remove(key)),
-        Change::RemoveMany(keys) => {
+        ModelChange::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
+        ModelChange::InsertTooLong => insert_too_long(txn, table, context.key_len_max),
+        ModelChange::Point(change) => points::perform(txn, table, model, change),
+        ModelChange::InsertMany(records) => insert_many(txn, table, model, records),
+        ModelChange::Remove(key) => {
+            expect_same("remove", table.remove(txn, key)?, model.remove(key))
+        }
+        ModelChange::RemoveMany(keys) => {
             let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
             let removed = keys.iter().filter(|key| model.remove(key)).count();
             expect_same(
@@ -54,29 +56,29 @@ pub(crate) fn perform(
                 removed as u64,
             )
         }
-        Change::RemoveRange(range) => expect_same(
+        ModelChange::RemoveRange(range) => expect_same(
             "remove_range",
             table.remove_range(txn, borrowed(range))?,
             model.remove_range(range),
         ),
-        Change::Clear => {
+        ModelChange::Clear => {
             table.clear(txn)?;
             model.clear();
             Ok(())
         }
-        Change::BulkLoad(records) => bulk_load(txn, table, model, records),
-        Change::BulkLoadUnsorted {
+        ModelChange::BulkLoad(records) => bulk_load(txn, table, model, records),
+        ModelChange::BulkLoadUnsorted {
             records,
             memory_bytes,
         } => {
             // Little memory, so that some of it is sorted on disk.
             let options = BulkOptions {
                 memory_bytes: *memory_bytes,
-                directory: Some(place.directory.to_path_buf()),
+                directory: Some(context.directory.to_path_buf()),
             };
             bulk_load_unsorted(txn, table, model, records, options)
         }
-        Change::BulkLoadWrong(records) => {
+        ModelChange::BulkLoadWrong(records) => {
             let result = txn.nested(|txn| table.bulk_load(txn, slices(records)));
             expect_error(
                 "records that are not sorted",
@@ -84,7 +86,7 @@ pub(crate) fn perform(
                 |error| matches!(error, Error::NotSorted { index } if *index + 1 == records.len() as u64),
             )
         }
-        Change::Nested(layers) => nested(txn, table, model, layers),
+        ModelChange::Nested(layers) => nested(txn, table, model, layers),
     }
 }
 
@@ -93,8 +95,8 @@ fn insert_new(
     table: &RawTable,
     model: &mut TableModel,
     key: &[u8],
-    value: Value,
-) -> Outcome {
+    value: ModelValue,
+) -> ModelResult {
     let is_new = model.get(key).is_none();
     if is_new {
         model.insert(key, value);
@@ -106,7 +108,7 @@ fn insert_new(
     )
 }
 
-fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> Outcome {
+fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> ModelResult {
     let result = table.insert(txn, &vec![7; key_len_max + 1], b"value");
     expect_error("a key that is too long", result, |error| {
         matches!(error, Error::KeyTooLong { .. })
@@ -117,8 +119,8 @@ fn insert_many(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    records: &[Record],
-) -> Outcome {
+    records: &[ModelRecord],
+) -> ModelResult {
     let pairs: Vec<_> = slices(records).collect();
     let added = table.insert_many(txn, &pairs)?;
     let new = records
@@ -131,8 +133,8 @@ fn bulk_load(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    records: &[Record],
-) -> Outcome {
+    records: &[ModelRecord],
+) -> ModelResult {
     let count = table.bulk_load(txn, slices(records))?;
     insert_all(model, records);
     expect_same("bulk_load", count, records.len() as u64)
@@ -142,9 +144,9 @@ fn bulk_load_unsorted(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    records: &[Record],
+    records: &[ModelRecord],
     options: BulkOptions,
-) -> Outcome {
+) -> ModelResult {
     let count = table.bulk_load_unsorted(txn, slices(records), options, &mut |_| ())?;
     insert_all(model, records);
     expect_same(
@@ -159,9 +161,9 @@ fn nested(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    layers: &[Layer],
-) -> Outcome {
-    let Some((Layer { records, keep }, within)) = layers.split_first() else {
+    layers: &[NestedTransaction],
+) -> ModelResult {
+    let Some((NestedTransaction { records, keep }, within)) = layers.split_first() else {
         return Ok(());
     };
     let mut inner = model.clone();
@@ -185,15 +187,17 @@ fn nested(
         }
         Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
         Err(error) => Err(error.into()),
-        Ok(()) => Err(Violation::Other("a nested transaction was kept".to_owned())),
+        Ok(()) => Err(ModelViolation::Other(
+            "a nested transaction was kept".to_owned(),
+        )),
     }
 }
 
-fn slices(records: &[Record]) -> impl Iterator<Item = (&[u8], &[u8])> {
+fn slices(records: &[ModelRecord]) -> impl Iterator<Item = (&[u8], &[u8])> {
     records.iter().map(|(key, value)| (&**key, value.bytes()))
 }
 
-fn insert_all(model: &mut TableModel, records: &[Record]) {
+fn insert_all(model: &mut TableModel, records: &[ModelRecord]) {
     for (key, value) in records {
         model.insert(key, *value);
     }

@@ -8,15 +8,15 @@ use super::{
     },
     oracle::{KeyRange, TableModel, borrowed},
     reads::RawTable,
-    shape::{Key, Value},
-    violation::{Outcome, Violation, expect_error, expect_same},
+    shape::{ModelKey, ModelValue},
+    violation::{ModelResult, ModelViolation, expect_error, expect_same},
 };
 use std::ops::Bound;
 use teak::{Error, Estimate, Transaction};
 
 /// What is counted in a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Counting<P, R> {
+pub(crate) struct TableCounting<P, R> {
     /// The rank of this one.
     pub(crate) of: P,
     /// Which is at the place of this number.
@@ -27,39 +27,39 @@ pub(crate) struct Counting<P, R> {
     pub(crate) parts: usize,
 }
 
-pub(crate) type KeyCounting = Counting<Key, KeyRange>;
-pub(crate) type PairCounting = Counting<Pair, PairRange>;
+pub(crate) type KeyCounting = TableCounting<ModelKey, KeyRange>;
+pub(crate) type PairCounting = TableCounting<Pair, PairRange>;
 
 /// Counts in a table with one value for each key.
 pub(crate) fn perform<T: Transaction>(
     txn: &T,
     table: &RawTable,
     model: &TableModel,
-    what: &KeyCounting,
-) -> Outcome {
-    let rank = table.rank(txn, &what.of);
-    let nth = table.nth(txn, what.number);
+    description: &KeyCounting,
+) -> ModelResult {
+    let rank = table.rank(txn, &description.of);
+    let nth = table.nth(txn, description.number);
     if model.kind.counted {
-        let before = (Bound::Unbounded, Bound::Excluded(what.of.clone()));
+        let before = (Bound::Unbounded, Bound::Excluded(description.of.clone()));
         expect_same("rank", rank?, model.range(&before).count() as u64)?;
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let expected = model.range(&all).nth(what.number as usize);
+        let expected = model.range(&all).nth(description.number as usize);
         let expected = expected.map(|(key, value)| (key.to_vec(), value.bytes()));
         expect_same("nth", nth?, expected)?;
     } else {
         expect_error("rank", rank, does_not_count)?;
         expect_error("nth", nth, does_not_count)?;
     }
-    let records: Vec<_> = model.range(&what.keys).collect();
-    let range = borrowed(&what.keys);
+    let records: Vec<_> = model.range(&description.keys).collect();
+    let range = borrowed(&description.keys);
     let count = table.count_range(txn, range)?;
     expect_same("count_range", count, records.len() as u64)?;
     expect_near(table.estimate_range(txn, range)?, count)?;
-    let owned = |(key, value): &(Key, Value)| (key.to_vec(), value.bytes().to_vec());
+    let owned = |(key, value): &(ModelKey, ModelValue)| (key.to_vec(), value.bytes().to_vec());
     let expected: Vec<_> = records.iter().map(owned).collect();
-    let begins: Vec<_> = table.split_keys(txn, range, what.parts)?;
+    let begins: Vec<_> = table.split_keys(txn, range, description.parts)?;
     let mut parts = Vec::new();
-    for part in table.split(txn, range, what.parts)? {
+    for part in table.split(txn, range, description.parts)? {
         let records = part.map(|record| record.map(|(key, value)| (key, value.to_vec())));
         parts.push(records.collect::<teak::Result<Vec<_>>>()?);
     }
@@ -67,7 +67,7 @@ pub(crate) fn perform<T: Transaction>(
     let firsts: Vec<_> = firsts.map(|first| first.map(|(key, _)| key)).collect();
     let begins: Vec<_> = begins.iter().map(Some).collect();
     expect_same("split_keys", begins, firsts)?;
-    expect_parts(parts, expected, what.parts, model.kind.counted)
+    expect_parts(parts, expected, description.parts, model.kind.counted)
 }
 
 /// Counts in a table in which a key has several values.
@@ -75,42 +75,42 @@ pub(crate) fn perform_multi<T: Transaction>(
     txn: &T,
     table: &RawMultiTable,
     model: &MultiModel,
-    what: &PairCounting,
-) -> Outcome {
-    let rank = table.rank(txn, &what.of.0, &what.of.1);
-    let nth = table.nth(txn, what.number);
+    description: &PairCounting,
+) -> ModelResult {
+    let rank = table.rank(txn, &description.of.0, &description.of.1);
+    let nth = table.nth(txn, description.number);
     let owned = |(key, value): Pair| (key.to_vec(), value.to_vec());
     if model.kind.counted {
-        let before = (Bound::Unbounded, Bound::Excluded(what.of.clone()));
+        let before = (Bound::Unbounded, Bound::Excluded(description.of.clone()));
         expect_same("rank", rank?, model.range_pairs(&before).len() as u64)?;
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let expected = model.range(&all).nth(what.number as usize);
+        let expected = model.range(&all).nth(description.number as usize);
         expect_same("nth", nth?, expected.map(owned))?;
     } else {
         expect_error("rank", rank, does_not_count)?;
         expect_error("nth", nth, does_not_count)?;
     }
-    let count = table.count_range_pairs(txn, borrowed_pairs(&what.range))?;
-    let expected = model.range_pairs(&what.range).len() as u64;
+    let count = table.count_range_pairs(txn, borrowed_pairs(&description.range))?;
+    let expected = model.range_pairs(&description.range).len() as u64;
     expect_same("count_range_pairs", count, expected)?;
     expect_near(
-        table.estimate_range_pairs(txn, borrowed_pairs(&what.range))?,
+        table.estimate_range_pairs(txn, borrowed_pairs(&description.range))?,
         count,
     )?;
-    let expected: Vec<_> = model.range(&what.keys).map(owned).collect();
-    let range = borrowed(&what.keys);
+    let expected: Vec<_> = model.range(&description.keys).map(owned).collect();
+    let range = borrowed(&description.keys);
     let count = table.count_range(txn, range)?;
     expect_same("count_range", count, expected.len() as u64)?;
     expect_near(table.estimate_range(txn, range)?, count)?;
-    let begins = table.split_pairs(txn, range, what.parts)?;
+    let begins = table.split_pairs(txn, range, description.parts)?;
     let mut parts = Vec::new();
-    for part in table.split(txn, range, what.parts)? {
+    for part in table.split(txn, range, description.parts)? {
         parts.push(part.collect::<teak::Result<Vec<_>>>()?);
     }
     let firsts: Vec<_> = parts.iter().skip(1).map(|part| part.first()).collect();
     let begins: Vec<_> = begins.iter().map(Some).collect();
     expect_same("split_pairs", begins, firsts)?;
-    expect_parts(parts, expected, what.parts, model.kind.counted)
+    expect_parts(parts, expected, description.parts, model.kind.counted)
 }
 
 fn does_not_count(error: &Error) -> bool {
@@ -118,7 +118,7 @@ fn does_not_count(error: &Error) -> bool {
 }
 
 /// Fails unless there are as many as the estimate says that there may be.
-fn expect_near(estimate: Estimate, count: u64) -> Outcome {
+fn expect_near(estimate: Estimate, count: u64) -> ModelResult {
     let Estimate {
         records,
         at_least,
@@ -130,7 +130,7 @@ fn expect_near(estimate: Estimate, count: u64) -> Outcome {
         && (!estimate.is_exact() || records == count);
     match is_right {
         true => Ok(()),
-        false => Err(Violation::Other(format!(
+        false => Err(ModelViolation::Other(format!(
             "there are {count}, and the estimate is {estimate:?}"
         ))),
     }
@@ -142,12 +142,12 @@ fn expect_parts<T: PartialEq + std::fmt::Debug>(
     expected: Vec<T>,
     wanted: usize,
     is_even: bool,
-) -> Outcome {
+) -> ModelResult {
     let lens: Vec<_> = parts.iter().map(Vec::len).collect();
     let (least, most) = (lens.iter().min().copied(), lens.iter().max().copied());
     let is_uneven = is_even && most.unwrap_or(0) - least.unwrap_or(0) > 1;
     if lens.len() > wanted || is_uneven || (lens.len() > 1 && least == Some(0)) {
-        return Err(Violation::Other(format!("{wanted} parts: {lens:?}")));
+        return Err(ModelViolation::Other(format!("{wanted} parts: {lens:?}")));
     }
     expect_same("the parts", parts.into_iter().flatten().collect(), expected)
 }

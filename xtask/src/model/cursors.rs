@@ -1,24 +1,24 @@
 //! Cursors that are tied to no transaction, and where the model has each of them.
 
 mod changes;
-mod places;
+mod positions;
 pub(crate) mod walk;
 
 use super::{
     draw::RECORDS_MAX,
     multi::oracle::Pair,
-    operation::Source,
-    oracle::{AnyModel, Tables},
-    shape::{Key, KeyShape, Value},
-    violation::{Outcome, expect_bytes, expect_error, expect_same},
+    operation::ReadSource,
+    oracle::{AnyModel, OracleTables},
+    shape::{KeyShape, ModelKey, ModelValue},
+    violation::{ModelResult, expect_bytes, expect_error, expect_same},
 };
 use fastrand::Rng;
-use places::{
-    at_or_behind, at_or_behind_key, compare, contains, first_behind, here_or_before, last_before,
+use positions::{
+    at_or_after, at_or_after_key, compare, contains, first_after, here_or_before, last_before,
     last_of_key_or_before, next, prev, value_of, values,
 };
 use std::{cmp::Ordering, ops::ControlFlow};
-use teak::{Bunch, Error, FreeCursor, TableOptions, Transaction};
+use teak::{DeleteScope, DetachedCursor, Error, TableOptions, Transaction};
 
 /// Cursors of an episode at one time.
 pub(crate) const CURSORS_MAX: usize = 8;
@@ -37,15 +37,15 @@ pub(crate) enum CursorStep {
     PrevValue,
     FirstValue,
     LastValue,
-    Seek(Key),
-    SeekLess(Key),
+    Seek(ModelKey),
+    SeekLess(ModelKey),
     /// In a table in which a key has several values.
     SeekPair(Pair),
     SeekPairLess(Pair),
     SeekValue(Pair),
-    SeekExact(Key),
-    SeekGreater(Key),
-    SeekLessOrEqual(Key),
+    SeekExact(ModelKey),
+    SeekGreater(ModelKey),
+    SeekLessOrEqual(ModelKey),
     SeekPairExact(Pair),
     SeekPairGreater(Pair),
     SeekPairLessOrEqual(Pair),
@@ -59,14 +59,14 @@ pub(crate) enum CursorStep {
 #[derive(Clone, Debug)]
 pub(crate) enum CursorRead {
     /// So many records.
-    Records { count: usize, how: Reading },
+    Records { count: usize, mode: ReadMethod },
     /// Values of one size, as many as lie together.
     Packed { is_back: bool },
 }
 
 /// How several records are read.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Reading {
+pub(crate) enum ReadMethod {
     Batch,
     Scan,
     ScanBack,
@@ -75,34 +75,34 @@ pub(crate) enum Reading {
 /// What a cursor changes.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorChange {
-    Insert(Pair, Value),
-    InsertNew(Pair, Value),
-    Append(Pair, Value),
+    Insert(Pair, ModelValue),
+    InsertNew(Pair, ModelValue),
+    Append(Pair, ModelValue),
     /// In a table in which a key has several values.
-    AppendValue(Pair, Value),
+    AppendValue(Pair, ModelValue),
     Remove,
     RemoveAllValues,
-    RemoveBunch(Bunch),
-    Update(Key, Value),
+    RemoveScope(DeleteScope),
+    Update(ModelKey, ModelValue),
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Place {
+enum CursorPosition {
     Nowhere,
     BeforeFirst,
     At(Pair),
-    BehindLast,
+    AfterLast,
 }
 
 /// A cursor of the engine, and where it is to be.
 #[derive(Clone)]
-pub(crate) struct Cursor {
+pub(crate) struct ModelCursor {
     pub(crate) table: Vec<u8>,
     /// What the table was created with.
     options: TableOptions,
     shapes: (KeyShape, Option<KeyShape>),
-    cursor: FreeCursor,
-    place: Place,
+    cursor: DetachedCursor,
+    position: CursorPosition,
 }
 
 /// What keys and values of a table look like, and are ordered by.
@@ -117,17 +117,17 @@ fn shapes(model: &AnyModel) -> (KeyShape, Option<KeyShape>) {
 }
 
 /// All that can be removed beside a cursor.
-const BUNCHES: [Bunch; 10] = [
-    Bunch::Before,
-    Bunch::ToHere,
-    Bunch::FromHere,
-    Bunch::Behind,
-    Bunch::Whole,
-    Bunch::ValuesBefore,
-    Bunch::ValuesToHere,
-    Bunch::ValuesFromHere,
-    Bunch::ValuesBehind,
-    Bunch::Values,
+const DELETE_SCOPES: [DeleteScope; 10] = [
+    DeleteScope::Before,
+    DeleteScope::UpToCurrent,
+    DeleteScope::FromCurrent,
+    DeleteScope::After,
+    DeleteScope::All,
+    DeleteScope::ValuesBefore,
+    DeleteScope::ValuesUpToCurrent,
+    DeleteScope::ValuesFromCurrent,
+    DeleteScope::ValuesAfter,
+    DeleteScope::AllValues,
 ];
 
 impl CursorRead {
@@ -138,7 +138,7 @@ impl CursorRead {
             },
             _ => Self::Records {
                 count: rng.usize(0..20),
-                how: [Reading::Batch, Reading::Scan, Reading::ScanBack][rng.usize(0..3)],
+                mode: [ReadMethod::Batch, ReadMethod::Scan, ReadMethod::ScanBack][rng.usize(0..3)],
             },
         }
     }
@@ -146,7 +146,7 @@ impl CursorRead {
 
 impl CursorChange {
     /// A change of a table, with a pair that it may be about.
-    pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: Value) -> Self {
+    pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: ModelValue) -> Self {
         let is_full = model.len() > RECORDS_MAX;
         match rng.u8(0..20) {
             0..8 if !is_full => Self::Insert(pair, value),
@@ -156,8 +156,8 @@ impl CursorChange {
             11..14 => Self::Update(pair.1, value),
             14 if rng.u8(0..4) == 0 => Self::RemoveAllValues,
             // Those of a key more often than those of the table, of which little stays.
-            15 if is_full || rng.u8(0..8) == 0 => Self::RemoveBunch(BUNCHES[rng.usize(..5)]),
-            16 => Self::RemoveBunch(BUNCHES[rng.usize(5..BUNCHES.len())]),
+            15 if is_full || rng.u8(0..8) == 0 => Self::RemoveScope(DELETE_SCOPES[rng.usize(..5)]),
+            16 => Self::RemoveScope(DELETE_SCOPES[rng.usize(5..DELETE_SCOPES.len())]),
             _ => Self::Remove,
         }
     }
@@ -204,21 +204,25 @@ pub(crate) fn draw_pair(rng: &mut Rng, model: &AnyModel, domain: u64) -> Pair {
     let (keys, values) = shapes(model);
     let key_domain = model.multi().map_or(domain, |table| table.kind.key_domain);
     let value = values.map(|values| values.key(rng.u64(0..domain)));
-    let nothing = || Key::from(Vec::new());
+    let nothing = || ModelKey::from(Vec::new());
     (
         keys.key(rng.u64(0..key_domain)),
         value.unwrap_or_else(nothing),
     )
 }
 
-impl Cursor {
+impl ModelCursor {
     /// A cursor over a table that is there, nowhere yet.
-    pub(crate) fn open<T: Transaction>(txn: &T, name: &[u8], model: &AnyModel) -> Outcome<Self> {
+    pub(crate) fn open<T: Transaction>(
+        txn: &T,
+        name: &[u8],
+        model: &AnyModel,
+    ) -> ModelResult<Self> {
         use teak::codec::Bytes;
         let cursor = match model {
-            AnyModel::Plain(_) => FreeCursor::new(&txn.open_table::<Bytes, Bytes>(name)?),
+            AnyModel::Plain(_) => DetachedCursor::new(&txn.open_table::<Bytes, Bytes>(name)?),
             AnyModel::Multi(_) => {
-                FreeCursor::for_multi(&txn.open_multi_table::<Bytes, Bytes>(name)?)
+                DetachedCursor::for_multi(&txn.open_multi_table::<Bytes, Bytes>(name)?)
             }
         };
         Ok(Self {
@@ -226,12 +230,12 @@ impl Cursor {
             options: model.options(),
             shapes: shapes(model),
             cursor,
-            place: Place::Nowhere,
+            position: CursorPosition::Nowhere,
         })
     }
 
     /// The model of its table, if it is still such a one.
-    fn model<'m>(&self, tables: &'m Tables) -> Option<&'m AnyModel> {
+    fn model<'m>(&self, tables: &'m OracleTables) -> Option<&'m AnyModel> {
         let model = tables.get(&self.table)?;
         let is_same = shapes(model) == self.shapes && model.options() == self.options;
         is_same.then_some(model)
@@ -241,9 +245,9 @@ impl Cursor {
     pub(crate) fn step<T: Transaction>(
         &mut self,
         txn: &T,
-        tables: &Tables,
+        tables: &OracleTables,
         step: &CursorStep,
-    ) -> Outcome {
+    ) -> ModelResult {
         let Some(model) = self.model(tables) else {
             if !tables.contains_key(&self.table) {
                 expect_error("a step without a table", self.cursor.next(txn), |error| {
@@ -253,10 +257,10 @@ impl Cursor {
             return Ok(());
         };
         let found = self.go(txn, step)?;
-        let (is_found, to) = expected(&self.place, model, step);
+        let (is_found, to) = expected(&self.position, model, step);
         expect_same(&format!("{step:?} of a cursor"), found, is_found)?;
         if let Some(to) = to {
-            self.place = to;
+            self.position = to;
         }
         self.verify(txn, model)
     }
@@ -264,21 +268,21 @@ impl Cursor {
     /// Is nowhere again.
     pub(crate) fn reset(&mut self) {
         self.cursor.reset();
-        self.place = Place::Nowhere;
+        self.position = CursorPosition::Nowhere;
     }
 
     /// Reads several records at once, and goes on to where they end.
     pub(crate) fn read<T: Transaction>(
         &mut self,
         txn: &T,
-        tables: &Tables,
+        tables: &OracleTables,
         read: &CursorRead,
-    ) -> Outcome {
+    ) -> ModelResult {
         let Some(model) = self.model(tables) else {
             return Ok(());
         };
         match *read {
-            CursorRead::Records { count, how } => self.read_batch(txn, model, count, how)?,
+            CursorRead::Records { count, mode } => self.read_batch(txn, model, count, mode)?,
             CursorRead::Packed { is_back } if model.multi().is_some() => {
                 self.read_packed(txn, model, is_back)?;
             }
@@ -292,12 +296,12 @@ impl Cursor {
         txn: &T,
         model: &AnyModel,
         count: usize,
-        how: Reading,
-    ) -> Outcome {
+        mode: ReadMethod,
+    ) -> ModelResult {
         let mut seen: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut note = |key: &[u8], value: &[u8]| seen.push((key.to_vec(), value.to_vec()));
         let mut left = count;
-        let look = |key: &[u8], value: &[u8]| {
+        let visit = |key: &[u8], value: &[u8]| {
             if left == 0 {
                 return ControlFlow::Break(());
             }
@@ -305,32 +309,37 @@ impl Cursor {
             note(key, value);
             ControlFlow::Continue(())
         };
-        let found = match how {
-            Reading::Scan => self.cursor.scan(txn, look)?,
-            Reading::ScanBack => self.cursor.scan_back(txn, look)?,
-            Reading::Batch => self.cursor.read_batch(txn, count, note)?,
+        let found = match mode {
+            ReadMethod::Scan => self.cursor.scan(txn, visit)?,
+            ReadMethod::ScanBack => self.cursor.scan_back(txn, visit)?,
+            ReadMethod::Batch => self.cursor.read_batch(txn, count, note)?,
         };
-        let is_back = how == Reading::ScanBack;
-        let to = expected_records(model, &self.place, is_back, (&seen, count))?;
+        let is_back = mode == ReadMethod::ScanBack;
+        let to = expected_records(model, &self.position, is_back, (&seen, count))?;
         expect_same("whether there are more", found, to.is_some())?;
-        self.place = to.map_or(
+        self.position = to.map_or(
             match is_back {
-                true => Place::BeforeFirst,
-                false => Place::BehindLast,
+                true => CursorPosition::BeforeFirst,
+                false => CursorPosition::AfterLast,
             },
-            Place::At,
+            CursorPosition::At,
         );
         Ok(())
     }
 
     /// Reads values of one size that lie together, up to the one that the cursor is on or from it on.
-    fn read_packed<T: Transaction>(&mut self, txn: &T, model: &AnyModel, is_back: bool) -> Outcome {
+    fn read_packed<T: Transaction>(
+        &mut self,
+        txn: &T,
+        model: &AnyModel,
+        is_back: bool,
+    ) -> ModelResult {
         let packed = match is_back {
             true => self.cursor.read_packed_back(txn)?,
             false => self.cursor.read_packed(txn)?,
         };
-        if let Some(pair) = expected_packed(model, &self.place, is_back, packed)? {
-            self.place = Place::At(pair);
+        if let Some(pair) = expected_packed(model, &self.position, is_back, packed)? {
+            self.position = CursorPosition::At(pair);
         }
         Ok(())
     }
@@ -340,28 +349,30 @@ impl Cursor {
         &self,
         other: &Self,
         txn: &T,
-        tables: &Tables,
-    ) -> Outcome {
+        tables: &OracleTables,
+    ) -> ModelResult {
         let (Some(model), Some(_)) = (self.model(tables), other.model(tables)) else {
             return Ok(());
         };
-        let rank = |place: &Place| match place {
-            Place::Nowhere => None,
-            Place::BeforeFirst => Some(0),
-            Place::At(_) => Some(1),
-            Place::BehindLast => Some(2),
+        let rank = |position: &CursorPosition| match position {
+            CursorPosition::Nowhere => None,
+            CursorPosition::BeforeFirst => Some(0),
+            CursorPosition::At(_) => Some(1),
+            CursorPosition::AfterLast => Some(2),
         };
-        let expected = match (&self.place, &other.place) {
+        let expected = match (&self.position, &other.position) {
             _ if self.table != other.table => None,
-            (Place::At(one), Place::At(other)) => Some(compare(model, one, other)),
+            (CursorPosition::At(one), CursorPosition::At(other)) => {
+                Some(compare(model, one, other))
+            }
             (one, other) => rank(one)
                 .zip(rank(other))
                 .map(|(one, other)| one.cmp(&other)),
         };
         let found = self.cursor.compare(&other.cursor, txn)?;
         expect_same("order of two cursors", found, expected)?;
-        let of_keys = match (&self.place, &other.place) {
-            (Place::At(one), Place::At(other)) if one.0 == other.0 => {
+        let of_keys = match (&self.position, &other.position) {
+            (CursorPosition::At(one), CursorPosition::At(other)) if one.0 == other.0 => {
                 expected.map(|_| Ordering::Equal)
             }
             _ => expected,
@@ -370,7 +381,7 @@ impl Cursor {
         expect_same("order of the keys of two cursors", found, of_keys)
     }
 
-    fn go<T: Transaction>(&mut self, txn: &T, step: &CursorStep) -> Outcome<bool> {
+    fn go<T: Transaction>(&mut self, txn: &T, step: &CursorStep) -> ModelResult<bool> {
         let cursor = &mut self.cursor;
         Ok(match step {
             CursorStep::First => cursor.first(txn)?,
@@ -411,23 +422,23 @@ impl Cursor {
     }
 
     /// What the cursor says of its place.
-    fn verify<T: Transaction>(&self, txn: &T, model: &AnyModel) -> Outcome {
+    fn verify<T: Transaction>(&self, txn: &T, model: &AnyModel) -> ModelResult {
         let cursor = &self.cursor;
-        let (is_first, is_last, is_behind_last) = match &self.place {
-            Place::At(pair) => (
+        let (is_first, is_last, is_after_last) = match &self.position {
+            CursorPosition::At(pair) => (
                 contains(model, pair) && prev(model, Some(pair)).is_none(),
                 contains(model, pair) && next(model, Some(pair)).is_none(),
-                at_or_behind(model, pair).is_none(),
+                at_or_after(model, pair).is_none(),
             ),
-            place => (false, false, *place == Place::BehindLast),
+            position => (false, false, *position == CursorPosition::AfterLast),
         };
-        let is_nowhere = self.place == Place::Nowhere;
-        expect_same("is_nowhere", cursor.is_nowhere(), is_nowhere)?;
+        let is_unset = self.position == CursorPosition::Nowhere;
+        expect_same("is_nowhere", cursor.is_unset(), is_unset)?;
         expect_same("is_first", cursor.is_first(txn)?, is_first)?;
         expect_same("is_last", cursor.is_last(txn)?, is_last)?;
-        let is_behind = cursor.is_behind_last(txn)?;
-        expect_same("is_behind_last", is_behind, is_behind_last)?;
-        let Place::At(pair) = &self.place else {
+        let is_behind = cursor.is_after_last(txn)?;
+        expect_same("is_behind_last", is_behind, is_after_last)?;
+        let CursorPosition::At(pair) = &self.position else {
             return expect_same(
                 "whether it is on a record",
                 cursor.is_on_record(txn)?,
@@ -443,7 +454,7 @@ impl Cursor {
         )?;
         let value = match model {
             AnyModel::Multi(_) => Some(&pair.1[..]),
-            AnyModel::Plain(table) => table.get(&pair.0).map(Value::bytes),
+            AnyModel::Plain(table) => table.get(&pair.0).map(ModelValue::bytes),
         };
         let value = value.filter(|_| is_there).unwrap_or_default();
         expect_bytes("value at a cursor", Some(&*cursor.value(txn)?), Some(value))?;
@@ -457,23 +468,23 @@ impl Cursor {
 }
 
 /// Key and value, as the engine had them.
-type SeenRecord = (Vec<u8>, Vec<u8>);
+type OwnedRecord = (Vec<u8>, Vec<u8>);
 
 /// Fails unless these are the records from a place on, or back from it, as many as were wanted; says which comes next.
 fn expected_records(
     model: &AnyModel,
-    place: &Place,
+    position: &CursorPosition,
     is_back: bool,
-    (seen, count): (&[SeenRecord], usize),
-) -> Outcome<Option<Pair>> {
-    let from = match (place, is_back) {
-        (Place::At(pair), false) => at_or_behind(model, pair),
-        (Place::At(pair), true) => here_or_before(model, pair),
-        (Place::BehindLast, false) | (Place::BeforeFirst, true) => None,
+    (seen, count): (&[OwnedRecord], usize),
+) -> ModelResult<Option<Pair>> {
+    let from = match (position, is_back) {
+        (CursorPosition::At(pair), false) => at_or_after(model, pair),
+        (CursorPosition::At(pair), true) => here_or_before(model, pair),
+        (CursorPosition::AfterLast, false) | (CursorPosition::BeforeFirst, true) => None,
         (_, false) => next(model, None),
         (_, true) => prev(model, None),
     };
-    let mut walk = places::walk(model, from, is_back);
+    let mut walk = positions::walk(model, from, is_back);
     let expected: Vec<_> = walk.by_ref().take(count).collect();
     expect_same("records that were read", seen.len(), expected.len())?;
     for ((key, value), pair) in seen.iter().zip(&expected) {
@@ -487,12 +498,12 @@ fn expected_records(
 /// Fails unless these are values of one size from a place on, or up to it, where there are such; says where they end.
 fn expected_packed(
     model: &AnyModel,
-    place: &Place,
+    position: &CursorPosition,
     is_back: bool,
     packed: Option<&[u8]>,
-) -> Outcome<Option<Pair>> {
-    let here = match place {
-        Place::At(pair) if contains(model, pair) => Some(pair),
+) -> ModelResult<Option<Pair>> {
+    let here = match position {
+        CursorPosition::At(pair) if contains(model, pair) => Some(pair),
         _ => None,
     };
     let is_packed = model.multi().is_some_and(|table| table.kind.is_packed());
@@ -524,34 +535,38 @@ fn expected_packed(
 }
 
 /// Whether a step finds what it is for, and where the cursor is then; without that it stays.
-fn expected(place: &Place, model: &AnyModel, step: &CursorStep) -> (bool, Option<Place>) {
-    let at = match place {
-        Place::At(pair) => Some(pair),
+fn expected(
+    position: &CursorPosition,
+    model: &AnyModel,
+    step: &CursorStep,
+) -> (bool, Option<CursorPosition>) {
+    let at = match position {
+        CursorPosition::At(pair) => Some(pair),
         _ => None,
     };
-    let to_or_stay = |to: Option<Pair>| (to.is_some(), to.map(Place::At));
-    let to_or_behind = |to| to_or(to, Place::BehindLast);
-    let to_or_before = |to| to_or(to, Place::BeforeFirst);
-    let forward = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (place, at) {
+    let to_or_stay = |to: Option<Pair>| (to.is_some(), to.map(CursorPosition::At));
+    let to_or_after = |to| to_or(to, CursorPosition::AfterLast);
+    let to_or_before = |to| to_or(to, CursorPosition::BeforeFirst);
+    let forward = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (position, at) {
         (_, Some(pair)) => of(model, pair),
-        (Place::BehindLast, _) => None,
+        (CursorPosition::AfterLast, _) => None,
         _ => next(model, None),
     };
-    let back = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (place, at) {
+    let back = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (position, at) {
         (_, Some(pair)) => of(model, pair),
-        (Place::BeforeFirst, _) => None,
+        (CursorPosition::BeforeFirst, _) => None,
         _ => prev(model, None),
     };
-    let of_key = |other: Option<Pair>, key: &Key| other.filter(|other| other.0 == *key);
-    let before_all_of = |key: &Key| (key.clone(), Vec::new().into());
+    let of_key = |other: Option<Pair>, key: &ModelKey| other.filter(|other| other.0 == *key);
+    let before_all_of = |key: &ModelKey| (key.clone(), Vec::new().into());
     match (step, at) {
-        (CursorStep::First, _) => to_or_behind(next(model, None)),
+        (CursorStep::First, _) => to_or_after(next(model, None)),
         (CursorStep::Last, _) => to_or_before(prev(model, None)),
-        (CursorStep::Next, _) => to_or_behind(forward(|model, pair| next(model, Some(pair)))),
+        (CursorStep::Next, _) => to_or_after(forward(|model, pair| next(model, Some(pair)))),
         (CursorStep::Prev, _) => to_or_before(back(|model, pair| prev(model, Some(pair)))),
-        (CursorStep::NextKey, _) => to_or_behind(forward(first_behind)),
+        (CursorStep::NextKey, _) => to_or_after(forward(first_after)),
         (CursorStep::PrevKey, _) => to_or_before(back(last_before)),
-        (CursorStep::Current, Some(pair)) => to_or_behind(at_or_behind(model, pair)),
+        (CursorStep::Current, Some(pair)) => to_or_after(at_or_after(model, pair)),
         (CursorStep::NextValue, Some(pair)) => to_or_stay(of_key(next(model, Some(pair)), &pair.0)),
         (CursorStep::PrevValue, Some(pair)) => to_or_stay(of_key(prev(model, Some(pair)), &pair.0)),
         (CursorStep::FirstValue, Some((key, _))) => {
@@ -562,24 +577,24 @@ fn expected(place: &Place, model: &AnyModel, step: &CursorStep) -> (bool, Option
             let last = values(model, key).pop();
             to_or_stay(last.map(|value| (key.clone(), value)))
         }
-        (CursorStep::Seek(key), _) => to_or_behind(at_or_behind_key(model, key)),
+        (CursorStep::Seek(key), _) => to_or_after(at_or_after_key(model, key)),
         (CursorStep::SeekExact(key), _) => {
-            let found = at_or_behind_key(model, key);
+            let found = at_or_after_key(model, key);
             let is_exact = found.as_ref().is_some_and(|found| found.0 == *key);
-            (is_exact, to_or_behind(found).1)
+            (is_exact, to_or_after(found).1)
         }
-        (CursorStep::SeekGreater(key), _) => to_or_behind(first_behind(model, &before_all_of(key))),
+        (CursorStep::SeekGreater(key), _) => to_or_after(first_after(model, &before_all_of(key))),
         (CursorStep::SeekLess(key), _) => to_or_before(last_before(model, &before_all_of(key))),
         (CursorStep::SeekLessOrEqual(key), _) => to_or_before(last_of_key_or_before(model, key)),
-        (CursorStep::SeekPair(pair), _) => to_or_behind(at_or_behind(model, pair)),
+        (CursorStep::SeekPair(pair), _) => to_or_after(at_or_after(model, pair)),
         (CursorStep::SeekPairExact(pair), _) => (
             contains(model, pair),
-            to_or_behind(at_or_behind(model, pair)).1,
+            to_or_after(at_or_after(model, pair)).1,
         ),
-        (CursorStep::SeekPairGreater(pair), _) => to_or_behind(next(model, Some(pair))),
+        (CursorStep::SeekPairGreater(pair), _) => to_or_after(next(model, Some(pair))),
         (CursorStep::SeekPairLess(pair), _) => to_or_before(prev(model, Some(pair))),
         (CursorStep::SeekPairLessOrEqual(pair), _) => to_or_before(here_or_before(model, pair)),
-        (CursorStep::SeekValue(pair), _) => to_or_stay(of_key(at_or_behind(model, pair), &pair.0)),
+        (CursorStep::SeekValue(pair), _) => to_or_stay(of_key(at_or_after(model, pair), &pair.0)),
         (CursorStep::SeekValueExact(pair), _) => {
             to_or_stay(contains(model, pair).then(|| pair.clone()))
         }
@@ -597,20 +612,23 @@ fn expected(place: &Place, model: &AnyModel, step: &CursorStep) -> (bool, Option
 }
 
 /// Where a step leads that finds something or leaves the table.
-fn to_or(found: Option<Pair>, otherwise: Place) -> (bool, Option<Place>) {
-    (found.is_some(), Some(found.map_or(otherwise, Place::At)))
+fn to_or(found: Option<Pair>, otherwise: CursorPosition) -> (bool, Option<CursorPosition>) {
+    (
+        found.is_some(),
+        Some(found.map_or(otherwise, CursorPosition::At)),
+    )
 }
 
 /// What is done with a cursor.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorOperation {
     /// In the place of an older one, if there are enough.
-    Open(Source, Vec<u8>),
+    Open(ReadSource, Vec<u8>),
     Copy(usize),
     /// Is nowhere again.
     Reset(usize),
-    Step(usize, Source, CursorStep),
-    Read(usize, Source, CursorRead),
-    Compare(usize, usize, Source),
+    Step(usize, ReadSource, CursorStep),
+    Read(usize, ReadSource, CursorRead),
+    Compare(usize, usize, ReadSource),
     Change(usize, CursorChange),
 }

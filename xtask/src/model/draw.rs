@@ -1,14 +1,17 @@
 //! Draws the next operation of an episode, from what is there.
 
 use super::{
-    counting::Counting,
+    counting::TableCounting,
     cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorRead, CursorStep, draw_pair},
-    multi::draw::{MultiView, draw_kind},
-    operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source},
-    oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
+    multi::draw::{MultiDrawContext, draw_kind},
+    operation::{
+        Direction, ModelChange, ModelOperation, NestedTransaction, OtherThreadRead, ReadSource,
+        ReopenMode, TableRead,
+    },
+    oracle::{AnyModel, AnyTableKind, KeyRange, OracleTables, TableKind, TableModel},
     points::PointChange,
-    settings::{Kind, Settings},
-    shape::{Key, KeyShape, Record, SWAPPED, Value},
+    settings::{ModelSettings, OperationKind},
+    shape::{KeyShape, ModelKey, ModelRecord, ModelValue, SWAPPED},
 };
 use crate::geometry;
 use fastrand::Rng;
@@ -26,13 +29,13 @@ const SNAPSHOTS_MAX: usize = 5;
 const TABLE_BYTES_MAX: usize = 8 << 20;
 
 /// What an operation can be about.
-pub(crate) struct View<'a> {
-    pub(crate) settings: &'a Settings,
+pub(crate) struct DrawContext<'a> {
+    pub(crate) settings: &'a ModelSettings,
     pub(crate) key_len_max: usize,
     /// The newest state: the open write transaction's, or else what was committed last.
-    pub(crate) tables: &'a Tables,
-    pub(crate) committed: &'a Tables,
-    pub(crate) readers: Vec<&'a Tables>,
+    pub(crate) tables: &'a OracleTables,
+    pub(crate) committed: &'a OracleTables,
+    pub(crate) readers: Vec<&'a OracleTables>,
     /// The tables that cursors are over.
     pub(crate) cursors: Vec<&'a [u8]>,
     pub(crate) is_writing: bool,
@@ -43,9 +46,9 @@ pub(crate) struct View<'a> {
     pub(crate) committed_snapshots: Vec<&'a str>,
 }
 
-impl View<'_> {
+impl DrawContext<'_> {
     /// A random operation that makes sense here.
-    pub(crate) fn draw(&self, rng: &mut Rng) -> Operation {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> ModelOperation {
         if self.is_writing && rng.u32(0..self.settings.operations_per_commit) == 0 {
             return draw_end(rng);
         }
@@ -63,45 +66,45 @@ impl View<'_> {
         }
     }
 
-    fn source(&self, rng: &mut Rng) -> Source {
+    fn source(&self, rng: &mut Rng) -> ReadSource {
         if !self.readers.is_empty() && rng.u8(0..4) == 0 {
-            return Source::Reader(rng.usize(0..self.readers.len()));
+            return ReadSource::Reader(rng.usize(0..self.readers.len()));
         }
         if self.is_writing {
-            Source::Write
+            ReadSource::Write
         } else {
-            Source::Newest
+            ReadSource::Newest
         }
     }
 
-    fn tables_of(&self, source: Source) -> &Tables {
+    fn tables_of(&self, source: ReadSource) -> &OracleTables {
         match source {
-            Source::Reader(index) => self.readers[index],
-            Source::Write | Source::Newest => self.tables,
+            ReadSource::Reader(index) => self.readers[index],
+            ReadSource::Write | ReadSource::Newest => self.tables,
         }
     }
 
-    fn draw_read(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+    fn draw_read(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
         let source = self.source(rng);
         let (name, table) = pick(rng, self.tables_of(source), AnyModel::plain)?;
         let read = match kind {
-            Kind::Get => Read::Get(self.probe(rng, table)),
-            Kind::GetMany => {
+            OperationKind::Get => TableRead::Get(self.probe(rng, table)),
+            OperationKind::GetMany => {
                 let count = rng.usize(0..40);
-                Read::GetMany((0..count).map(|_| self.probe(rng, table)).collect())
+                TableRead::GetMany((0..count).map(|_| self.probe(rng, table)).collect())
             }
-            Kind::Ends => Read::Ends,
-            Kind::Scan => Read::Scan {
+            OperationKind::Ends => TableRead::Ends,
+            OperationKind::Scan => TableRead::Scan {
                 range: self.range(rng, table),
                 direction: Direction::draw(rng),
                 records_max: rng.usize(0..200),
             },
-            Kind::Prefix if table.kind.order == KeyOrder::Bytes => {
+            OperationKind::Prefix if table.kind.order == KeyOrder::Bytes => {
                 let mut key = self.probe(rng, table).to_vec();
                 key.truncate(rng.usize(0..=key.len()));
-                Read::Prefix(key.into())
+                TableRead::Prefix(key.into())
             }
-            Kind::Count => Read::Count(Counting {
+            OperationKind::Count => TableRead::Count(TableCounting {
                 of: self.probe(rng, table),
                 number: rng.u64(0..table.len() as u64 + 2),
                 range: self.range(rng, table),
@@ -110,53 +113,59 @@ impl View<'_> {
             }),
             _ => return None,
         };
-        Some(Operation::Read(source, name.clone(), read))
+        Some(ModelOperation::Read(source, name.clone(), read))
     }
 
-    fn draw_multi(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+    fn draw_multi(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
         let source = match kind {
-            Kind::ReadMulti => self.source(rng),
-            Kind::ChangeMulti => Source::Write,
+            OperationKind::ReadMulti => self.source(rng),
+            OperationKind::ChangeMulti => ReadSource::Write,
             _ => return None,
         };
         let (name, table) = match kind {
-            Kind::ReadMulti => pick(rng, self.tables_of(source), AnyModel::multi)?,
+            OperationKind::ReadMulti => pick(rng, self.tables_of(source), AnyModel::multi)?,
             _ => pick(rng, self.tables, AnyModel::multi)?,
         };
-        let view = MultiView {
+        let view = MultiDrawContext {
             table,
             domain: self.settings.domain,
             key_len_max: self.key_len_max,
         };
         Some(match kind {
-            Kind::ReadMulti => Operation::ReadMulti(source, name.clone(), view.read(rng)),
-            _ => Operation::ChangeMulti(name.clone(), view.change(rng)),
+            OperationKind::ReadMulti => {
+                ModelOperation::ReadMulti(source, name.clone(), view.read(rng))
+            }
+            _ => ModelOperation::ChangeMulti(name.clone(), view.change(rng)),
         })
     }
 
-    fn draw_cursor(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+    fn draw_cursor(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
         let source = self.source(rng);
         let domain = self.settings.domain;
-        if kind == Kind::Walk {
+        if kind == OperationKind::Walk {
             let (name, model) = pick(rng, self.tables_of(source), Some)?;
             let steps = (0..rng.usize(1..40)).map(|_| CursorStep::draw(rng, model, domain));
             let walk = (steps.collect(), CursorRead::draw(rng));
-            return Some(Operation::Walk(source, name.clone(), walk));
+            return Some(ModelOperation::Walk(source, name.clone(), walk));
         }
-        if kind == Kind::OpenCursor {
+        if kind == OperationKind::OpenCursor {
             let (name, _) = pick(rng, self.tables_of(source), Some)?;
             let is_copy = !self.cursors.is_empty() && rng.u8(0..4) == 0;
-            return Some(Operation::Cursor(match is_copy {
+            return Some(ModelOperation::Cursor(match is_copy {
                 true => CursorOperation::Copy(rng.usize(0..self.cursors.len())),
                 false => CursorOperation::Open(source, name.clone()),
             }));
         }
-        if !matches!(kind, Kind::MoveCursor | Kind::ChangeByCursor) || self.cursors.is_empty() {
+        if !matches!(
+            kind,
+            OperationKind::MoveCursor | OperationKind::ChangeByCursor
+        ) || self.cursors.is_empty()
+        {
             return None;
         }
         let slot = rng.usize(0..self.cursors.len().min(CURSORS_MAX));
-        if kind == Kind::MoveCursor {
-            return Some(Operation::Cursor(match rng.u8(0..16) {
+        if kind == OperationKind::MoveCursor {
+            return Some(ModelOperation::Cursor(match rng.u8(0..16) {
                 0 if rng.u8(0..4) == 0 => CursorOperation::Reset(slot),
                 0 => CursorOperation::Compare(slot, rng.usize(0..self.cursors.len()), source),
                 1 | 2 => CursorOperation::Read(slot, source, CursorRead::draw(rng)),
@@ -169,51 +178,57 @@ impl View<'_> {
         let model = self.tables.get(self.cursors[slot])?;
         let (pair, value) = (draw_pair(rng, model, domain), self.value(rng));
         let change = CursorChange::draw(rng, model, pair, value);
-        Some(Operation::Cursor(CursorOperation::Change(slot, change)))
+        Some(ModelOperation::Cursor(CursorOperation::Change(
+            slot, change,
+        )))
     }
 
-    fn draw_change(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+    fn draw_change(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
         let (name, table) = pick(rng, self.tables, AnyModel::plain)?;
         let kind = match kind {
-            Kind::Insert if table.value_bytes() > TABLE_BYTES_MAX => Kind::Remove,
+            OperationKind::Insert if table.value_bytes() > TABLE_BYTES_MAX => OperationKind::Remove,
             other => other,
         };
         let change = match kind {
-            Kind::Insert => Change::Insert(self.key(rng, table), self.value(rng)),
-            Kind::InsertNew => Change::InsertNew(self.key(rng, table), self.value(rng)),
-            Kind::Point => Change::Point(self.point(rng, table)),
-            Kind::InsertTooLong if table.kind.order != KeyOrder::Integer => Change::InsertTooLong,
-            Kind::InsertMany => {
-                let count = rng.usize(0..200);
-                Change::InsertMany(self.records(rng, table, count))
+            OperationKind::Insert => ModelChange::Insert(self.key(rng, table), self.value(rng)),
+            OperationKind::InsertNew => {
+                ModelChange::InsertNew(self.key(rng, table), self.value(rng))
             }
-            Kind::Remove => Change::Remove(self.probe(rng, table)),
-            Kind::RemoveMany => {
-                let count = rng.usize(0..200);
-                Change::RemoveMany((0..count).map(|_| self.probe(rng, table)).collect())
+            OperationKind::Point => ModelChange::Point(self.point(rng, table)),
+            OperationKind::InsertTooLong if table.kind.order != KeyOrder::Integer => {
+                ModelChange::InsertTooLong
             }
-            Kind::RemoveRange => Change::RemoveRange(self.range(rng, table)),
-            Kind::Clear => Change::Clear,
-            Kind::BulkLoad => Change::BulkLoad(self.records_behind(rng, table)?),
-            Kind::BulkLoadUnsorted => {
+            OperationKind::InsertMany => {
+                let count = rng.usize(0..200);
+                ModelChange::InsertMany(self.records(rng, table, count))
+            }
+            OperationKind::Remove => ModelChange::Remove(self.probe(rng, table)),
+            OperationKind::RemoveMany => {
+                let count = rng.usize(0..200);
+                ModelChange::RemoveMany((0..count).map(|_| self.probe(rng, table)).collect())
+            }
+            OperationKind::RemoveRange => ModelChange::RemoveRange(self.range(rng, table)),
+            OperationKind::Clear => ModelChange::Clear,
+            OperationKind::BulkLoad => ModelChange::BulkLoad(self.records_after(rng, table)?),
+            OperationKind::BulkLoadUnsorted => {
                 let count = rng.usize(0..1000);
-                Change::BulkLoadUnsorted {
+                ModelChange::BulkLoadUnsorted {
                     records: self.records(rng, table, count),
                     memory_bytes: [0, 70_000, 1 << 20][rng.usize(0..3)],
                 }
             }
-            Kind::BulkLoadWrong => {
-                let mut records = self.records_behind(rng, table)?;
+            OperationKind::BulkLoadWrong => {
+                let mut records = self.records_after(rng, table)?;
                 records.push(records.first()?.clone());
-                Change::BulkLoadWrong(records)
+                ModelChange::BulkLoadWrong(records)
             }
-            Kind::Nested => {
+            OperationKind::Nested => {
                 let depth = rng.usize(1..5);
-                Change::Nested((0..depth).map(|_| self.layer(rng, table)).collect())
+                ModelChange::Nested((0..depth).map(|_| self.layer(rng, table)).collect())
             }
             _ => return None,
         };
-        Some(Operation::Change(name.clone(), change))
+        Some(ModelOperation::Change(name.clone(), change))
     }
 
     fn point(&self, rng: &mut Rng, table: &TableModel) -> PointChange {
@@ -238,50 +253,54 @@ impl View<'_> {
         }
     }
 
-    fn draw_other(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+    fn draw_other(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
         let reader_count = self.readers.len();
         Some(match kind {
-            Kind::CreateTable => self.draw_table(rng),
-            Kind::DropTable => Operation::DropTable(self.table_name(rng)),
-            Kind::RenameTable => Operation::RenameTable(self.table_name(rng), self.table_name(rng)),
-            Kind::ListTables => Operation::ListTables(self.source(rng)),
-            Kind::Savepoint if self.is_writing && self.savepoint_count < SAVEPOINTS_MAX => {
-                Operation::Savepoint
+            OperationKind::CreateTable => self.draw_table(rng),
+            OperationKind::DropTable => ModelOperation::DropTable(self.table_name(rng)),
+            OperationKind::RenameTable => {
+                ModelOperation::RenameTable(self.table_name(rng), self.table_name(rng))
             }
-            Kind::RollBack if self.savepoint_count > 0 => {
-                Operation::RollBack(rng.usize(0..self.savepoint_count))
+            OperationKind::ListTables => ModelOperation::ListTables(self.source(rng)),
+            OperationKind::Savepoint
+                if self.is_writing && self.savepoint_count < SAVEPOINTS_MAX =>
+            {
+                ModelOperation::Savepoint
             }
-            Kind::Release if self.savepoint_count > 0 => {
-                Operation::Release(rng.usize(0..self.savepoint_count))
+            OperationKind::RollBack if self.savepoint_count > 0 => {
+                ModelOperation::RollBack(rng.usize(0..self.savepoint_count))
             }
-            Kind::Checkpoint if self.is_writing => Operation::Checkpoint,
-            Kind::OpenReader if reader_count < READERS_MAX => Operation::OpenReader,
-            Kind::CloneReader if (1..READERS_MAX).contains(&reader_count) => {
-                Operation::CloneReader(rng.usize(0..reader_count))
+            OperationKind::Release if self.savepoint_count > 0 => {
+                ModelOperation::Release(rng.usize(0..self.savepoint_count))
             }
-            Kind::VerifyReader if reader_count > 0 => {
-                Operation::VerifyReader(rng.usize(0..reader_count))
+            OperationKind::Checkpoint if self.is_writing => ModelOperation::Checkpoint,
+            OperationKind::OpenReader if reader_count < READERS_MAX => ModelOperation::OpenReader,
+            OperationKind::CloneReader if (1..READERS_MAX).contains(&reader_count) => {
+                ModelOperation::CloneReader(rng.usize(0..reader_count))
             }
-            Kind::CloseReader if reader_count > 0 => {
-                Operation::CloseReader(rng.usize(0..reader_count))
+            OperationKind::VerifyReader if reader_count > 0 => {
+                ModelOperation::VerifyReader(rng.usize(0..reader_count))
             }
-            Kind::RefreshReader if reader_count > 0 => {
-                Operation::RefreshReader(rng.usize(0..reader_count))
+            OperationKind::CloseReader if reader_count > 0 => {
+                ModelOperation::CloseReader(rng.usize(0..reader_count))
             }
-            Kind::ParkReader if reader_count > 0 => {
-                Operation::ParkReader(rng.usize(0..reader_count))
+            OperationKind::RefreshReader if reader_count > 0 => {
+                ModelOperation::RefreshReader(rng.usize(0..reader_count))
             }
-            Kind::BeginAt if !self.is_writing && reader_count > 0 => {
-                Operation::BeginAt(rng.usize(0..reader_count))
+            OperationKind::ParkReader if reader_count > 0 => {
+                ModelOperation::ParkReader(rng.usize(0..reader_count))
             }
-            Kind::CommitAndRead if self.is_writing && reader_count < READERS_MAX => {
-                Operation::CommitAndRead
+            OperationKind::BeginAt if !self.is_writing && reader_count > 0 => {
+                ModelOperation::BeginAt(rng.usize(0..reader_count))
             }
-            Kind::CopyRange => return self.draw_copy(rng),
-            Kind::GetCached => {
+            OperationKind::CommitAndRead if self.is_writing && reader_count < READERS_MAX => {
+                ModelOperation::CommitAndRead
+            }
+            OperationKind::CopyRange => return self.draw_copy(rng),
+            OperationKind::GetCached => {
                 let reader = match self.source(rng) {
-                    Source::Reader(index) => Some(index),
-                    Source::Write | Source::Newest => None,
+                    ReadSource::Reader(index) => Some(index),
+                    ReadSource::Write | ReadSource::Newest => None,
                 };
                 let tables = reader.map_or(self.committed, |index| self.readers[index]);
                 let (name, table) = pick(rng, tables, AnyModel::plain)?;
@@ -290,53 +309,59 @@ impl View<'_> {
                     .kind
                     .shape
                     .key(rng.u64(0..self.settings.domain.min(16)));
-                Operation::GetCached(reader, name.clone(), key)
+                ModelOperation::GetCached(reader, name.clone(), key)
             }
-            Kind::SetMarks => Operation::SetMarks([rng.u64(0..3), rng.u64(..), rng.u64(..)]),
-            Kind::WarmUp => {
-                Operation::WarmUp([WarmUp::Ask, WarmUp::Read, WarmUp::Lock][rng.usize(0..3)])
+            OperationKind::SetMarks => {
+                ModelOperation::SetMarks([rng.u64(0..3), rng.u64(..), rng.u64(..)])
             }
-            Kind::DrawSequence => {
+            OperationKind::WarmUp => {
+                ModelOperation::WarmUp([WarmUp::Ask, WarmUp::Read, WarmUp::Lock][rng.usize(0..3)])
+            }
+            OperationKind::DrawSequence => {
                 let (name, _) = pick(rng, self.tables, Some)?;
-                Operation::DrawSequence(name.clone(), rng.u64(0..100))
+                ModelOperation::DrawSequence(name.clone(), rng.u64(0..100))
             }
-            Kind::SetGeometry => {
-                Operation::SetGeometry(geometry::draw(rng, self.settings.page_size))
+            OperationKind::SetGeometry => {
+                ModelOperation::SetGeometry(geometry::draw(rng, self.settings.page_size))
             }
-            Kind::Compact if !self.is_writing => Operation::Compact,
-            Kind::ReadElsewhere => return self.draw_elsewhere(rng),
-            Kind::CreateSnapshot if self.snapshots.len() < SNAPSHOTS_MAX => {
+            OperationKind::Compact if !self.is_writing => ModelOperation::Compact,
+            OperationKind::ReadOnOtherThread => return self.draw_other_thread(rng),
+            OperationKind::CreateSnapshot if self.snapshots.len() < SNAPSHOTS_MAX => {
                 let name = format!("snapshot {}", rng.u8(0..20));
                 if self.snapshots.contains(&&*name) {
                     return None;
                 }
-                Operation::CreateSnapshot(name)
+                ModelOperation::CreateSnapshot(name)
             }
-            Kind::DropSnapshot if !self.snapshots.is_empty() => {
-                Operation::DropSnapshot(pick_name(rng, &self.snapshots))
+            OperationKind::DropSnapshot if !self.snapshots.is_empty() => {
+                ModelOperation::DropSnapshot(pick_name(rng, &self.snapshots))
             }
-            Kind::RollBackToSnapshot
+            OperationKind::RollBackToSnapshot
                 if !self.is_writing && !self.committed_snapshots.is_empty() =>
             {
-                Operation::RollBackToSnapshot(pick_name(rng, &self.committed_snapshots))
+                ModelOperation::RollBackToSnapshot(pick_name(rng, &self.committed_snapshots))
             }
-            Kind::VerifySnapshots => Operation::VerifySnapshots,
-            Kind::Compare if reader_count > 0 => {
+            OperationKind::VerifySnapshots => ModelOperation::VerifySnapshots,
+            OperationKind::Compare if reader_count > 0 => {
                 let other = rng.bool().then(|| rng.usize(0..reader_count));
-                Operation::Compare(rng.usize(0..reader_count), other)
+                ModelOperation::Compare(rng.usize(0..reader_count), other)
             }
-            Kind::OpenCopy => Operation::OpenCopy,
-            Kind::Sync if !self.is_writing => Operation::Sync,
-            Kind::Check if !self.is_writing => Operation::Check,
-            Kind::Reopen if !self.is_writing => Operation::Reopen(
-                [Leave::Close, Leave::Drop, Leave::CloseThenReadOnly][rng.usize(0..3)],
+            OperationKind::OpenCopy => ModelOperation::OpenCopy,
+            OperationKind::Sync if !self.is_writing => ModelOperation::Sync,
+            OperationKind::Check if !self.is_writing => ModelOperation::Check,
+            OperationKind::Reopen if !self.is_writing => ModelOperation::Reopen(
+                [
+                    ReopenMode::Close,
+                    ReopenMode::Drop,
+                    ReopenMode::CloseThenReadOnly,
+                ][rng.usize(0..3)],
             ),
             _ => return None,
         })
     }
 
     /// Copies to a table that can take it, or makes one.
-    fn draw_copy(&self, rng: &mut Rng) -> Option<Operation> {
+    fn draw_copy(&self, rng: &mut Rng) -> Option<ModelOperation> {
         let (from, source) = pick(rng, self.tables, Some)?;
         let to = self.table_name(rng);
         let range = match source {
@@ -351,26 +376,28 @@ impl View<'_> {
             }
         };
         match self.tables.get(&to) {
-            None => Some(Operation::CreateTable(to, source.kind())),
-            Some(target) if to != *from && source.fits_into(target) => Some(Operation::CopyRange {
-                from: from.clone(),
-                to,
-                range,
-                moves: rng.bool(),
-            }),
+            None => Some(ModelOperation::CreateTable(to, source.kind())),
+            Some(target) if to != *from && source.fits_into(target) => {
+                Some(ModelOperation::CopyRange {
+                    from: from.clone(),
+                    to,
+                    range,
+                    moves: rng.bool(),
+                })
+            }
             Some(_) => None,
         }
     }
 
-    fn layer(&self, rng: &mut Rng, table: &TableModel) -> Layer {
+    fn layer(&self, rng: &mut Rng, table: &TableModel) -> NestedTransaction {
         let count = rng.usize(0..20);
-        Layer {
+        NestedTransaction {
             records: self.records(rng, table, count),
             keep: rng.bool(),
         }
     }
 
-    fn draw_elsewhere(&self, rng: &mut Rng) -> Option<Operation> {
+    fn draw_other_thread(&self, rng: &mut Rng) -> Option<ModelOperation> {
         let reader = match self.readers.len() {
             0 => None,
             count => rng.bool().then(|| rng.usize(0..count)),
@@ -381,22 +408,26 @@ impl View<'_> {
         };
         let (name, table) = pick(rng, tables, AnyModel::plain)?;
         let count = rng.usize(0..20);
-        let what = Elsewhere {
+        let description = OtherThreadRead {
             keys: (0..count).map(|_| self.probe(rng, table)).collect(),
             range: self.range(rng, table),
             bits: rng.u64(..),
         };
-        Some(Operation::ReadElsewhere(reader, name.clone(), what))
+        Some(ModelOperation::ReadOnOtherThread(
+            reader,
+            name.clone(),
+            description,
+        ))
     }
 
-    fn draw_table(&self, rng: &mut Rng) -> Operation {
+    fn draw_table(&self, rng: &mut Rng) -> ModelOperation {
         let name = self.table_name(rng);
         if let Some(table) = self.tables.get(&name) {
-            return Operation::CreateTable(name, table.kind());
+            return ModelOperation::CreateTable(name, table.kind());
         }
         if rng.u8(0..3) == 0 {
             let kind = draw_kind(rng, self.key_len_max, self.settings.domain);
-            return Operation::CreateTable(name, AnyKind::Multi(kind));
+            return ModelOperation::CreateTable(name, AnyTableKind::Multi(kind));
         }
         let order = [
             KeyOrder::Bytes,
@@ -413,7 +444,7 @@ impl View<'_> {
             value_align: [1, 1, 1, 2, 4, 8, 16][rng.usize(0..7)],
             shape: KeyShape::draw(rng, order, self.key_len_max),
         };
-        Operation::CreateTable(name, AnyKind::Plain(kind))
+        ModelOperation::CreateTable(name, AnyTableKind::Plain(kind))
     }
 
     fn table_name(&self, rng: &mut Rng) -> Vec<u8> {
@@ -425,11 +456,11 @@ impl View<'_> {
         }
     }
 
-    fn key(&self, rng: &mut Rng, table: &TableModel) -> Key {
+    fn key(&self, rng: &mut Rng, table: &TableModel) -> ModelKey {
         table.kind.shape.key(rng.u64(0..self.settings.domain))
     }
 
-    fn probe(&self, rng: &mut Rng, table: &TableModel) -> Key {
+    fn probe(&self, rng: &mut Rng, table: &TableModel) -> ModelKey {
         if rng.u8(0..4) == 0 {
             return table.kind.shape.probe(rng, self.settings.domain);
         }
@@ -437,28 +468,28 @@ impl View<'_> {
     }
 
     /// A key that is often there, and such as the table takes.
-    fn probe_to_insert(&self, rng: &mut Rng, table: &TableModel) -> Key {
+    fn probe_to_insert(&self, rng: &mut Rng, table: &TableModel) -> ModelKey {
         let key = self.key(rng, table);
         if rng.bool() {
             return key;
         }
-        let behind = (Bound::Included(key.clone()), Bound::Unbounded);
-        let record = table.range(&behind).next().or_else(|| table.last());
+        let after = (Bound::Included(key.clone()), Bound::Unbounded);
+        let record = table.range(&after).next().or_else(|| table.last());
         record.map_or(key, |(key, _)| key)
     }
 
-    fn value(&self, rng: &mut Rng) -> Value {
+    fn value(&self, rng: &mut Rng) -> ModelValue {
         self.settings.value_sizes.value(rng)
     }
 
-    fn records(&self, rng: &mut Rng, table: &TableModel, count: usize) -> Vec<Record> {
+    fn records(&self, rng: &mut Rng, table: &TableModel, count: usize) -> Vec<ModelRecord> {
         (0..count)
             .map(|_| (self.key(rng, table), self.value(rng)))
             .collect()
     }
 
     /// Sorted records that are all behind the table's last; none if there can hardly be any.
-    fn records_behind(&self, rng: &mut Rng, table: &TableModel) -> Option<Vec<Record>> {
+    fn records_after(&self, rng: &mut Rng, table: &TableModel) -> Option<Vec<ModelRecord>> {
         let count = rng.usize(0..1000);
         let mut records = table.sorted(&self.records(rng, table, count));
         if let Some((last, _)) = table.last() {
@@ -474,9 +505,9 @@ impl View<'_> {
             self.probe(rng, table)
         } else {
             let width = rng.usize(0..60);
-            let behind = (Bound::Included(start.clone()), Bound::Unbounded);
+            let after = (Bound::Included(start.clone()), Bound::Unbounded);
             table
-                .range(&behind)
+                .range(&after)
                 .nth(width)
                 .map_or_else(|| start.clone(), |(key, _)| key)
         };
@@ -484,14 +515,14 @@ impl View<'_> {
     }
 }
 
-fn draw_end(rng: &mut Rng) -> Operation {
+fn draw_end(rng: &mut Rng) -> ModelOperation {
     match rng.u8(0..8) {
-        0 if rng.u8(0..4) == 0 => Operation::BreakOff,
-        0 => Operation::Abort,
-        1 => Operation::Commit(Some(Durability::Durable)),
-        2 => Operation::Commit(Some(Durability::Lazy)),
-        3 => Operation::Commit(Some(Durability::Async)),
-        _ => Operation::Commit(None),
+        0 if rng.u8(0..4) == 0 => ModelOperation::BreakOff,
+        0 => ModelOperation::Abort,
+        1 => ModelOperation::Commit(Some(Durability::Durable)),
+        2 => ModelOperation::Commit(Some(Durability::Lazy)),
+        3 => ModelOperation::Commit(Some(Durability::Async)),
+        _ => ModelOperation::Commit(None),
     }
 }
 
@@ -510,7 +541,7 @@ pub(super) fn draw_bound<T>(rng: &mut Rng, key: T) -> Bound<T> {
 /// One of the tables of a kind, if there is any.
 fn pick<'a, T>(
     rng: &mut Rng,
-    tables: &'a Tables,
+    tables: &'a OracleTables,
     of_kind: impl Fn(&'a AnyModel) -> Option<&'a T>,
 ) -> Option<(&'a Vec<u8>, &'a T)> {
     let mut tables: Vec<_> = tables

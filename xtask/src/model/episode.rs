@@ -3,17 +3,17 @@
 //! The same seed and number of episode always play the same operations.
 
 use super::{
-    changes::{self, Place},
-    cursors::{CURSORS_MAX, Cursor, CursorOperation, CursorRead, CursorStep, walk},
-    draw::View,
-    elsewhere,
+    changes::{self, ChangeContext},
+    cursors::{CURSORS_MAX, CursorOperation, CursorRead, CursorStep, ModelCursor, walk},
+    draw::DrawContext,
     multi::{self, RawMultiTable, changes::MultiChange, oracle::MultiKind, reads::MultiRead},
-    operation::{Change, Elsewhere, Leave, Operation, Read, Source},
-    oracle::{AnyKind, AnyModel, TableKind, TableModel, Tables},
+    operation::{ModelChange, ModelOperation, OtherThreadRead, ReadSource, ReopenMode, TableRead},
+    oracle::{AnyModel, AnyTableKind, OracleTables, TableKind, TableModel},
+    other_thread,
     reads::{self, RawTable},
-    settings::Settings,
-    shape::{Key, SWAPPED},
-    violation::{Outcome, Violation, expect_error, expect_same},
+    settings::ModelSettings,
+    shape::{ModelKey, SWAPPED},
+    violation::{ModelResult, ModelViolation, expect_error, expect_same},
 };
 use fastrand::Rng;
 use std::{
@@ -22,7 +22,7 @@ use std::{
     sync::Arc,
 };
 use teak::{
-    CachedPlace, Database, Durability, Error, Options, ReadTxn, Recovery, Savepoint, Transaction,
+    CachedLookup, Database, Durability, Error, Options, ReadTxn, Recovery, Savepoint, Transaction,
     WriteTxn, codec::Bytes,
 };
 
@@ -34,67 +34,67 @@ const CHECKED_RECORDS_MAX: usize = 300;
 
 /// What an episode did. Outlives the episode, so that it can be told after a panic.
 #[derive(Default)]
-pub(crate) struct History {
+pub(crate) struct OperationLog {
     pub(crate) operation_count: u64,
-    pub(crate) recent: VecDeque<Operation>,
-    pub(crate) settings: Option<Settings>,
+    pub(crate) recent: VecDeque<ModelOperation>,
+    pub(crate) settings: Option<ModelSettings>,
 }
 
-struct Reader {
+struct ModelReader {
     txn: ReadTxn,
-    tables: Tables,
+    tables: OracleTables,
 }
 
 /// What reads a state, and what that holds.
-enum Seen<'s> {
-    Read(&'s ReadTxn, &'s Tables),
-    Write(&'s WriteTxn, &'s Tables),
+enum ReadHandle<'s> {
+    Read(&'s ReadTxn, &'s OracleTables),
+    Write(&'s WriteTxn, &'s OracleTables),
 }
 
-struct Writing {
+struct ModelWriter {
     txn: WriteTxn,
-    tables: Tables,
-    savepoints: Vec<(Savepoint, Tables, Snapshots)>,
+    tables: OracleTables,
+    savepoints: Vec<(Savepoint, OracleTables, Snapshots)>,
     snapshots: Snapshots,
     /// Whether tables have others' names or states, so that it is not known what changed them.
     is_recast: bool,
 }
 
 /// Named snapshots; `None` for one that the open transaction makes.
-type Snapshots = BTreeMap<String, Option<Tables>>;
+type Snapshots = BTreeMap<String, Option<OracleTables>>;
 
-struct Episode {
-    settings: Settings,
+struct ModelEpisode {
+    settings: ModelSettings,
     path: PathBuf,
     key_len_max: usize,
     /// Absent only while it is being opened anew.
     database: Option<Database>,
-    committed: Tables,
+    committed: OracleTables,
     /// How many write transactions have begun.
     begins: usize,
     /// How many were committed, and how often all was brought to the disk.
     commits: usize,
     syncs: usize,
     /// Places of records that were looked up.
-    cached: BTreeMap<(Vec<u8>, Key), CachedPlace>,
+    cached: BTreeMap<(Vec<u8>, ModelKey), CachedLookup>,
     snapshots: Snapshots,
-    writing: Option<Writing>,
-    readers: Vec<Reader>,
-    cursors: Vec<Cursor>,
+    writing: Option<ModelWriter>,
+    readers: Vec<ModelReader>,
+    cursors: Vec<ModelCursor>,
     /// Handles outlive the transaction they come from; kept here until a table is dropped or renamed.
     handles: BTreeMap<Vec<u8>, RawTable>,
 }
 
 /// Plays the first `operations_max` operations of an episode in `directory`.
-pub(crate) fn play(
+pub(crate) fn run_episode(
     mut rng: Rng,
     directory: &Path,
     operations_max: u64,
-    history: &mut History,
-) -> Outcome {
-    let settings = Settings::draw(&mut rng);
+    history: &mut OperationLog,
+) -> ModelResult {
+    let settings = ModelSettings::draw(&mut rng);
     history.settings = Some(settings.clone());
-    let mut episode = Episode::create(settings, directory.join("model.teak"))?;
+    let mut episode = ModelEpisode::create(settings, directory.join("model.teak"))?;
     while history.operation_count < operations_max {
         let operation = episode.view().draw(&mut rng);
         history.operation_count += 1;
@@ -103,8 +103,8 @@ pub(crate) fn play(
         }
         history.recent.push_back(operation.clone());
         match episode.perform(&operation) {
-            Err(Violation::Full(_)) if episode.settings.size_limit_bytes.is_some() => {
-                episode.make_do()?;
+            Err(ModelViolation::Full(_)) if episode.settings.size_limit_bytes.is_some() => {
+                episode.recover_from_full()?;
             }
             outcome => outcome?,
         }
@@ -112,8 +112,8 @@ pub(crate) fn play(
     episode.finish()
 }
 
-impl Episode {
-    fn create(settings: Settings, path: PathBuf) -> Outcome<Self> {
+impl ModelEpisode {
+    fn create(settings: ModelSettings, path: PathBuf) -> ModelResult<Self> {
         let database = settings.open(&path)?;
         expect_same("page size", database.page_size(), settings.page_size)?;
         Ok(Self {
@@ -121,7 +121,7 @@ impl Episode {
             path,
             key_len_max: database.max_key_len(),
             database: Some(database),
-            committed: Tables::default(),
+            committed: OracleTables::default(),
             begins: 0,
             commits: 0,
             syncs: 0,
@@ -134,14 +134,14 @@ impl Episode {
         })
     }
 
-    fn database(&self) -> Outcome<&Database> {
+    fn database(&self) -> ModelResult<&Database> {
         self.database
             .as_ref()
-            .ok_or_else(|| Violation::Other("the database is not open".to_owned()))
+            .ok_or_else(|| ModelViolation::Other("the database is not open".to_owned()))
     }
 
-    fn view(&self) -> View<'_> {
-        View {
+    fn view(&self) -> DrawContext<'_> {
+        DrawContext {
             settings: &self.settings,
             key_len_max: self.key_len_max,
             tables: self
@@ -167,78 +167,78 @@ impl Episode {
         }
     }
 
-    fn perform(&mut self, operation: &Operation) -> Outcome {
+    fn perform(&mut self, operation: &ModelOperation) -> ModelResult {
         match operation {
-            Operation::Read(source, name, read) => self.read(*source, name, read),
-            Operation::Change(name, change) => self.change(name, change),
-            Operation::ReadMulti(source, name, read) => self.read_multi(*source, name, read),
-            Operation::ChangeMulti(name, change) => self.change_multi(name, change),
-            Operation::Walk(source, name, walk) => self.walk(*source, name, walk),
-            Operation::Cursor(operation) => self.cursor(operation),
-            Operation::Checkpoint => self.checkpoint(),
-            Operation::ReadElsewhere(reader, name, what) => {
-                self.read_elsewhere(*reader, name, what)
+            ModelOperation::Read(source, name, read) => self.read(*source, name, read),
+            ModelOperation::Change(name, change) => self.change(name, change),
+            ModelOperation::ReadMulti(source, name, read) => self.read_multi(*source, name, read),
+            ModelOperation::ChangeMulti(name, change) => self.change_multi(name, change),
+            ModelOperation::Walk(source, name, walk) => self.walk(*source, name, walk),
+            ModelOperation::Cursor(operation) => self.cursor(operation),
+            ModelOperation::Checkpoint => self.checkpoint(),
+            ModelOperation::ReadOnOtherThread(reader, name, description) => {
+                self.read_on_other_thread(*reader, name, description)
             }
-            Operation::CreateTable(name, kind) => self.create_table(name, kind),
-            Operation::DropTable(name) => self.drop_table(name),
-            Operation::RenameTable(from, to) => self.rename_table(from, to),
-            Operation::GetCached(source, name, key) => self.get_cached(*source, name, key),
-            Operation::SetMarks(marks) => self.set_marks(*marks),
-            Operation::WarmUp(how) => self.warm_up(*how),
-            Operation::ListTables(source) => self.list_tables(*source),
-            Operation::Savepoint => self.savepoint(),
-            Operation::RollBack(index) => self.roll_back(*index),
-            Operation::Release(index) => self.release(*index),
-            Operation::Commit(durability) => self.commit(*durability),
-            Operation::Abort => {
+            ModelOperation::CreateTable(name, kind) => self.create_table(name, kind),
+            ModelOperation::DropTable(name) => self.drop_table(name),
+            ModelOperation::RenameTable(from, to) => self.rename_table(from, to),
+            ModelOperation::GetCached(source, name, key) => self.get_cached(*source, name, key),
+            ModelOperation::SetMarks(marks) => self.set_marks(*marks),
+            ModelOperation::WarmUp(mode) => self.warm_up(*mode),
+            ModelOperation::ListTables(source) => self.list_tables(*source),
+            ModelOperation::Savepoint => self.savepoint(),
+            ModelOperation::RollBack(index) => self.roll_back(*index),
+            ModelOperation::Release(index) => self.release(*index),
+            ModelOperation::Commit(durability) => self.commit(*durability),
+            ModelOperation::Abort => {
                 self.abort();
                 Ok(())
             }
-            Operation::BreakOff => self.break_off(),
-            Operation::OpenReader => self.open_reader(),
-            Operation::CloneReader(index) => {
-                let Reader { txn, tables } = &self.readers[*index];
-                self.readers.push(Reader {
+            ModelOperation::BreakOff => self.expect_only_rollback(),
+            ModelOperation::OpenReader => self.open_reader(),
+            ModelOperation::CloneReader(index) => {
+                let ModelReader { txn, tables } = &self.readers[*index];
+                self.readers.push(ModelReader {
                     txn: txn.clone(),
                     tables: tables.clone(),
                 });
                 Ok(())
             }
-            Operation::VerifyReader(index) => self.readers[*index].verify(),
-            Operation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
-            Operation::RefreshReader(index) => self.refresh(*index),
-            Operation::ParkReader(index) => self.park(*index),
-            Operation::BeginAt(reader) => self.begin_at(*reader),
-            Operation::CommitAndRead => self.commit_and_read(),
-            Operation::CopyRange {
+            ModelOperation::VerifyReader(index) => self.readers[*index].verify(),
+            ModelOperation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
+            ModelOperation::RefreshReader(index) => self.refresh(*index),
+            ModelOperation::ParkReader(index) => self.park(*index),
+            ModelOperation::BeginAt(reader) => self.begin_at(*reader),
+            ModelOperation::CommitAndRead => self.commit_and_read(),
+            ModelOperation::CopyRange {
                 from,
                 to,
                 range,
                 moves,
             } => self.copy_range(from, to, range, *moves),
-            Operation::DrawSequence(name, count) => self.draw_sequence(name, *count),
-            Operation::SetGeometry(geometry) => self.set_geometry(*geometry),
-            Operation::Compact => self.compact(),
-            Operation::CreateSnapshot(name) => self.create_snapshot(name),
-            Operation::DropSnapshot(name) => self.drop_snapshot(name),
-            Operation::RollBackToSnapshot(name) => self.roll_back_to_snapshot(name),
-            Operation::VerifySnapshots => self.verify_snapshots(),
-            Operation::Compare(older, newer) => self.compare(*older, *newer),
-            Operation::Sync => self.sync(),
-            Operation::Check => self.check(),
-            Operation::OpenCopy => self.open_copy(),
-            Operation::Reopen(leave) => self.reopen(*leave),
+            ModelOperation::DrawSequence(name, count) => self.draw_sequence(name, *count),
+            ModelOperation::SetGeometry(geometry) => self.set_geometry(*geometry),
+            ModelOperation::Compact => self.compact(),
+            ModelOperation::CreateSnapshot(name) => self.create_snapshot(name),
+            ModelOperation::DropSnapshot(name) => self.drop_snapshot(name),
+            ModelOperation::RollBackToSnapshot(name) => self.roll_back_to_snapshot(name),
+            ModelOperation::VerifySnapshots => self.verify_snapshots(),
+            ModelOperation::Compare(older, newer) => self.compare(*older, *newer),
+            ModelOperation::Sync => self.sync(),
+            ModelOperation::Check => self.check(),
+            ModelOperation::OpenCopy => self.open_copy(),
+            ModelOperation::Reopen(leave) => self.reopen(*leave),
         }
     }
 
-    fn read(&mut self, source: Source, name: &[u8], read: &Read) -> Outcome {
-        if let Source::Reader(index) = source {
-            let Reader { txn, tables } = &self.readers[index];
+    fn read(&mut self, source: ReadSource, name: &[u8], read: &TableRead) -> ModelResult {
+        if let ReadSource::Reader(index) = source {
+            let ModelReader { txn, tables } = &self.readers[index];
             return reads::perform(txn, &txn.open_table(name)?, plain(tables, name)?, read);
         }
         let table = self.table(name)?;
         match &self.writing {
-            Some(Writing { txn, tables, .. }) => {
+            Some(ModelWriter { txn, tables, .. }) => {
                 reads::perform(txn, &table, plain(tables, name)?, read)
             }
             None => reads::perform(
@@ -250,7 +250,12 @@ impl Episode {
         }
     }
 
-    fn read_elsewhere(&self, reader: Option<usize>, name: &[u8], what: &Elsewhere) -> Outcome {
+    fn read_on_other_thread(
+        &self,
+        reader: Option<usize>,
+        name: &[u8],
+        description: &OtherThreadRead,
+    ) -> ModelResult {
         let newest;
         let (txn, tables) = match reader {
             Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
@@ -259,11 +264,16 @@ impl Episode {
                 (&newest, &self.committed)
             }
         };
-        elsewhere::perform(txn, &txn.open_table(name)?, plain(tables, name)?, what)
+        other_thread::perform(
+            txn,
+            &txn.open_table(name)?,
+            plain(tables, name)?,
+            description,
+        )
     }
 
     /// The handle of a table of the newest state.
-    fn table(&mut self, name: &[u8]) -> Outcome<RawTable> {
+    fn table(&mut self, name: &[u8]) -> ModelResult<RawTable> {
         if let Some(table) = self.handles.get(name) {
             return Ok(table.clone());
         }
@@ -275,10 +285,10 @@ impl Episode {
         Ok(table)
     }
 
-    fn writing(&mut self) -> Outcome<&mut Writing> {
+    fn writing(&mut self) -> ModelResult<&mut ModelWriter> {
         if self.writing.is_none() {
             let txn = self.begin()?;
-            self.writing = Some(Writing {
+            self.writing = Some(ModelWriter {
                 txn,
                 tables: self.committed.clone(),
                 savepoints: Vec::new(),
@@ -288,46 +298,46 @@ impl Episode {
         }
         self.writing
             .as_mut()
-            .ok_or_else(|| Violation::Other("no write transaction".to_owned()))
+            .ok_or_else(|| ModelViolation::Other("no write transaction".to_owned()))
     }
 
-    fn change(&mut self, name: &[u8], change: &Change) -> Outcome {
+    fn change(&mut self, name: &[u8], change: &ModelChange) -> ModelResult {
         let table = self.table(name)?;
-        let place = Place {
+        let context = ChangeContext {
             key_len_max: self.key_len_max,
             directory: &parent(&self.path),
         };
-        let Writing { txn, tables, .. } = self.writing()?;
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         match tables.get_mut(name).map(Arc::make_mut) {
-            Some(AnyModel::Plain(model)) => changes::perform(txn, &table, model, change, &place),
+            Some(AnyModel::Plain(model)) => changes::perform(txn, &table, model, change, &context),
             _ => Err(no_such_table()),
         }
     }
 
-    fn read_multi(&self, source: Source, name: &[u8], read: &MultiRead) -> Outcome {
+    fn read_multi(&self, source: ReadSource, name: &[u8], read: &MultiRead) -> ModelResult {
         fn perform<T: Transaction>(
             txn: &T,
-            tables: &Tables,
+            tables: &OracleTables,
             name: &[u8],
             read: &MultiRead,
-        ) -> Outcome {
+        ) -> ModelResult {
             let model = tables.get(name).and_then(|table| table.multi());
             let model = model.ok_or_else(no_such_table)?;
             multi::reads::perform(txn, &txn.open_multi_table(name)?, model, read)
         }
         match (source, &self.writing) {
-            (Source::Reader(index), _) => {
-                let Reader { txn, tables } = &self.readers[index];
+            (ReadSource::Reader(index), _) => {
+                let ModelReader { txn, tables } = &self.readers[index];
                 perform(txn, tables, name, read)?;
                 multi::reads::perform_owned(txn, name, tables, read)
             }
-            (_, Some(Writing { txn, tables, .. })) => perform(txn, tables, name, read),
+            (_, Some(ModelWriter { txn, tables, .. })) => perform(txn, tables, name, read),
             (_, None) => perform(&self.database()?.begin_read()?, &self.committed, name, read),
         }
     }
 
-    fn change_multi(&mut self, name: &[u8], change: &MultiChange) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
+    fn change_multi(&mut self, name: &[u8], change: &MultiChange) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         let table: RawMultiTable = txn.open_multi_table(name)?;
         match tables.get_mut(name).map(Arc::make_mut) {
             Some(AnyModel::Multi(model)) => multi::changes::perform(txn, &table, model, change),
@@ -335,19 +345,28 @@ impl Episode {
         }
     }
 
-    fn walk(&self, source: Source, name: &[u8], walk: &(Vec<CursorStep>, CursorRead)) -> Outcome {
+    fn walk(
+        &self,
+        source: ReadSource,
+        name: &[u8],
+        walk: &(Vec<CursorStep>, CursorRead),
+    ) -> ModelResult {
         self.looking(source, |view| match view {
-            Seen::Read(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
-            Seen::Write(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
+            ReadHandle::Read(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
+            ReadHandle::Write(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
         })
     }
 
-    fn cursor(&mut self, operation: &CursorOperation) -> Outcome {
+    fn cursor(&mut self, operation: &CursorOperation) -> ModelResult {
         match operation {
             CursorOperation::Open(source, name) => {
                 let cursor = self.looking(*source, |view| match view {
-                    Seen::Read(txn, tables) => Cursor::open(txn, name, any(tables, name)?),
-                    Seen::Write(txn, tables) => Cursor::open(txn, name, any(tables, name)?),
+                    ReadHandle::Read(txn, tables) => {
+                        ModelCursor::open(txn, name, any(tables, name)?)
+                    }
+                    ReadHandle::Write(txn, tables) => {
+                        ModelCursor::open(txn, name, any(tables, name)?)
+                    }
                 })?;
                 self.keep_cursor(cursor);
                 Ok(())
@@ -364,8 +383,8 @@ impl Episode {
             CursorOperation::Step(slot, source, step) => {
                 let mut cursor = self.cursors[*slot].clone();
                 self.looking(*source, |view| match view {
-                    Seen::Read(txn, tables) => cursor.step(txn, tables, step),
-                    Seen::Write(txn, tables) => cursor.step(txn, tables, step),
+                    ReadHandle::Read(txn, tables) => cursor.step(txn, tables, step),
+                    ReadHandle::Write(txn, tables) => cursor.step(txn, tables, step),
                 })?;
                 self.cursors[*slot] = cursor;
                 Ok(())
@@ -373,8 +392,8 @@ impl Episode {
             CursorOperation::Read(slot, source, read) => {
                 let mut cursor = self.cursors[*slot].clone();
                 self.looking(*source, |view| match view {
-                    Seen::Read(txn, tables) => cursor.read(txn, tables, read),
-                    Seen::Write(txn, tables) => cursor.read(txn, tables, read),
+                    ReadHandle::Read(txn, tables) => cursor.read(txn, tables, read),
+                    ReadHandle::Write(txn, tables) => cursor.read(txn, tables, read),
                 })?;
                 self.cursors[*slot] = cursor;
                 Ok(())
@@ -382,13 +401,13 @@ impl Episode {
             CursorOperation::Compare(slot, other, source) => {
                 let (one, other) = (&self.cursors[*slot], &self.cursors[*other]);
                 self.looking(*source, |view| match view {
-                    Seen::Read(txn, tables) => one.compare(other, txn, tables),
-                    Seen::Write(txn, tables) => one.compare(other, txn, tables),
+                    ReadHandle::Read(txn, tables) => one.compare(other, txn, tables),
+                    ReadHandle::Write(txn, tables) => one.compare(other, txn, tables),
                 })
             }
             CursorOperation::Change(slot, change) => {
                 let mut cursor = self.cursors[*slot].clone();
-                let Writing { txn, tables, .. } = self.writing()?;
+                let ModelWriter { txn, tables, .. } = self.writing()?;
                 cursor.change(txn, tables, change)?;
                 self.cursors[*slot] = cursor;
                 Ok(())
@@ -396,27 +415,36 @@ impl Episode {
         }
     }
 
-    fn keep_cursor(&mut self, cursor: Cursor) {
+    fn keep_cursor(&mut self, cursor: ModelCursor) {
         if self.cursors.len() == CURSORS_MAX {
             self.cursors.remove(0);
         }
         self.cursors.push(cursor);
     }
 
-    /// Has `look` see a state, through what reads it.
-    fn looking<R>(&self, source: Source, look: impl FnOnce(Seen<'_>) -> Outcome<R>) -> Outcome<R> {
+    /// Has `read_state` see a state, through what reads it.
+    fn looking<R>(
+        &self,
+        source: ReadSource,
+        read_state: impl FnOnce(ReadHandle<'_>) -> ModelResult<R>,
+    ) -> ModelResult<R> {
         match (source, &self.writing) {
-            (Source::Reader(index), _) => {
-                let Reader { txn, tables } = &self.readers[index];
-                look(Seen::Read(txn, tables))
+            (ReadSource::Reader(index), _) => {
+                let ModelReader { txn, tables } = &self.readers[index];
+                read_state(ReadHandle::Read(txn, tables))
             }
-            (_, Some(Writing { txn, tables, .. })) => look(Seen::Write(txn, tables)),
-            (_, None) => look(Seen::Read(&self.database()?.begin_read()?, &self.committed)),
+            (_, Some(ModelWriter { txn, tables, .. })) => {
+                read_state(ReadHandle::Write(txn, tables))
+            }
+            (_, None) => read_state(ReadHandle::Read(
+                &self.database()?.begin_read()?,
+                &self.committed,
+            )),
         }
     }
 
     /// Commits what was done, and goes on in the same transaction, which has no savepoints then.
-    fn checkpoint(&mut self) -> Outcome {
+    fn checkpoint(&mut self) -> ModelResult {
         let writing = self.writing()?;
         writing.savepoints.clear();
         writing.txn.checkpoint()?;
@@ -431,30 +459,30 @@ impl Episode {
         Ok(())
     }
 
-    fn create_table(&mut self, name: &[u8], kind: &AnyKind) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
+    fn create_table(&mut self, name: &[u8], kind: &AnyTableKind) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         let is_refused = |error: &Error| matches!(error, Error::TableMismatch { .. });
-        let what = "a table with other options";
+        let description = "a table with other options";
         match kind {
-            AnyKind::Plain(kind) => {
+            AnyTableKind::Plain(kind) => {
                 txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
                 let other = TableKind {
                     share_prefixes: !kind.share_prefixes,
                     ..kind.clone()
                 };
                 let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
-                expect_error(what, result, is_refused)?;
+                expect_error(description, result, is_refused)?;
                 let result = txn.open_multi_table::<Bytes, Bytes>(name);
                 expect_error("a table of another kind", result, is_refused)?;
             }
-            AnyKind::Multi(kind) => {
+            AnyTableKind::Multi(kind) => {
                 txn.create_multi_table_with::<Bytes, Bytes>(name, kind.options())?;
                 let other = MultiKind {
                     counted: !kind.counted,
                     ..kind.clone()
                 };
                 let result = txn.create_multi_table_with::<Bytes, Bytes>(name, other.options());
-                expect_error(what, result, is_refused)?;
+                expect_error(description, result, is_refused)?;
                 let result = txn.open_table::<Bytes, Bytes>(name);
                 expect_error("a table of another kind", result, is_refused)?;
             }
@@ -465,9 +493,9 @@ impl Episode {
         Ok(())
     }
 
-    fn drop_table(&mut self, name: &[u8]) -> Outcome {
+    fn drop_table(&mut self, name: &[u8]) -> ModelResult {
         self.handles.remove(name);
-        let Writing {
+        let ModelWriter {
             txn,
             tables,
             is_recast,
@@ -485,10 +513,10 @@ impl Episode {
         })
     }
 
-    fn rename_table(&mut self, from: &[u8], to: &[u8]) -> Outcome {
+    fn rename_table(&mut self, from: &[u8], to: &[u8]) -> ModelResult {
         self.handles.remove(from);
         self.handles.remove(to);
-        let Writing {
+        let ModelWriter {
             txn,
             tables,
             is_recast,
@@ -514,9 +542,9 @@ impl Episode {
         }
     }
 
-    fn list_tables(&self, source: Source) -> Outcome {
+    fn list_tables(&self, source: ReadSource) -> ModelResult {
         match (source, &self.writing) {
-            (Source::Reader(index), _) => {
+            (ReadSource::Reader(index), _) => {
                 reads::list_tables(&self.readers[index].txn, &self.readers[index].tables)
             }
             (_, Some(writing)) => reads::list_tables(&writing.txn, &writing.tables),
@@ -524,7 +552,7 @@ impl Episode {
         }
     }
 
-    fn savepoint(&mut self) -> Outcome {
+    fn savepoint(&mut self) -> ModelResult {
         let writing = self.writing()?;
         writing.savepoints.push((
             writing.txn.savepoint()?,
@@ -534,7 +562,7 @@ impl Episode {
         Ok(())
     }
 
-    fn roll_back(&mut self, index: usize) -> Outcome {
+    fn roll_back(&mut self, index: usize) -> ModelResult {
         self.handles.clear();
         let writing = self.writing()?;
         let (savepoint, tables, snapshots) = &writing.savepoints[index];
@@ -546,7 +574,7 @@ impl Episode {
     }
 
     /// Releases a savepoint, and before it the ones within it.
-    fn release(&mut self, index: usize) -> Outcome {
+    fn release(&mut self, index: usize) -> ModelResult {
         let writing = self.writing()?;
         while writing.savepoints.len() > index {
             if let Some((savepoint, ..)) = writing.savepoints.pop() {
@@ -556,8 +584,8 @@ impl Episode {
         Ok(())
     }
 
-    fn commit(&mut self, durability: Option<Durability>) -> Outcome {
-        let Some(Writing {
+    fn commit(&mut self, durability: Option<Durability>) -> ModelResult {
+        let Some(ModelWriter {
             mut txn,
             tables,
             mut snapshots,
@@ -571,7 +599,7 @@ impl Episode {
             txn.set_durability(durability);
         }
         let before = self.changes()?;
-        let committed = self.commit_somehow(txn)?;
+        let committed = self.commit_in_turn(txn)?;
         if !is_recast {
             self.expect_changed(&before, &tables, committed)?;
         }
@@ -580,7 +608,7 @@ impl Episode {
         }
         self.snapshots = snapshots;
         self.committed = tables;
-        // What is small is checked every time: a tag that is wrong may be right again soon.
+        // What is small is checked every time: a checksum that is wrong may be right again soon.
         let records: usize = self.committed.values().map(|table| table.len()).sum();
         if records < CHECKED_RECORDS_MAX {
             return self.check();
@@ -590,7 +618,7 @@ impl Episode {
 
     /// Goes on after the size limit was reached: what was done since the last savepoint, or else the
     /// whole transaction, is given up. Nothing else may be lost by that.
-    fn make_do(&mut self) -> Outcome {
+    fn recover_from_full(&mut self) -> ModelResult {
         self.handles.clear();
         match &self.writing {
             Some(writing) if !writing.savepoints.is_empty() => {
@@ -608,7 +636,7 @@ impl Episode {
         }
     }
 
-    fn create_snapshot(&mut self, name: &str) -> Outcome {
+    fn create_snapshot(&mut self, name: &str) -> ModelResult {
         let writing = self.writing()?;
         writing.txn.create_snapshot(name)?;
         let again = writing.txn.create_snapshot(name);
@@ -618,7 +646,7 @@ impl Episode {
         })
     }
 
-    fn drop_snapshot(&mut self, name: &str) -> Outcome {
+    fn drop_snapshot(&mut self, name: &str) -> ModelResult {
         let writing = self.writing()?;
         writing.txn.drop_snapshot(name)?;
         let again = writing.txn.drop_snapshot(name);
@@ -628,7 +656,7 @@ impl Episode {
         })
     }
 
-    fn roll_back_to_snapshot(&mut self, name: &str) -> Outcome {
+    fn roll_back_to_snapshot(&mut self, name: &str) -> ModelResult {
         self.handles.clear();
         let mut tables = self.snapshots[name].clone().unwrap_or_default();
         let writing = self.writing()?;
@@ -646,7 +674,7 @@ impl Episode {
         reads::list_tables(&writing.txn, &writing.tables)
     }
 
-    fn verify_snapshots(&self) -> Outcome {
+    fn verify_snapshots(&self) -> ModelResult {
         let database = self.database()?;
         let found: Vec<_> = (database.snapshots()?.into_iter())
             .map(|info| String::from_utf8_lossy(&info.name).into_owned())
@@ -662,13 +690,13 @@ impl Episode {
         Ok(())
     }
 
-    fn compare(&self, older: usize, newer: Option<usize>) -> Outcome {
+    fn compare(&self, older: usize, newer: Option<usize>) -> ModelResult {
         let older = &self.readers[older];
         let newest;
         let newer = match newer {
             Some(index) => &self.readers[index],
             None => {
-                newest = Reader {
+                newest = ModelReader {
                     txn: self.database()?.begin_read()?,
                     tables: self.committed.clone(),
                 };
@@ -678,18 +706,18 @@ impl Episode {
         reads::compare((&older.txn, &older.tables), (&newer.txn, &newer.tables))
     }
 
-    fn open_reader(&mut self) -> Outcome {
-        self.readers.push(Reader {
+    fn open_reader(&mut self) -> ModelResult {
+        self.readers.push(ModelReader {
             txn: self.database()?.begin_read()?,
             tables: self.committed.clone(),
         });
         Ok(())
     }
 
-    fn check(&self) -> Outcome {
+    fn check(&self) -> ModelResult {
         let report = self.database()?.check(&mut |_| ())?;
         if !report.is_clean() {
-            return Err(Violation::Other(format!(
+            return Err(ModelViolation::Other(format!(
                 "check found damage: {:?}",
                 report.damages
             )));
@@ -700,7 +728,9 @@ impl Episode {
             .size_limit_bytes
             .is_some_and(|limit| stat.file_bytes > limit)
         {
-            return Err(Violation::Other(format!("over the size limit: {stat:?}")));
+            return Err(ModelViolation::Other(format!(
+                "over the size limit: {stat:?}"
+            )));
         }
         let records: usize = self.committed.values().map(|table| table.len()).sum();
         expect_same("records that check counts", report.records, records as u64)?;
@@ -709,10 +739,10 @@ impl Episode {
 
     /// Opens a copy of the file as it is now, write transactions under way and all: a process that
     /// was killed leaves no more and no less.
-    fn open_copy(&self) -> Outcome {
+    fn open_copy(&self) -> ModelResult {
         let path = self.path.with_extension("copy");
         std::fs::copy(&self.path, &path)
-            .map_err(|error| Violation::Other(format!("copying the file: {error}")))?;
+            .map_err(|error| ModelViolation::Other(format!("copying the file: {error}")))?;
         let database = self.settings.open(&path)?;
         reads::verify(&database.begin_read()?, &self.committed)?;
         let report = database.check(&mut |_| ())?;
@@ -725,17 +755,19 @@ impl Episode {
         Ok(())
     }
 
-    fn reopen(&mut self, leave: Leave) -> Outcome {
+    fn reopen(&mut self, leave: ReopenMode) -> ModelResult {
         self.handles.clear();
         for reader in self.readers.drain(..) {
             reader.verify()?;
         }
         match (leave, self.database.take()) {
-            (Leave::Close | Leave::CloseThenReadOnly, Some(database)) => database.close()?,
-            (Leave::Drop, database) => drop(database),
+            (ReopenMode::Close | ReopenMode::CloseThenReadOnly, Some(database)) => {
+                database.close()?
+            }
+            (ReopenMode::Drop, database) => drop(database),
             (_, None) => (),
         }
-        if matches!(leave, Leave::CloseThenReadOnly) {
+        if matches!(leave, ReopenMode::CloseThenReadOnly) {
             let options = Options::new().read_only(true).comparison(&SWAPPED);
             let database = options.open(&self.path)?;
             reads::verify(&database.begin_read()?, &self.committed)?;
@@ -749,7 +781,7 @@ impl Episode {
         self.database = Some(self.settings.open(&self.path)?);
         let database = self.database()?;
         if !matches!(database.recovery(), Recovery::Clean) {
-            return Err(Violation::Other(format!(
+            return Err(ModelViolation::Other(format!(
                 "closed in order, and found {:?}",
                 database.recovery()
             )));
@@ -758,39 +790,39 @@ impl Episode {
     }
 
     /// Compares everything once more, before and after closing.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> ModelResult {
         if let Some(writing) = &self.writing {
             reads::verify(&writing.txn, &writing.tables)?;
         }
         match self.commit(None) {
-            Err(Violation::Full(_)) if self.settings.size_limit_bytes.is_some() => (),
+            Err(ModelViolation::Full(_)) if self.settings.size_limit_bytes.is_some() => (),
             outcome => outcome?,
         }
         self.check()?;
-        self.reopen(Leave::Drop)?;
+        self.reopen(ReopenMode::Drop)?;
         self.verify_snapshots()?;
         self.check()
     }
 }
 
-impl Reader {
-    fn verify(&self) -> Outcome {
+impl ModelReader {
+    fn verify(&self) -> ModelResult {
         reads::verify(&self.txn, &self.tables)
     }
 }
 
-fn plain<'t>(tables: &'t Tables, name: &[u8]) -> Outcome<&'t TableModel> {
+fn plain<'t>(tables: &'t OracleTables, name: &[u8]) -> ModelResult<&'t TableModel> {
     let table = tables.get(name).and_then(|table| table.plain());
     table.ok_or_else(no_such_table)
 }
 
-fn any<'t>(tables: &'t Tables, name: &[u8]) -> Outcome<&'t AnyModel> {
+fn any<'t>(tables: &'t OracleTables, name: &[u8]) -> ModelResult<&'t AnyModel> {
     let table = tables.get(name).map(|table| &**table);
     table.ok_or_else(no_such_table)
 }
 
-fn no_such_table() -> Violation {
-    Violation::Other("no such table in the model".to_owned())
+fn no_such_table() -> ModelViolation {
+    ModelViolation::Other("no such table in the model".to_owned())
 }
 
 fn parent(path: &Path) -> PathBuf {

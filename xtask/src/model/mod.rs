@@ -4,11 +4,11 @@ mod changes;
 mod counting;
 mod cursors;
 mod draw;
-mod elsewhere;
 mod episode;
 mod multi;
 mod operation;
 mod oracle;
+mod other_thread;
 mod points;
 mod reads;
 mod settings;
@@ -19,9 +19,9 @@ mod violation;
 mod tests;
 
 use crate::{Failure, panics, results, scratch, threads};
-use episode::History;
+use episode::OperationLog;
 use fastrand::Rng;
-use settings::Settings;
+use settings::ModelSettings;
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -30,14 +30,14 @@ use std::{
     },
     time::Instant,
 };
-use violation::{Outcome, Violation};
+use violation::{ModelResult, ModelViolation};
 
 /// Violations that are told in full; later ones are only counted.
 const VIOLATIONS_TOLD_MAX: u64 = 10;
 
 /// Plays random operations against the engine and a model of it.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ModelArguments {
     /// How many operations to play
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
@@ -56,43 +56,43 @@ pub(crate) struct Arguments {
 }
 
 /// An episode that is to be played.
-struct Plan {
+struct ModelPlan {
     episode: u64,
     operations_max: u64,
 }
 
 /// What came of the episodes so far.
 #[derive(Default)]
-struct Tally {
+struct ModelTally {
     operations: u64,
     violations: u64,
 }
 
 /// Plays episodes until all operations are done, several at once.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
     let directory = scratch::directory(arguments.dir.as_deref())?;
     let plans = plan(arguments);
     let next = AtomicUsize::new(0);
-    let tally = Mutex::new(Tally::default());
-    let play_all = || -> Result<(), Failure> {
+    let tally = Mutex::new(ModelTally::default());
+    let run_all = || -> Result<(), Failure> {
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut history = History::default();
-            let outcome = play(arguments.seed, plan, directory.path(), &mut history)?;
+            let mut history = OperationLog::default();
+            let outcome = run_episode(arguments.seed, plan, directory.path(), &mut history)?;
             let mut tally = tally.lock()?;
             tally.operations += history.operation_count;
             if let Err(violation) = outcome {
                 tally.violations += 1;
                 if tally.violations <= VIOLATIONS_TOLD_MAX {
-                    tell(arguments.seed, plan.episode, &history, &violation);
+                    report_violation(arguments.seed, plan.episode, &history, &violation);
                 }
             }
         }
         Ok(())
     };
     let (begin, commit) = (Instant::now(), results::commit());
-    threads::share(play_all)?;
+    threads::share(run_all)?;
     let seconds = begin.elapsed().as_secs_f64();
-    let Tally {
+    let ModelTally {
         operations,
         violations,
     } = tally.into_inner()?;
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("{operations} operations, {violations} violations");
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "model",
             seed: arguments.seed,
             count: operations,
@@ -122,10 +122,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The episodes that make up the number of operations asked for; only the last may be cut short.
-fn plan(arguments: &Arguments) -> Vec<Plan> {
-    let operations_max = |episode| Settings::draw(&mut rng(arguments.seed, episode)).operations_max;
+fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
+    let operations_max =
+        |episode| ModelSettings::draw(&mut rng(arguments.seed, episode)).operations_max;
     if let Some(episode) = arguments.episode {
-        return vec![Plan {
+        return vec![ModelPlan {
             episode,
             operations_max: operations_max(episode),
         }];
@@ -137,7 +138,7 @@ fn plan(arguments: &Arguments) -> Vec<Plan> {
             break;
         }
         let operations_max = operations_max(episode).min(rest);
-        plans.push(Plan {
+        plans.push(ModelPlan {
             episode,
             operations_max,
         });
@@ -153,15 +154,23 @@ fn rng(seed: u64, episode: u64) -> Rng {
 }
 
 /// Plays one episode in a directory of its own. A panic is a violation too.
-fn play(seed: u64, plan: &Plan, scratch: &Path, history: &mut History) -> Result<Outcome, Failure> {
+fn run_episode(
+    seed: u64,
+    plan: &ModelPlan,
+    scratch: &Path,
+    history: &mut OperationLog,
+) -> Result<ModelResult, Failure> {
     let directory = tempfile::tempdir_in(scratch)?;
     let rng = rng(seed, plan.episode);
-    let play = || episode::play(rng, directory.path(), plan.operations_max, history);
-    Ok(panics::catch(play)
-        .unwrap_or_else(|panic| Err(Violation::Other(format!("the engine panicked: {panic}")))))
+    let play = || episode::run_episode(rng, directory.path(), plan.operations_max, history);
+    Ok(panics::catch(play).unwrap_or_else(|panic| {
+        Err(ModelViolation::Other(format!(
+            "the engine panicked: {panic}"
+        )))
+    }))
 }
 
-fn tell(seed: u64, episode: u64, history: &History, violation: &Violation) {
+fn report_violation(seed: u64, episode: u64, history: &OperationLog, violation: &ModelViolation) {
     let count = history.operation_count;
     println!("violation: seed {seed}, episode {episode}, operation {count}: {violation}");
     println!("  repeat it with: cargo xtask model --seed {seed} --episode {episode}");

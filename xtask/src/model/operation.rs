@@ -4,9 +4,9 @@ use super::{
     counting::KeyCounting,
     cursors::{CursorOperation, CursorRead, CursorStep},
     multi::{changes::MultiChange, reads::MultiRead},
-    oracle::{AnyKind, KeyRange},
+    oracle::{AnyTableKind, KeyRange},
     points::PointChange,
-    shape::{Key, Record, Value},
+    shape::{ModelKey, ModelRecord, ModelValue},
 };
 use fastrand::Rng;
 use std::fmt;
@@ -14,7 +14,7 @@ use teak::{Durability, Geometry, WarmUp};
 
 /// The transaction that an operation reads from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum ReadSource {
     /// The write transaction that is open.
     Write,
     /// A reader that has been open for a while.
@@ -48,7 +48,7 @@ impl Direction {
 
 /// How a database is left before it is opened again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Leave {
+pub(crate) enum ReopenMode {
     Close,
     Drop,
     /// Closed, then opened once for reading only.
@@ -57,78 +57,78 @@ pub(crate) enum Leave {
 
 /// A read of one table.
 #[derive(Clone, Debug)]
-pub(crate) enum Read {
-    Get(Key),
-    GetMany(Vec<Key>),
+pub(crate) enum TableRead {
+    Get(ModelKey),
+    GetMany(Vec<ModelKey>),
     Ends,
     Scan {
         range: KeyRange,
         direction: Direction,
         records_max: usize,
     },
-    Prefix(Key),
+    Prefix(ModelKey),
     Count(KeyCounting),
 }
 
 /// What is read on another thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Elsewhere {
-    pub(crate) keys: Vec<Key>,
+pub(crate) struct OtherThreadRead {
+    pub(crate) keys: Vec<ModelKey>,
     pub(crate) range: KeyRange,
     pub(crate) bits: u64,
 }
 
 /// What a nested transaction inserts, and whether it is kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Layer {
-    pub(crate) records: Vec<Record>,
+pub(crate) struct NestedTransaction {
+    pub(crate) records: Vec<ModelRecord>,
     pub(crate) keep: bool,
 }
 
 /// A change of one table.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
-    Insert(Key, Value),
-    InsertNew(Key, Value),
+pub(crate) enum ModelChange {
+    Insert(ModelKey, ModelValue),
+    InsertNew(ModelKey, ModelValue),
     InsertTooLong,
     /// A change of one record by what is there.
     Point(PointChange),
-    InsertMany(Vec<Record>),
-    Remove(Key),
-    RemoveMany(Vec<Key>),
+    InsertMany(Vec<ModelRecord>),
+    Remove(ModelKey),
+    RemoveMany(Vec<ModelKey>),
     RemoveRange(KeyRange),
     Clear,
-    BulkLoad(Vec<Record>),
+    BulkLoad(Vec<ModelRecord>),
     BulkLoadUnsorted {
-        records: Vec<Record>,
+        records: Vec<ModelRecord>,
         memory_bytes: usize,
     },
     /// Records that are not sorted where they have to be: refused, and undone.
-    BulkLoadWrong(Vec<Record>),
+    BulkLoadWrong(Vec<ModelRecord>),
     /// Inserts within nested transactions, each in the one before it; each is kept or fails.
-    Nested(Vec<Layer>),
+    Nested(Vec<NestedTransaction>),
 }
 
 /// One operation of an episode.
 #[derive(Clone, Debug)]
-pub(crate) enum Operation {
-    Read(Source, Vec<u8>, Read),
+pub(crate) enum ModelOperation {
+    Read(ReadSource, Vec<u8>, TableRead),
     /// Reads by a reader, or by a new one, with what keeps its transaction, on another thread.
-    ReadElsewhere(Option<usize>, Vec<u8>, Elsewhere),
-    Change(Vec<u8>, Change),
+    ReadOnOtherThread(Option<usize>, Vec<u8>, OtherThreadRead),
+    Change(Vec<u8>, ModelChange),
     /// A read or a change of a table in which a key has several values.
-    ReadMulti(Source, Vec<u8>, MultiRead),
+    ReadMulti(ReadSource, Vec<u8>, MultiRead),
     ChangeMulti(Vec<u8>, MultiChange),
     /// Goes through a table by steps of a cursor that borrows the transaction, and reads something at the end.
-    Walk(Source, Vec<u8>, (Vec<CursorStep>, CursorRead)),
+    Walk(ReadSource, Vec<u8>, (Vec<CursorStep>, CursorRead)),
     /// Something is done with a cursor that no transaction holds.
     Cursor(CursorOperation),
-    CreateTable(Vec<u8>, AnyKind),
+    CreateTable(Vec<u8>, AnyTableKind),
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
-    ListTables(Source),
+    ListTables(ReadSource),
     /// A lookup by a reader, or by a new one, with the place where the record was before.
-    GetCached(Option<usize>, Vec<u8>, Key),
+    GetCached(Option<usize>, Vec<u8>, ModelKey),
     SetMarks([u64; 3]),
     WarmUp(WarmUp),
     Savepoint,
@@ -172,10 +172,10 @@ pub(crate) enum Operation {
     Check,
     /// Opens a copy of the file, which is what a killed process would leave.
     OpenCopy,
-    Reopen(Leave),
+    Reopen(ReopenMode),
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for ModelOperation {
     /// On one line, cut where it gets long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {

@@ -2,7 +2,7 @@
 
 use super::{
     multi::oracle::{MultiKind, MultiModel},
-    shape::{Key, KeyShape, Record, Value, sort_form},
+    shape::{KeyShape, ModelKey, ModelRecord, ModelValue, sort_form},
 };
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use teak::{KeyOrder, Marks, TableOptions};
 
 /// The tables of a snapshot by name, and the marks of the application.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Tables {
+pub(crate) struct OracleTables {
     by_name: BTreeMap<Vec<u8>, Arc<AnyModel>>,
     pub(crate) marks: Marks,
 }
 
-impl Deref for Tables {
+impl Deref for OracleTables {
     type Target = BTreeMap<Vec<u8>, Arc<AnyModel>>;
 
     fn deref(&self) -> &Self::Target {
@@ -26,18 +26,18 @@ impl Deref for Tables {
     }
 }
 
-impl DerefMut for Tables {
+impl DerefMut for OracleTables {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.by_name
     }
 }
 
 /// The two ends of a range of keys.
-pub(crate) type KeyRange = (Bound<Key>, Bound<Key>);
+pub(crate) type KeyRange = (Bound<ModelKey>, Bound<ModelKey>);
 
 /// The options that a table is created with, whether a key has one value or several.
 #[derive(Clone, Debug)]
-pub(crate) enum AnyKind {
+pub(crate) enum AnyTableKind {
     Plain(TableKind),
     Multi(MultiKind),
 }
@@ -50,17 +50,17 @@ pub(crate) enum AnyModel {
 }
 
 impl AnyModel {
-    pub(crate) fn new(kind: &AnyKind) -> Self {
+    pub(crate) fn new(kind: &AnyTableKind) -> Self {
         match kind {
-            AnyKind::Plain(kind) => Self::Plain(TableModel::new(kind.clone())),
-            AnyKind::Multi(kind) => Self::Multi(MultiModel::new(kind.clone())),
+            AnyTableKind::Plain(kind) => Self::Plain(TableModel::new(kind.clone())),
+            AnyTableKind::Multi(kind) => Self::Multi(MultiModel::new(kind.clone())),
         }
     }
 
-    pub(crate) fn kind(&self) -> AnyKind {
+    pub(crate) fn kind(&self) -> AnyTableKind {
         match self {
-            Self::Plain(table) => AnyKind::Plain(table.kind.clone()),
-            Self::Multi(table) => AnyKind::Multi(table.kind.clone()),
+            Self::Plain(table) => AnyTableKind::Plain(table.kind.clone()),
+            Self::Multi(table) => AnyTableKind::Multi(table.kind.clone()),
         }
     }
 
@@ -139,7 +139,7 @@ impl TableKind {
 pub(crate) struct TableModel {
     pub(crate) kind: TableKind,
     /// By the sort form of the key.
-    records: BTreeMap<Key, Value>,
+    records: BTreeMap<ModelKey, ModelValue>,
     /// Bytes of all values.
     value_bytes: usize,
     pub(super) sequence: u64,
@@ -164,20 +164,20 @@ impl TableModel {
         self.value_bytes
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<Value> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<ModelValue> {
         self.records.get(&self.form(key)).copied()
     }
 
-    pub(crate) fn insert(&mut self, key: &[u8], value: Value) -> Option<Value> {
+    pub(crate) fn insert(&mut self, key: &[u8], value: ModelValue) -> Option<ModelValue> {
         let before = self.records.insert(self.form(key), value);
         self.value_bytes += value.len();
-        self.value_bytes -= before.map_or(0, Value::len);
+        self.value_bytes -= before.map_or(0, ModelValue::len);
         before
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
         let before = self.records.remove(&self.form(key));
-        self.value_bytes -= before.map_or(0, Value::len);
+        self.value_bytes -= before.map_or(0, ModelValue::len);
         before.is_some()
     }
 
@@ -195,20 +195,20 @@ impl TableModel {
         keys.len() as u64
     }
 
-    pub(crate) fn first(&self) -> Option<Record> {
+    pub(crate) fn first(&self) -> Option<ModelRecord> {
         self.records
             .first_key_value()
             .map(|record| self.record(record))
     }
 
-    pub(crate) fn last(&self) -> Option<Record> {
+    pub(crate) fn last(&self) -> Option<ModelRecord> {
         self.records
             .last_key_value()
             .map(|record| self.record(record))
     }
 
     /// The records of a range, keys as they were inserted.
-    pub(crate) fn range(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = Record> {
+    pub(crate) fn range(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = ModelRecord> {
         self.forms(range).map(|record| self.record(record))
     }
 
@@ -218,7 +218,7 @@ impl TableModel {
     }
 
     /// Sorts records as the table does; of those with one key the last stays.
-    pub(crate) fn sorted(&self, records: &[Record]) -> Vec<Record> {
+    pub(crate) fn sorted(&self, records: &[ModelRecord]) -> Vec<ModelRecord> {
         let sorted: BTreeMap<_, _> = records
             .iter()
             .map(|(key, value)| (self.form(key), *value))
@@ -226,15 +226,18 @@ impl TableModel {
         sorted.iter().map(|record| self.record(record)).collect()
     }
 
-    fn form(&self, key: &[u8]) -> Key {
+    fn form(&self, key: &[u8]) -> ModelKey {
         sort_form(self.kind.order, key)
     }
 
-    fn record(&self, (form, value): (&Key, &Value)) -> Record {
+    fn record(&self, (form, value): (&ModelKey, &ModelValue)) -> ModelRecord {
         (sort_form(self.kind.order, form), *value)
     }
 
-    fn forms(&self, (start, end): &KeyRange) -> impl DoubleEndedIterator<Item = (&Key, &Value)> {
+    fn forms(
+        &self,
+        (start, end): &KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&ModelKey, &ModelValue)> {
         let start = start.as_ref().map(|key| self.form(key));
         let end = end.as_ref().map(|key| self.form(key));
         // The standard library's map panics where a range ends before it starts; an engine has to
@@ -248,7 +251,7 @@ impl TableModel {
     }
 }
 
-pub(super) fn is_inverted(start: &Bound<Key>, end: &Bound<Key>) -> bool {
+pub(super) fn is_inverted(start: &Bound<ModelKey>, end: &Bound<ModelKey>) -> bool {
     match (start, end) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(start), Bound::Included(end)) => start > end,
@@ -261,5 +264,8 @@ pub(super) fn is_inverted(start: &Bound<Key>, end: &Bound<Key>) -> bool {
 
 /// A range as the engine takes it.
 pub(crate) fn borrowed((start, end): &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    (start.as_ref().map(Key::deref), end.as_ref().map(Key::deref))
+    (
+        start.as_ref().map(ModelKey::deref),
+        end.as_ref().map(ModelKey::deref),
+    )
 }

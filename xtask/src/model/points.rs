@@ -3,27 +3,27 @@
 use super::{
     oracle::TableModel,
     reads::RawTable,
-    shape::{Key, Value},
-    violation::{Outcome, expect_bytes, expect_error, expect_same},
+    shape::{ModelKey, ModelValue},
+    violation::{ModelResult, expect_bytes, expect_error, expect_same},
 };
 use teak::{Action, Error, Swap, WriteTxn};
 
 /// A change of one record by what is there.
 #[derive(Clone, Debug)]
 pub(crate) enum PointChange {
-    GetOrInsert(Key, Value),
-    Update(Key, Value),
-    Replace(Key, Value),
-    Take(Key),
-    RemoveIf(Key, Value),
+    GetOrInsert(ModelKey, ModelValue),
+    Update(ModelKey, ModelValue),
+    Replace(ModelKey, ModelValue),
+    Take(ModelKey),
+    RemoveIf(ModelKey, ModelValue),
     /// What is expected, and what is to be there then.
-    CompareAndSwap(Key, Option<Value>, Option<Value>),
+    CompareAndSwap(ModelKey, Option<ModelValue>, Option<ModelValue>),
     /// To this value, or away.
-    Modify(Key, Option<Value>),
+    Modify(ModelKey, Option<ModelValue>),
     /// A value that is written where it will stand.
-    InsertWith(Key, Value),
+    InsertWith(ModelKey, ModelValue),
     /// Behind the last record; refused where it is not.
-    Append(Key, Value),
+    Append(ModelKey, ModelValue),
 }
 
 /// Changes `table` in `txn` and `model` alike.
@@ -32,7 +32,7 @@ pub(crate) fn perform(
     table: &RawTable,
     model: &mut TableModel,
     change: &PointChange,
-) -> Outcome {
+) -> ModelResult {
     match change {
         PointChange::GetOrInsert(key, value) => {
             let found = table.get_or_insert(txn, key, value.bytes())?;
@@ -75,7 +75,7 @@ pub(crate) fn perform(
             if expected == Swap::Done {
                 put(model, key, *new);
             }
-            let (old, new) = (old.map(Value::bytes), new.map(Value::bytes));
+            let (old, new) = (old.map(ModelValue::bytes), new.map(ModelValue::bytes));
             let swap = table.compare_and_swap(txn, key, old, new)?;
             expect_same("compare_and_swap", swap, expected)
         }
@@ -111,7 +111,7 @@ pub(crate) fn perform(
     }
 }
 
-fn put(model: &mut TableModel, key: &[u8], value: Option<Value>) {
+fn put(model: &mut TableModel, key: &[u8], value: Option<ModelValue>) {
     match value {
         Some(value) => drop(model.insert(key, value)),
         None => drop(model.remove(key)),
@@ -119,10 +119,14 @@ fn put(model: &mut TableModel, key: &[u8], value: Option<Value>) {
 }
 
 /// Pieces of the pattern may begin elsewhere and have the same bytes.
-fn is_same(left: Option<Value>, right: Option<Value>) -> bool {
-    left.map(Value::bytes) == right.map(Value::bytes)
+fn is_same(left: Option<ModelValue>, right: Option<ModelValue>) -> bool {
+    left.map(ModelValue::bytes) == right.map(ModelValue::bytes)
 }
 
-fn expect_value(what: &str, engine: Option<Vec<u8>>, model: Option<Value>) -> Outcome {
-    expect_bytes(what, engine.as_deref(), model.map(Value::bytes))
+fn expect_value(
+    description: &str,
+    engine: Option<Vec<u8>>,
+    model: Option<ModelValue>,
+) -> ModelResult {
+    expect_bytes(description, engine.as_deref(), model.map(ModelValue::bytes))
 }

@@ -2,10 +2,10 @@
 
 use super::{
     counting, multi,
-    operation::{Direction, Read},
-    oracle::{AnyModel, KeyRange, TableModel, Tables, borrowed},
-    shape::{Key, Record, Value},
-    violation::{Outcome, Violation, expect_bytes, expect_same},
+    operation::{Direction, TableRead},
+    oracle::{AnyModel, KeyRange, OracleTables, TableModel, borrowed},
+    shape::{ModelKey, ModelRecord, ModelValue},
+    violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,24 +24,24 @@ pub(crate) fn perform<T: Transaction>(
     txn: &T,
     table: &RawTable,
     model: &TableModel,
-    read: &Read,
-) -> Outcome {
+    read: &TableRead,
+) -> ModelResult {
     match read {
-        Read::Get(key) => get(txn, table, model, key),
-        Read::GetMany(keys) => get_many(txn, table, model, keys),
-        Read::Ends => ends(txn, table, model),
-        Read::Scan {
+        TableRead::Get(key) => get(txn, table, model, key),
+        TableRead::GetMany(keys) => get_many(txn, table, model, keys),
+        TableRead::Ends => ends(txn, table, model),
+        TableRead::Scan {
             range,
             direction,
             records_max,
         } => scan(txn, table, model, range, *direction, *records_max),
-        Read::Prefix(prefix) => scan_prefix(txn, table, model, prefix),
-        Read::Count(what) => counting::perform(txn, table, model, what),
+        TableRead::Prefix(prefix) => scan_prefix(txn, table, model, prefix),
+        TableRead::Count(description) => counting::perform(txn, table, model, description),
     }
 }
 
 /// Compares everything that `txn` sees with the model.
-pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
+pub(crate) fn verify<T: Transaction>(txn: &T, tables: &OracleTables) -> ModelResult {
     list_tables(txn, tables)?;
     for (name, model) in tables.iter() {
         match &**model {
@@ -59,9 +59,9 @@ pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
 
 /// Compares what differs between two states with what differs between their models.
 pub(crate) fn compare<'t>(
-    (older, older_tables): (&ReadTxn, &'t Tables),
-    (newer, newer_tables): (&ReadTxn, &'t Tables),
-) -> Outcome {
+    (older, older_tables): (&ReadTxn, &'t OracleTables),
+    (newer, newer_tables): (&ReadTxn, &'t OracleTables),
+) -> ModelResult {
     let names: BTreeSet<_> = older_tables.keys().chain(newer_tables.keys()).collect();
     for name in names {
         let (old, new) = (older_tables.get(name), newer_tables.get(name));
@@ -89,7 +89,7 @@ pub(crate) fn compare<'t>(
         for (key, value) in new.iter().flat_map(|table| table.range(&ALL)) {
             expected.entry(key).or_insert((None, None)).1 = Some(value);
         }
-        let bytes = |value: Option<Value>| value.map(|value| value.bytes().to_vec());
+        let bytes = |value: Option<ModelValue>| value.map(|value| value.bytes().to_vec());
         let expected: BTreeMap<_, _> = expected
             .into_iter()
             .map(|(key, (old, new))| (key.to_vec(), (bytes(old), bytes(new))))
@@ -106,10 +106,10 @@ pub(crate) fn compare<'t>(
             );
             let model = new
                 .or(old)
-                .ok_or_else(|| Violation::Other("no table".to_owned()))?;
+                .ok_or_else(|| ModelViolation::Other("no table".to_owned()))?;
             let is_behind = |last: &Vec<u8>| model.sorts_before(last, &key);
             if !last.as_ref().is_none_or(is_behind) {
-                return Err(Violation::Other(
+                return Err(ModelViolation::Other(
                     "differences are not in the order of keys".to_owned(),
                 ));
             }
@@ -122,7 +122,7 @@ pub(crate) fn compare<'t>(
 }
 
 /// Compares names, options and record counts of the tables.
-pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
+pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &OracleTables) -> ModelResult {
     let mut engine: Vec<_> = txn
         .tables()?
         .into_iter()
@@ -137,19 +137,19 @@ pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
     expect_same("marks", txn.marks(), tables.marks)
 }
 
-fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]) -> Outcome {
+fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]) -> ModelResult {
     let value = table.get(txn, key)?;
     let expected = model.get(key);
-    expect_bytes("get", value, expected.map(Value::bytes))?;
+    expect_bytes("get", value, expected.map(ModelValue::bytes))?;
     expect_same("contains", table.contains(txn, key)?, expected.is_some())?;
-    let expected_record = expected.map(|value| (Key::from(key.to_vec()), value));
+    let expected_record = expected.map(|value| (ModelKey::from(key.to_vec()), value));
     expect_record("get_record", table.get_record(txn, key)?, expected_record)?;
     let next = table.get_or_next(txn, key)?;
     let is_exact = next
         .as_ref()
         .map(|(exactness, ..)| *exactness == Exactness::Exact);
-    let behind = (Bound::Included(key.to_vec().into()), Bound::Unbounded);
-    let expected_next = model.range(&behind).next();
+    let after = (Bound::Included(key.to_vec().into()), Bound::Unbounded);
+    let expected_next = model.range(&after).next();
     let is_there = expected_next.as_ref().map(|_| expected.is_some());
     expect_same("exactness of get_or_next", is_exact, is_there)?;
     let next = next.map(|(_, key, value)| (key, value));
@@ -157,11 +157,11 @@ fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]
     expect_aligned(value, model)
 }
 
-fn expect_aligned(value: Option<&[u8]>, model: &TableModel) -> Outcome {
+fn expect_aligned(value: Option<&[u8]>, model: &TableModel) -> ModelResult {
     let align = model.kind.value_align;
     match value {
         Some(bytes) if !bytes.is_empty() && bytes.as_ptr().addr() % align != 0 => {
-            Err(Violation::Other(format!(
+            Err(ModelViolation::Other(format!(
                 "a value at {:p} is not aligned to {align} bytes",
                 bytes.as_ptr()
             )))
@@ -174,36 +174,40 @@ fn get_many<T: Transaction>(
     txn: &T,
     table: &RawTable,
     model: &TableModel,
-    keys: &[Key],
-) -> Outcome {
+    keys: &[ModelKey],
+) -> ModelResult {
     let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
     let values = table.get_many(txn, &slices)?;
     expect_same("number of values of get_many", values.len(), keys.len())?;
     for (value, key) in values.into_iter().zip(slices) {
-        expect_bytes("get_many", value, model.get(key).map(Value::bytes))?;
+        expect_bytes("get_many", value, model.get(key).map(ModelValue::bytes))?;
     }
     Ok(())
 }
 
-fn ends<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel) -> Outcome {
+fn ends<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel) -> ModelResult {
     expect_record("first", table.first(txn)?, model.first())?;
     expect_record("last", table.last(txn)?, model.last())?;
     expect_same("len", table.len(txn)?, model.len() as u64)
 }
 
 pub(crate) fn expect_record<K: AsRef<[u8]>>(
-    what: &str,
+    description: &str,
     engine: Option<(K, &[u8])>,
-    model: Option<Record>,
-) -> Outcome {
+    model: Option<ModelRecord>,
+) -> ModelResult {
     let (engine_key, engine_value) = engine.unzip();
     let (model_key, model_value) = model.unzip();
     let engine_key = engine_key.as_ref().map(AsRef::as_ref);
-    expect_bytes(&format!("key of {what}"), engine_key, model_key.as_deref())?;
     expect_bytes(
-        &format!("value of {what}"),
+        &format!("key of {description}"),
+        engine_key,
+        model_key.as_deref(),
+    )?;
+    expect_bytes(
+        &format!("value of {description}"),
         engine_value,
-        model_value.map(Value::bytes),
+        model_value.map(ModelValue::bytes),
     )
 }
 
@@ -214,7 +218,7 @@ fn scan<T: Transaction>(
     range: &KeyRange,
     direction: Direction,
     records_max: usize,
-) -> Outcome {
+) -> ModelResult {
     let mut engine = table.range(txn, borrowed(range))?;
     let mut expected = model.range(range);
     for step in 0..records_max {
@@ -237,10 +241,10 @@ fn scan_prefix<T: Transaction>(
     table: &RawTable,
     model: &TableModel,
     prefix: &[u8],
-) -> Outcome {
-    let behind = (Bound::Included(prefix.to_vec().into()), Bound::Unbounded);
-    let expected: Vec<Record> = model
-        .range(&behind)
+) -> ModelResult {
+    let after = (Bound::Included(prefix.to_vec().into()), Bound::Unbounded);
+    let expected: Vec<ModelRecord> = model
+        .range(&after)
         .take_while(|(key, _)| key.starts_with(prefix))
         .collect();
     let mut engine = table.prefix(txn, prefix)?;

@@ -8,7 +8,7 @@ use teak::{Database, Durability, Geometry, Options};
 
 /// The kinds of operation; each episode prefers some and leaves out others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     Get,
     GetMany,
     Ends,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
     DrawSequence,
     SetGeometry,
     Compact,
-    ReadElsewhere,
+    ReadOnOtherThread,
     CreateSnapshot,
     DropSnapshot,
     RollBackToSnapshot,
@@ -70,70 +70,70 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 58] = [
-    (Kind::Get, 18_000),
-    (Kind::GetMany, 1_000),
-    (Kind::Ends, 2_000),
-    (Kind::Walk, 1_500),
-    (Kind::Scan, 1_000),
-    (Kind::Prefix, 300),
-    (Kind::Count, 300),
-    (Kind::Insert, 36_000),
-    (Kind::InsertNew, 9_000),
-    (Kind::Point, 9_000),
-    (Kind::InsertTooLong, 100),
-    (Kind::InsertMany, 200),
-    (Kind::Remove, 18_000),
-    (Kind::RemoveMany, 200),
-    (Kind::RemoveRange, 300),
-    (Kind::Clear, 8),
-    (Kind::BulkLoad, 60),
-    (Kind::BulkLoadUnsorted, 20),
-    (Kind::BulkLoadWrong, 20),
-    (Kind::Nested, 200),
-    (Kind::ReadMulti, 12_000),
-    (Kind::ChangeMulti, 30_000),
-    (Kind::OpenCursor, 1_000),
-    (Kind::MoveCursor, 20_000),
-    (Kind::ChangeByCursor, 6_000),
-    (Kind::CreateTable, 100),
-    (Kind::DropTable, 20),
-    (Kind::RenameTable, 40),
-    (Kind::ListTables, 100),
-    (Kind::GetCached, 4_000),
-    (Kind::SetMarks, 200),
-    (Kind::WarmUp, 10),
-    (Kind::Savepoint, 500),
-    (Kind::RollBack, 150),
-    (Kind::Release, 200),
-    (Kind::Checkpoint, 100),
-    (Kind::OpenReader, 200),
-    (Kind::CloneReader, 20),
-    (Kind::VerifyReader, 40),
-    (Kind::CloseReader, 150),
-    (Kind::RefreshReader, 60),
-    (Kind::ParkReader, 20),
-    (Kind::BeginAt, 60),
-    (Kind::CommitAndRead, 60),
-    (Kind::CopyRange, 60),
-    (Kind::DrawSequence, 200),
-    (Kind::SetGeometry, 20),
-    (Kind::Compact, 10),
-    (Kind::ReadElsewhere, 60),
-    (Kind::CreateSnapshot, 120),
-    (Kind::DropSnapshot, 80),
-    (Kind::RollBackToSnapshot, 60),
-    (Kind::VerifySnapshots, 20),
-    (Kind::Compare, 60),
-    (Kind::Sync, 40),
-    (Kind::Check, 50),
-    (Kind::OpenCopy, 10),
-    (Kind::Reopen, 20),
+const WEIGHTS: [(OperationKind, u32); 58] = [
+    (OperationKind::Get, 18_000),
+    (OperationKind::GetMany, 1_000),
+    (OperationKind::Ends, 2_000),
+    (OperationKind::Walk, 1_500),
+    (OperationKind::Scan, 1_000),
+    (OperationKind::Prefix, 300),
+    (OperationKind::Count, 300),
+    (OperationKind::Insert, 36_000),
+    (OperationKind::InsertNew, 9_000),
+    (OperationKind::Point, 9_000),
+    (OperationKind::InsertTooLong, 100),
+    (OperationKind::InsertMany, 200),
+    (OperationKind::Remove, 18_000),
+    (OperationKind::RemoveMany, 200),
+    (OperationKind::RemoveRange, 300),
+    (OperationKind::Clear, 8),
+    (OperationKind::BulkLoad, 60),
+    (OperationKind::BulkLoadUnsorted, 20),
+    (OperationKind::BulkLoadWrong, 20),
+    (OperationKind::Nested, 200),
+    (OperationKind::ReadMulti, 12_000),
+    (OperationKind::ChangeMulti, 30_000),
+    (OperationKind::OpenCursor, 1_000),
+    (OperationKind::MoveCursor, 20_000),
+    (OperationKind::ChangeByCursor, 6_000),
+    (OperationKind::CreateTable, 100),
+    (OperationKind::DropTable, 20),
+    (OperationKind::RenameTable, 40),
+    (OperationKind::ListTables, 100),
+    (OperationKind::GetCached, 4_000),
+    (OperationKind::SetMarks, 200),
+    (OperationKind::WarmUp, 10),
+    (OperationKind::Savepoint, 500),
+    (OperationKind::RollBack, 150),
+    (OperationKind::Release, 200),
+    (OperationKind::Checkpoint, 100),
+    (OperationKind::OpenReader, 200),
+    (OperationKind::CloneReader, 20),
+    (OperationKind::VerifyReader, 40),
+    (OperationKind::CloseReader, 150),
+    (OperationKind::RefreshReader, 60),
+    (OperationKind::ParkReader, 20),
+    (OperationKind::BeginAt, 60),
+    (OperationKind::CommitAndRead, 60),
+    (OperationKind::CopyRange, 60),
+    (OperationKind::DrawSequence, 200),
+    (OperationKind::SetGeometry, 20),
+    (OperationKind::Compact, 10),
+    (OperationKind::ReadOnOtherThread, 60),
+    (OperationKind::CreateSnapshot, 120),
+    (OperationKind::DropSnapshot, 80),
+    (OperationKind::RollBackToSnapshot, 60),
+    (OperationKind::VerifySnapshots, 20),
+    (OperationKind::Compare, 60),
+    (OperationKind::Sync, 40),
+    (OperationKind::Check, 50),
+    (OperationKind::OpenCopy, 10),
+    (OperationKind::Reopen, 20),
 ];
 
 /// What an episode is played with.
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct ModelSettings {
     pub(crate) page_size: usize,
     pub(crate) durability: Durability,
     pub(crate) write_memory_bytes: Option<usize>,
@@ -145,7 +145,7 @@ pub(crate) struct Settings {
     /// A transaction ends after this many of its operations, on average.
     pub(crate) operations_per_commit: u32,
     pub(crate) operations_max: u64,
-    weights: Vec<(Kind, u32)>,
+    weights: Vec<(OperationKind, u32)>,
     weight_sum: u32,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
@@ -153,7 +153,7 @@ pub(crate) struct Settings {
     journal_bytes: u64,
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ModelSettings {
     /// Without the preferences, which the last operations show.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -173,7 +173,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-impl Settings {
+impl ModelSettings {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let pages_max = [100, 1000][rng.usize(0..2)];
         let page_size = [4096, 4096, 4096, 4096, 8192, 16384, 32768, 65536][rng.usize(0..8)];
@@ -185,9 +185,9 @@ impl Settings {
         let weights: Vec<_> = weights
             .into_iter()
             .chain([
-                (Kind::Insert, 2_000),
-                (Kind::Get, 1_000),
-                (Kind::CreateTable, 30),
+                (OperationKind::Insert, 2_000),
+                (OperationKind::Get, 1_000),
+                (OperationKind::CreateTable, 30),
             ])
             .collect();
         // What is drawn otherwise stays what it is for each seed.
@@ -215,7 +215,7 @@ impl Settings {
     }
 
     /// A random kind of operation.
-    pub(crate) fn kind(&self, rng: &mut Rng) -> Kind {
+    pub(crate) fn kind(&self, rng: &mut Rng) -> OperationKind {
         let mut rest = rng.u32(0..self.weight_sum);
         for &(kind, weight) in &self.weights {
             if rest < weight {
@@ -223,7 +223,7 @@ impl Settings {
             }
             rest -= weight;
         }
-        Kind::Get
+        OperationKind::Get
     }
 
     /// Opens the database of the episode, or creates it.

@@ -34,12 +34,12 @@ static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 /// A key: cheap to clone, as snapshots of the model are made of them, and short when printed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(Arc<[u8]>);
+pub(crate) struct ModelKey(Arc<[u8]>);
 
 /// Bytes at the start and at the end of a long key that are printed.
 const SHOWN_LEN: usize = 20;
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ModelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(key) = self;
         if key.len() <= 2 * SHOWN_LEN {
@@ -56,13 +56,13 @@ impl fmt::Debug for Key {
     }
 }
 
-impl From<Vec<u8>> for Key {
+impl From<Vec<u8>> for ModelKey {
     fn from(key: Vec<u8>) -> Self {
         Self(key.into())
     }
 }
 
-impl Deref for Key {
+impl Deref for ModelKey {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -71,7 +71,7 @@ impl Deref for Key {
 }
 
 /// A key and its value.
-pub(crate) type Record = (Key, Value);
+pub(crate) type ModelRecord = (ModelKey, ModelValue);
 
 /// How the keys of a table are made.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +118,7 @@ impl KeyShape {
     }
 
     /// The key of that number.
-    pub(crate) fn key(&self, number: u64) -> Key {
+    pub(crate) fn key(&self, number: u64) -> ModelKey {
         let mut rng = Rng::with_seed(number);
         let key: Vec<u8> = match self {
             Self::Tiny => {
@@ -145,7 +145,7 @@ impl KeyShape {
     }
 
     /// A key to look for: that of a number, or one beside it that may never have been inserted.
-    pub(crate) fn probe(&self, rng: &mut Rng, domain: u64) -> Key {
+    pub(crate) fn probe(&self, rng: &mut Rng, domain: u64) -> ModelKey {
         let mut key = self.key(rng.u64(0..domain)).to_vec();
         if matches!(self, Self::Integer { .. }) {
             return key.into();
@@ -185,7 +185,7 @@ fn long_key(rng: &mut Rng, len_max: usize) -> Vec<u8> {
 }
 
 /// Turns a key into bytes that sort as the key does in its table. Doing it twice gives the key.
-pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> Key {
+pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> ModelKey {
     let is_little_endian = order == KeyOrder::Integer && cfg!(target_endian = "little");
     if order == KeyOrder::ReverseBytes || is_little_endian {
         return key.iter().rev().copied().collect::<Vec<u8>>().into();
@@ -193,23 +193,23 @@ pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> Key {
     if let KeyOrder::Custom(_) = order {
         return swapped(key).collect::<Vec<u8>>().into();
     }
-    Key(key.into())
+    ModelKey(key.into())
 }
 
 /// A value: a piece of the pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Value {
+pub(crate) struct ModelValue {
     start: u32,
     len: u32,
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for ModelValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{} bytes of pattern {}>", self.len, self.start)
     }
 }
 
-impl Value {
+impl ModelValue {
     pub(crate) fn bytes(self) -> &'static [u8] {
         &PATTERN[self.start as usize..][..self.len as usize]
     }
@@ -243,7 +243,7 @@ impl ValueSizes {
     }
 
     /// A random value of these sizes.
-    pub(crate) fn value(self, rng: &mut Rng) -> Value {
+    pub(crate) fn value(self, rng: &mut Rng) -> ModelValue {
         let len = match self {
             Self::Tiny => rng.usize(0..=8),
             Self::AroundPage(page_size) if rng.u8(0..12) == 0 => {
@@ -253,7 +253,7 @@ impl ValueSizes {
             Self::Large if rng.u8(0..40) == 0 => rng.usize(0..VALUE_LEN_USUAL_MAX),
             _ => [0, 1, rng.usize(0..40), rng.usize(0..200)][rng.usize(0..4)],
         };
-        Value {
+        ModelValue {
             start: rng.u32(0..(PATTERN_LEN - VALUE_LEN_MAX) as u32),
             len: len as u32,
         }

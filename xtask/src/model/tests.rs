@@ -1,7 +1,7 @@
 //! Tests of the model's own parts, and a short game.
 
 use super::{
-    Arguments,
+    ModelArguments,
     oracle::{TableKind, TableModel},
     run,
     shape::{KeyShape, ValueSizes, sort_form},
@@ -98,7 +98,7 @@ fn bytes_of_values_are_counted() {
 
 #[test]
 fn a_short_game_has_no_violations() {
-    let arguments = Arguments {
+    let arguments = ModelArguments {
         ops: 3_000,
         seed: 42,
         episode: None,

@@ -4,16 +4,16 @@ use std::fmt;
 
 /// A difference between the engine and the model, or an error where there should be none.
 #[derive(Debug)]
-pub(crate) enum Violation {
+pub(crate) enum ModelViolation {
     Other(String),
     /// The size limit is reached, which is one only where there is no limit.
     Full(String),
 }
 
 /// What an operation of an episode returns.
-pub(crate) type Outcome<T = ()> = Result<T, Violation>;
+pub(crate) type ModelResult<T = ()> = Result<T, ModelViolation>;
 
-impl From<teak::Error> for Violation {
+impl From<teak::Error> for ModelViolation {
     fn from(error: teak::Error) -> Self {
         let text = format!("an error that should not be: {error} ({error:?})");
         match error {
@@ -23,7 +23,7 @@ impl From<teak::Error> for Violation {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for ModelViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Other(text) | Self::Full(text)) = self;
         f.write_str(text)
@@ -31,18 +31,26 @@ impl fmt::Display for Violation {
 }
 
 /// Fails unless what the engine says is what the model says.
-pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, engine: T, model: T) -> Outcome {
+pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(
+    description: &str,
+    engine: T,
+    model: T,
+) -> ModelResult {
     if engine == model {
         return Ok(());
     }
     let (engine, model) = (short(&engine), short(&model));
-    Err(Violation::Other(format!(
-        "{what}: the engine says {engine}, the model {model}"
+    Err(ModelViolation::Other(format!(
+        "{description}: the engine says {engine}, the model {model}"
     )))
 }
 
 /// Fails unless the value is the model's.
-pub(crate) fn expect_bytes(what: &str, engine: Option<&[u8]>, model: Option<&[u8]>) -> Outcome {
+pub(crate) fn expect_bytes(
+    description: &str,
+    engine: Option<&[u8]>,
+    model: Option<&[u8]>,
+) -> ModelResult {
     if engine == model {
         return Ok(());
     }
@@ -54,8 +62,8 @@ pub(crate) fn expect_bytes(what: &str, engine: Option<&[u8]>, model: Option<&[u8
             short(&bytes.escape_ascii().to_string())
         ),
     };
-    Err(Violation::Other(format!(
-        "{what}: the engine says {}, the model {}",
+    Err(ModelViolation::Other(format!(
+        "{description}: the engine says {}, the model {}",
         show(engine),
         show(model)
     )))
@@ -63,18 +71,18 @@ pub(crate) fn expect_bytes(what: &str, engine: Option<&[u8]>, model: Option<&[u8
 
 /// Fails unless the engine refused, with an error that `is_expected`.
 pub(crate) fn expect_error<T>(
-    what: &str,
+    description: &str,
     result: teak::Result<T>,
     is_expected: impl Fn(&teak::Error) -> bool,
-) -> Outcome {
+) -> ModelResult {
     match result {
         Err(error) if is_expected(&error) => Ok(()),
         Err(error @ teak::Error::Full { .. }) => Err(error.into()),
-        Err(error) => Err(Violation::Other(format!(
-            "{what}: refused with the wrong error: {error}"
+        Err(error) => Err(ModelViolation::Other(format!(
+            "{description}: refused with the wrong error: {error}"
         ))),
-        Ok(_) => Err(Violation::Other(format!(
-            "{what}: accepted, and should have been refused"
+        Ok(_) => Err(ModelViolation::Other(format!(
+            "{description}: accepted, and should have been refused"
         ))),
     }
 }

@@ -5,12 +5,12 @@
 //! | line | meaning |
 //! |---|---|
 //! | `begin INDEX` | |
-//! | `end INDEX CLASS` | see [`Class`] |
+//! | `end INDEX CLASS` | see [`ReadClass`] |
 //! | `none INDEX` | there was nothing to damage |
 //! | `panic INDEX TEXT` | |
 //! | `slow INDEX` | the file takes too long; the process ends itself |
 
-use super::{cases::Cases, classes::Class};
+use super::{cases::MutationCases, classes::ReadClass};
 use crate::{Failure, panics};
 use std::{
     process,
@@ -31,7 +31,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Opens the files from one index up to another.
 pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
     limit_memory()?;
-    let cases = Cases::new(seed)?;
+    let cases = MutationCases::new(seed)?;
     let watchdog = Watchdog::start();
     for index in from..to {
         println!("begin {index}");
@@ -43,7 +43,7 @@ pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
         watchdog.watch(index, image.len());
         let result = panics::catch(|| {
             testing::exercise(image);
-            Class::of(image, case.seed, index % 2 == 0)
+            ReadClass::of(image, case.seed, index % 2 == 0)
         });
         watchdog.rest();
         match result {
@@ -71,10 +71,10 @@ fn processor_time() -> Duration {
 
 /// Ends the process when a file takes too long.
 struct Watchdog {
-    work: Arc<Mutex<Option<Work>>>,
+    work: Arc<Mutex<Option<WatchedWork>>>,
 }
 
-struct Work {
+struct WatchedWork {
     index: u64,
     end: Instant,
     end_of_processor_time: Duration,
@@ -88,8 +88,8 @@ impl Watchdog {
             loop {
                 thread::sleep(GLANCE);
                 let work = watched.lock().unwrap_or_else(|poison| poison.into_inner());
-                let work: &Option<Work> = &work;
-                let is_over = |work: &&Work| {
+                let work: &Option<WatchedWork> = &work;
+                let is_over = |work: &&WatchedWork| {
                     work.end_of_processor_time < processor_time() || work.end < Instant::now()
                 };
                 if let Some(work) = work.as_ref().filter(is_over) {
@@ -103,7 +103,7 @@ impl Watchdog {
 
     fn watch(&self, index: u64, len: usize) {
         let mebibytes = len.div_ceil(1 << 20).max(1) as u32;
-        self.set(Some(Work {
+        self.set(Some(WatchedWork {
             index,
             end: Instant::now() + TIME_MAX * mebibytes * PATIENCE,
             end_of_processor_time: processor_time() + TIME_MAX * mebibytes,
@@ -114,7 +114,7 @@ impl Watchdog {
         self.set(None);
     }
 
-    fn set(&self, work: Option<Work>) {
+    fn set(&self, work: Option<WatchedWork>) {
         *self
             .work
             .lock()

@@ -1,6 +1,6 @@
 //! What a reader of a damaged file gets.
 
-use super::seeds::{BOOT, Content, Seed, content};
+use super::seeds::{BOOT, Seed, SeedContent, content};
 use std::fmt;
 use teak::{Options, Recovery, Result, testing::SimDisk};
 
@@ -8,7 +8,7 @@ const OTHER_BOOT: [u8; 16] = [9; 16];
 
 /// What a reader gets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Class {
+pub(super) enum ReadClass {
     /// All that there was.
     Right,
     /// An error, of opening or of reading.
@@ -21,15 +21,15 @@ pub(super) enum Class {
     Wrong,
 }
 
-pub(super) const CLASSES: [Class; 5] = [
-    Class::Right,
-    Class::Error,
-    Class::RolledBack,
-    Class::Older,
-    Class::Wrong,
+pub(super) const CLASSES: [ReadClass; 5] = [
+    ReadClass::Right,
+    ReadClass::Error,
+    ReadClass::RolledBack,
+    ReadClass::Older,
+    ReadClass::Wrong,
 ];
 
-impl Class {
+impl ReadClass {
     /// Opens the file, in this boot of the machine or in the next, and reads all of it.
     pub(super) fn of(image: &[u8], seed: &Seed, is_same_boot: bool) -> Self {
         let boot = if is_same_boot { BOOT } else { OTHER_BOOT };
@@ -49,14 +49,14 @@ impl Class {
     }
 }
 
-fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, Content)> {
+fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, SeedContent)> {
     let disk = SimDisk::from_image(image.to_vec(), 0);
     let options = Options::new().read_only(true);
     let database = teak::testing::open(&disk, &options, false, boot)?;
     Ok((database.recovery(), content(&database)?))
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for ReadClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Right => "right",

@@ -1,6 +1,6 @@
 //! Has forged files opened by a program of its own, in which the engine's assertions are on, and learns what became of them.
 
-use super::{Arguments, VIOLATIONS_TOLD_MAX};
+use super::{MutateArguments, VIOLATIONS_TOLD_MAX};
 use crate::{Failure, built, results, scratch, threads};
 use std::{
     collections::BTreeMap,
@@ -29,28 +29,28 @@ struct Programs {
 
 /// What came of the files so far.
 #[derive(Default)]
-struct Tally {
+struct ForgedTally {
     files: u64,
     violations: u64,
     outcomes: BTreeMap<String, u64>,
 }
 
 /// A file at which a process is.
-struct Begun {
+struct StartedFile {
     index: u64,
     what: String,
     findings: Vec<String>,
 }
 
 /// Opens all files, in several processes at once.
-pub(super) fn run(arguments: &Arguments, planted: Option<&str>) -> Result<(), Failure> {
+pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
     let programs = Programs::find(arguments, planted)?;
     let (first, end) = match arguments.forged_index {
         Some(index) => (index, index + 1),
         None => (0, arguments.forged),
     };
     let next = AtomicU64::new(first);
-    let tally = Mutex::new(Tally::default());
+    let tally = Mutex::new(ForgedTally::default());
     let begin = Instant::now();
     let open_all = || -> Result<(), Failure> {
         loop {
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, planted: Option<&str>) -> Result<(), Fa
 }
 
 impl Programs {
-    fn find(arguments: &Arguments, planted: Option<&str>) -> Result<Self, Failure> {
+    fn find(arguments: &MutateArguments, planted: Option<&str>) -> Result<Self, Failure> {
         let directory = match &arguments.programs {
             Some(directory) => directory.clone(),
             None => {
@@ -93,7 +93,7 @@ impl Programs {
         })
     }
 
-    fn command(&self, arguments: &Arguments, from: u64) -> Command {
+    fn command(&self, arguments: &MutateArguments, from: u64) -> Command {
         let mut command = Command::new(&self.forged_files);
         command
             .args(["--seed", &arguments.seed.to_string()])
@@ -108,11 +108,11 @@ impl Programs {
 
 /// Has the files from one index up to another opened. Another process goes on where one has died.
 fn open(
-    arguments: &Arguments,
+    arguments: &MutateArguments,
     programs: &Programs,
     from: u64,
     to: u64,
-    tally: &Mutex<Tally>,
+    tally: &Mutex<ForgedTally>,
 ) -> Result<(), Failure> {
     let mut next = from;
     while next < to {
@@ -123,7 +123,7 @@ fn open(
             .arg(&programs.teak)
             .stdout(Stdio::piped())
             .spawn()?;
-        let (mut begun, mut is_slow) = (None::<Begun>, false);
+        let (mut begun, mut is_slow) = (None::<StartedFile>, false);
         let output = child.stdout.take();
         for line in output
             .into_iter()
@@ -136,7 +136,7 @@ fn open(
             let rest = words.next().unwrap_or_default().to_owned();
             match (word, index, &mut begun) {
                 ("begin", Some(index), _) => {
-                    begun = Some(Begun {
+                    begun = Some(StartedFile {
                         index,
                         what: rest,
                         findings: Vec::new(),
@@ -171,10 +171,10 @@ fn open(
 
 /// Counts a file; tells of it and keeps it if there is anything to tell.
 fn note(
-    arguments: &Arguments,
+    arguments: &MutateArguments,
     programs: &Programs,
-    tally: &Mutex<Tally>,
-    begun: &Begun,
+    tally: &Mutex<ForgedTally>,
+    begun: &StartedFile,
     outcome: &str,
 ) -> Result<(), Failure> {
     let mut tally = tally.lock()?;
@@ -187,7 +187,7 @@ fn note(
     if tally.violations > VIOLATIONS_TOLD_MAX {
         return Ok(());
     }
-    let Begun { index, what, .. } = begun;
+    let StartedFile { index, what, .. } = begun;
     let path = keep(arguments, programs, *index)?;
     println!("violation: {what}");
     for finding in begun.findings.iter().take(FINDINGS_TOLD_MAX) {
@@ -201,7 +201,7 @@ fn note(
     Ok(())
 }
 
-fn keep(arguments: &Arguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
+fn keep(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
     let directory = match &arguments.keep {
         Some(directory) => directory.clone(),
         None => scratch::workspace().join("target/mutated"),
@@ -216,7 +216,7 @@ fn keep(arguments: &Arguments, programs: &Programs, index: u64) -> Result<PathBu
 }
 
 fn write(
-    arguments: &Arguments,
+    arguments: &MutateArguments,
     programs: &Programs,
     index: u64,
     path: &Path,
@@ -226,7 +226,7 @@ fn write(
     Ok(command.status()?.success())
 }
 
-fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Failure> {
+fn finish(arguments: &MutateArguments, tally: &ForgedTally, begin: Instant) -> Result<(), Failure> {
     let seconds = begin.elapsed().as_secs_f64();
     let (files, violations) = (tally.files, tally.violations);
     for (outcome, count) in &tally.outcomes {
@@ -239,7 +239,7 @@ fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Fa
     );
     results::append(
         arguments.results.as_deref(),
-        &results::Line {
+        &results::ResultLine {
             command: "mutate, forged",
             seed: arguments.seed,
             count: files,

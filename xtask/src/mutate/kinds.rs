@@ -27,9 +27,9 @@ pub(super) enum Damage {
 
 /// What is done to a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(super) enum MutationKind {
     Plain(Damage),
-    /// With tags and checksums made right again.
+    /// With checksums made right again.
     Repaired(Damage),
     Forged(Forgery),
 }
@@ -57,10 +57,10 @@ const FORGERIES: [Forgery; 9] = [
     Forgery::HugeCount,
     Forgery::LiveCalledFree,
     Forgery::RecordAsPage,
-    Forgery::PageBehindEnd,
+    Forgery::PageAfterEnd,
 ];
 
-impl Kind {
+impl MutationKind {
     pub(super) fn all() -> Vec<Self> {
         let plain = DAMAGES.map(Self::Plain).into_iter();
         let repaired = DAMAGES.map(Self::Repaired).into_iter();
@@ -68,7 +68,7 @@ impl Kind {
         plain.chain(repaired).chain(forged).collect()
     }
 
-    /// Whether somebody made tags right for what is wrong, so that no reading can find it.
+    /// Whether somebody made checksums right for what is wrong, so that no reading can find it.
     pub(super) fn is_forged(self) -> bool {
         !matches!(self, Self::Plain(_))
     }
@@ -94,7 +94,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MutationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(damage) => write!(f, "{damage:?}"),

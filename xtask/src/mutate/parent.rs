@@ -1,8 +1,8 @@
 //! Starts the processes that open damaged files, and learns what became of them.
 
 use super::{
-    classes::Class,
-    tally::{Tally, Verdict},
+    classes::ReadClass,
+    tally::{MutationTally, Verdict},
 };
 use crate::Failure;
 use std::{
@@ -12,14 +12,14 @@ use std::{
 };
 
 /// A file that was not survived.
-pub(super) struct Violation {
+pub(super) struct MutationViolation {
     pub(super) index: u64,
     pub(super) text: String,
 }
 
 /// What a process said of the file that it is at.
 #[derive(Default)]
-struct Progress {
+struct ChildProgress {
     /// The next file, behind all that were done with.
     next: u64,
     /// The file that was begun and not ended.
@@ -32,15 +32,15 @@ pub(super) fn run(
     seed: u64,
     from: u64,
     to: u64,
-    tally: &mut Tally,
-) -> Result<Vec<Violation>, Failure> {
+    tally: &mut MutationTally,
+) -> Result<Vec<MutationViolation>, Failure> {
     let mut violations = Vec::new();
     let mut next = from;
     while next < to {
         let mut child = start(seed, next, to)?;
-        let mut progress = Progress {
+        let mut progress = ChildProgress {
             next,
-            ..Progress::default()
+            ..ChildProgress::default()
         };
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).lines() {
@@ -59,7 +59,7 @@ pub(super) fn run(
             false => format!("the process died: {status}"),
         };
         tally.files += 1;
-        violations.push(Violation { index, text });
+        violations.push(MutationViolation { index, text });
         next = index + 1;
     }
     Ok(violations)
@@ -77,8 +77,13 @@ fn start(seed: u64, from: u64, to: u64) -> Result<Child, Failure> {
     Ok(child)
 }
 
-impl Progress {
-    fn read(&mut self, line: &str, tally: &mut Tally, violations: &mut Vec<Violation>) {
+impl ChildProgress {
+    fn read(
+        &mut self,
+        line: &str,
+        tally: &mut MutationTally,
+        violations: &mut Vec<MutationViolation>,
+    ) {
         let mut words = line.splitn(3, ' ');
         let (word, index) = (
             words.next(),
@@ -93,18 +98,18 @@ impl Progress {
             "slow" => self.is_slow = true,
             "none" => self.end(index),
             "end" => {
-                if let Some(class) = Class::from_name(rest)
+                if let Some(class) = ReadClass::from_name(rest)
                     && tally.count(index, class) == Verdict::Unnoticed
                 {
                     let text = "wrong data were read of it, and no error came".to_owned();
-                    violations.push(Violation { index, text });
+                    violations.push(MutationViolation { index, text });
                 }
                 self.end(index);
             }
             "panic" => {
                 tally.files += 1;
                 let text = format!("the engine panicked: {rest}");
-                violations.push(Violation { index, text });
+                violations.push(MutationViolation { index, text });
                 self.end(index);
             }
             _ => {}

@@ -16,7 +16,7 @@ pub(super) const BOOT: [u8; 16] = [1; 16];
 const CAPACITY: usize = 40 << 20;
 
 /// Records of all tables, in order.
-pub(super) type Content = BTreeMap<Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>>;
+pub(super) type SeedContent = BTreeMap<Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>>;
 
 /// More than any seed has, in records and bytes: a tree that is no tree may have any number.
 const RECORDS_MAX: usize = 5_000;
@@ -30,20 +30,20 @@ pub(super) struct Seed {
     /// The same file some commits earlier: a stale page has these bytes.
     pub(super) earlier: Vec<u8>,
     /// All states that were committed, the newest at the end.
-    pub(super) states: Vec<Content>,
+    pub(super) states: Vec<SeedContent>,
 }
 
 /// A database in the making.
-struct Making {
+struct SeedBuilder {
     disk: SimDisk,
     database: Database,
     earlier: Vec<u8>,
-    states: Vec<Content>,
+    states: Vec<SeedContent>,
 }
 
-type Make = fn(&mut Making) -> Result<()>;
+type MakeSeed = fn(&mut SeedBuilder) -> Result<()>;
 
-const SEEDS: [(&str, usize, Make, bool); 15] = [
+const SEEDS: [(&str, usize, MakeSeed, bool); 15] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -55,8 +55,8 @@ const SEEDS: [(&str, usize, Make, bool); 15] = [
     ("lazy commits", 4096, lazy_commits, false),
     ("journal", 4096, journal, false),
     ("deaths", 4096, deaths, false),
-    ("folded", 4096, folded, true),
-    ("folded, left open", 4096, folded, false),
+    ("checkpointed", 4096, checkpointed, true),
+    ("checkpointed, left open", 4096, checkpointed, false),
     ("several values", 4096, several_values, true),
     ("several values, left open", 4096, several_values, false),
 ];
@@ -70,25 +70,25 @@ pub(super) fn all() -> std::result::Result<Vec<Seed>, Failure> {
     seeds.collect()
 }
 
-fn make_one(name: &'static str, page_size: usize, make: Make, is_closed: bool) -> Result<Seed> {
+fn make_one(name: &'static str, page_size: usize, make: MakeSeed, is_closed: bool) -> Result<Seed> {
     let disk = SimDisk::new(CAPACITY);
     let options = Options::new()
         .page_size(page_size)
         .flush_after(Duration::MAX);
     let database = testing::open(&disk, &options, true, BOOT)?;
-    let mut making = Making {
+    let mut builder = SeedBuilder {
         earlier: disk.process_crash(),
-        states: vec![Content::new()],
+        states: vec![SeedContent::new()],
         disk,
         database,
     };
-    make(&mut making)?;
-    let Making {
+    make(&mut builder)?;
+    let SeedBuilder {
         disk,
         database,
         earlier,
         states,
-    } = making;
+    } = builder;
     let disk = if is_closed {
         database.close()?;
         disk
@@ -106,7 +106,7 @@ fn make_one(name: &'static str, page_size: usize, make: Make, is_closed: bool) -
     })
 }
 
-impl Making {
+impl SeedBuilder {
     /// One transaction.
     fn commit(
         &mut self,
@@ -124,9 +124,9 @@ impl Making {
 }
 
 /// All that a database holds; cut where it holds more than any seed.
-pub(super) fn content(database: &Database) -> Result<Content> {
+pub(super) fn content(database: &Database) -> Result<SeedContent> {
     let txn = database.begin_read()?;
-    let mut content = Content::new();
+    let mut content = SeedContent::new();
     let mut left = BYTES_MAX;
     for info in txn.tables()? {
         let mut records = Vec::new();
@@ -167,11 +167,11 @@ fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Re
 }
 
 /// Tables of each order and kind.
-fn orders(making: &mut Making) -> Result<()> {
-    making.commit(Durability::Durable, |txn| {
+fn orders(builder: &mut SeedBuilder) -> Result<()> {
+    builder.commit(Durability::Durable, |txn| {
         fill(txn, "bytes", TableOptions::new(), 60)
     })?;
-    making.commit(Durability::Durable, |txn| {
+    builder.commit(Durability::Durable, |txn| {
         fill(txn, "bytes", TableOptions::new(), 90)?;
         let integers = TableOptions::new().order(KeyOrder::Integer).value_align(8);
         fill(txn, "integers", integers, 30)?;
@@ -191,10 +191,10 @@ fn orders(making: &mut Making) -> Result<()> {
 }
 
 /// Keys with one value, a few, and nested trees of them.
-fn several_values(making: &mut Making) -> Result<()> {
+fn several_values(builder: &mut SeedBuilder) -> Result<()> {
     let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
     for rounds in 1..4 {
-        making.commit(Durability::Durable, |txn| {
+        builder.commit(Durability::Durable, |txn| {
             let any = txn.create_multi_table::<Bytes, Bytes>("any")?;
             let counted = fixed.counted(true);
             let counted = txn.create_multi_table_with::<Bytes, Bytes>("eight", counted)?;
@@ -209,19 +209,19 @@ fn several_values(making: &mut Making) -> Result<()> {
     Ok(())
 }
 
-fn one_record(making: &mut Making) -> Result<()> {
-    making.commit(Durability::Durable, |txn| {
+fn one_record(builder: &mut SeedBuilder) -> Result<()> {
+    builder.commit(Durability::Durable, |txn| {
         fill(txn, "bytes", TableOptions::new(), 40)
     })
 }
 
 /// Long keys, so that there are inner pages in two levels.
-fn inner_pages(making: &mut Making) -> Result<()> {
+fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
     for (name, count, options) in [
         ("long keys", 60, TableOptions::new()),
         ("counted", 40, TableOptions::new().counted(true)),
     ] {
-        making.commit(Durability::Durable, |txn| {
+        builder.commit(Durability::Durable, |txn| {
             let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
@@ -232,9 +232,9 @@ fn inner_pages(making: &mut Making) -> Result<()> {
     Ok(())
 }
 
-fn large_values(making: &mut Making) -> Result<()> {
+fn large_values(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..4u8 {
-        making.commit(Durability::Durable, |txn| {
+        builder.commit(Durability::Durable, |txn| {
             let table = txn.create_table::<Bytes, Bytes>("values")?;
             for i in 0..4u8 {
                 let value = vec![round ^ i; 3000 + 4096 * usize::from(i)];
@@ -247,13 +247,13 @@ fn large_values(making: &mut Making) -> Result<()> {
 }
 
 /// A durable commit and lazy ones behind it.
-fn lazy_commits(making: &mut Making) -> Result<()> {
+fn lazy_commits(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..5 {
         let durability = match round {
             1 => Durability::Durable,
             _ => Durability::Lazy,
         };
-        making.commit(durability, |txn| {
+        builder.commit(durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
             let table = txn.create_table::<Bytes, Bytes>("values")?;
             table.insert(txn, b"large", &[round as u8; 5000])
@@ -263,17 +263,17 @@ fn lazy_commits(making: &mut Making) -> Result<()> {
 }
 
 /// Durable commits that only the journal has on the disk, and a lazy one.
-fn journal(making: &mut Making) -> Result<()> {
+fn journal(builder: &mut SeedBuilder) -> Result<()> {
     let options = Options::new().journal_bytes(8 * 4096);
-    let closed = SimDisk::from_image(making.disk.process_crash(), CAPACITY);
-    making.database = testing::open(&closed, &options, false, BOOT)?;
-    making.disk = closed;
+    let closed = SimDisk::from_image(builder.disk.process_crash(), CAPACITY);
+    builder.database = testing::open(&closed, &options, false, BOOT)?;
+    builder.disk = closed;
     for round in 1..7 {
         let durability = match round {
             6 => Durability::Lazy,
             _ => Durability::Durable,
         };
-        making.commit(durability, |txn| {
+        builder.commit(durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 + 5 * round)
         })?;
     }
@@ -281,15 +281,15 @@ fn journal(making: &mut Making) -> Result<()> {
 }
 
 /// A reader keeps pages that have died.
-fn deaths(making: &mut Making) -> Result<()> {
+fn deaths(builder: &mut SeedBuilder) -> Result<()> {
     let mut reader = None;
     for round in 1..8u8 {
-        making.commit(Durability::Durable, |txn| {
+        builder.commit(Durability::Durable, |txn| {
             let table = txn.create_table::<Bytes, Bytes>("bytes")?;
             (0..60).try_for_each(|i| table.insert(txn, &number(i), &[round; 60]))
         })?;
         if round == 3 {
-            reader = Some(making.database.begin_read()?);
+            reader = Some(builder.database.begin_read()?);
         }
     }
     drop(reader);
@@ -297,12 +297,12 @@ fn deaths(making: &mut Making) -> Result<()> {
 }
 
 /// Many commits beside readers: the space map has bitmaps and segments of deaths.
-fn folded(making: &mut Making) -> Result<()> {
+fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
     let mut reader = None;
     const ROUNDS: u64 = 400;
     const STATES_KEPT: u64 = 8;
     for round in 0..ROUNDS {
-        let mut txn = making.database.begin_write()?;
+        let mut txn = builder.database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
         let table = txn.create_table::<Bytes, Bytes>("bytes")?;
@@ -310,13 +310,13 @@ fn folded(making: &mut Making) -> Result<()> {
         txn.commit()?;
         if round + STATES_KEPT >= ROUNDS {
             // Its record may be there still.
-            making.states.push(content(&making.database)?);
+            builder.states.push(content(&builder.database)?);
         }
         if round % 150 == 0 {
-            reader = Some(making.database.begin_read()?);
+            reader = Some(builder.database.begin_read()?);
         }
     }
-    making.commit(Durability::Durable, |txn| {
+    builder.commit(Durability::Durable, |txn| {
         fill(txn, "more", TableOptions::new(), 30)
     })?;
     drop(reader);

@@ -1,8 +1,8 @@
 //! How many files of which kind were read as what.
 
 use super::{
-    classes::{CLASSES, Class},
-    kinds::Kind,
+    classes::{CLASSES, ReadClass},
+    kinds::MutationKind,
 };
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Fair,
-    /// Wrong data were read, of damage that tags tell.
+    /// Wrong data were read, of damage that checksums tell.
     Unnoticed,
 }
 
 /// What came of the files so far.
-pub(super) struct Tally {
-    kinds: Vec<Kind>,
+pub(super) struct MutationTally {
+    kinds: Vec<MutationKind>,
     pub(super) files: u64,
     pub(super) violations: u64,
-    counts: BTreeMap<(Kind, Class), u64>,
+    counts: BTreeMap<(MutationKind, ReadClass), u64>,
 }
 
-impl Tally {
-    pub(super) fn new(kinds: &[Kind]) -> Self {
+impl MutationTally {
+    pub(super) fn new(kinds: &[MutationKind]) -> Self {
         Self {
             kinds: kinds.to_vec(),
             files: 0,
@@ -33,12 +33,12 @@ impl Tally {
     }
 
     /// Counts the file of an index, whose kind follows from that.
-    pub(super) fn count(&mut self, index: u64, class: Class) -> Verdict {
+    pub(super) fn count(&mut self, index: u64, class: ReadClass) -> Verdict {
         let kind = self.kinds[(index % self.kinds.len() as u64) as usize];
         self.files += 1;
         *self.counts.entry((kind, class)).or_default() += 1;
         match class {
-            Class::Wrong if !kind.is_forged() => Verdict::Unnoticed,
+            ReadClass::Wrong if !kind.is_forged() => Verdict::Unnoticed,
             _ => Verdict::Fair,
         }
     }
@@ -51,7 +51,7 @@ impl Tally {
         }
     }
 
-    fn count_of(&self, class: Class, is_counted: impl Fn(Kind) -> bool) -> u64 {
+    fn count_of(&self, class: ReadClass, is_counted: impl Fn(MutationKind) -> bool) -> u64 {
         let counts = self.counts.iter();
         let counts = counts.filter(|((kind, other), _)| *other == class && is_counted(*kind));
         counts.map(|(_, count)| count).sum()
@@ -84,7 +84,7 @@ impl Tally {
         let counters = classes.map(|class| (class.to_string(), self.count_of(class, |_| true)));
         let unforged = (
             "wrong, not forged".to_owned(),
-            self.count_of(Class::Wrong, |kind| !kind.is_forged()),
+            self.count_of(ReadClass::Wrong, |kind| !kind.is_forged()),
         );
         counters.chain([unforged]).collect()
     }

@@ -1,6 +1,6 @@
 //! The campaign itself: its files, and what it calls right and wrong.
 
-use super::{cases::Cases, classes::Class, kinds::Kind, seeds};
+use super::{cases::MutationCases, classes::ReadClass, kinds::MutationKind, seeds};
 use teak::testing;
 
 #[test]
@@ -11,8 +11,8 @@ fn seeds_are_sound_and_always_the_same() {
         assert!(testing::exercise(&seed.image), "{}", seed.name);
         for is_same_boot in [false, true] {
             assert_eq!(
-                Class::of(&seed.image, seed, is_same_boot),
-                Class::Right,
+                ReadClass::of(&seed.image, seed, is_same_boot),
+                ReadClass::Right,
                 "{}",
                 seed.name
             );
@@ -22,7 +22,7 @@ fn seeds_are_sound_and_always_the_same() {
 
 #[test]
 fn every_kind_of_damage_changes_files() {
-    let cases = Cases::new(1).unwrap();
+    let cases = MutationCases::new(1).unwrap();
     let mut changed = std::collections::BTreeSet::new();
     for index in 0..1000 {
         let case = cases.case(index);
@@ -30,7 +30,7 @@ fn every_kind_of_damage_changes_files() {
             changed.insert(case.kind);
         }
     }
-    assert_eq!(changed.len(), Kind::all().len());
+    assert_eq!(changed.len(), MutationKind::all().len());
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn wrong_data_are_called_wrong() {
     let seeds = seeds::all().unwrap();
     let seed = seeds.iter().find(|seed| seed.name == "orders").unwrap();
     let mut image = seed.image.clone();
-    let places: Vec<usize> = (0..image.len() - 6000)
+    let offsets: Vec<usize> = (0..image.len() - 6000)
         .filter(|at| image[*at..].starts_with(&[1; 5000]))
         .collect();
-    image[places[0]] = 2;
-    assert_eq!(Class::of(&image, seed, false), Class::Error);
+    image[offsets[0]] = 2;
+    assert_eq!(ReadClass::of(&image, seed, false), ReadClass::Error);
     teak::testing::repair(&mut image);
-    assert_eq!(Class::of(&image, seed, false), Class::Wrong);
+    assert_eq!(ReadClass::of(&image, seed, false), ReadClass::Wrong);
     image.truncate(8192);
-    assert_eq!(Class::of(&image, seed, false), Class::Error);
+    assert_eq!(ReadClass::of(&image, seed, false), ReadClass::Error);
 }

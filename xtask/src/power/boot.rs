@@ -10,11 +10,11 @@ use std::{
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A file in the place of the system's boot id, for this program and those it starts.
-pub(super) struct Boot {
+pub(super) struct BootIdFile {
     file: PathBuf,
 }
 
-impl Boot {
+impl BootIdFile {
     pub(super) fn begin(directory: &Path) -> Result<Self, Failure> {
         let boot = Self {
             file: directory.join("boot_id"),
@@ -36,7 +36,7 @@ impl Boot {
     }
 }
 
-impl Drop for Boot {
+impl Drop for BootIdFile {
     fn drop(&mut self) {
         // Without it the mount goes with the program.
         let _ = call("umount", &[BOOT_ID]);

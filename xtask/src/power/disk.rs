@@ -21,7 +21,7 @@ pub(crate) enum Filesystem {
 
 /// What becomes of the file system's own journal when the power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Journal {
+pub(super) enum JournalFate {
     /// What of it is not on the disk is lost.
     Lost,
     /// All of it has just been written.
@@ -29,12 +29,12 @@ pub(super) enum Journal {
 }
 
 /// Bytes of a file that have just been written back: where they begin, and how many.
-pub(super) type Stretch = (u64, u64);
+pub(super) type ByteRange = (u64, u64);
 
-pub(super) struct Disk {
+pub(super) struct PowerDisk {
     filesystem: Filesystem,
     image: PathBuf,
-    place: PathBuf,
+    mount_point: PathBuf,
     /// How it is mounted.
     options: &'static str,
 }
@@ -74,7 +74,7 @@ impl Filesystem {
     }
 }
 
-impl Disk {
+impl PowerDisk {
     /// Makes a file system and mounts it.
     pub(super) fn make(filesystem: Filesystem, directory: &Path) -> Result<Self, Failure> {
         let image = directory.join(format!("{}.image", filesystem.name()));
@@ -85,28 +85,28 @@ impl Disk {
         };
         call(filesystem.maker(), &["-q", force, text(&image)])?;
         let disk = Self {
-            place: directory.join(filesystem.name()),
+            mount_point: directory.join(filesystem.name()),
             options: filesystem.mount_options()[0],
             filesystem,
             image,
         };
-        fs::create_dir(&disk.place)?;
+        fs::create_dir(&disk.mount_point)?;
         disk.mount()?;
         Ok(disk)
     }
 
     /// Fails unless a power cut keeps what was flushed, and loses what was not.
     pub(super) fn prove(&mut self) -> Result<(), Failure> {
-        let [kept, lost] = ["kept", "lost"].map(|name| self.place.join(name));
+        let [kept, lost] = ["kept", "lost"].map(|name| self.mount_point.join(name));
         for path in [&kept, &lost] {
             let mut file = File::create(path)?;
             file.write_all(&[1; 4096])?;
             if path == &kept {
                 file.sync_all()?;
-                File::open(&self.place)?.sync_all()?;
+                File::open(&self.mount_point)?.sync_all()?;
             }
         }
-        self.cut(&self.place, &[], Journal::Lost)?;
+        self.cut(&self.mount_point, &[], JournalFate::Lost)?;
         self.start_again(self.filesystem.mount_options()[0])?;
         if fs::read(&kept).ok() != Some(vec![1; 4096]) {
             return Err(Failure("a power cut takes what was flushed".to_owned()));
@@ -123,16 +123,16 @@ impl Disk {
 
     /// Where a database is put as it was found; not on the disk that loses its power.
     pub(super) fn copy(&self) -> PathBuf {
-        self.place().with_extension("copy")
+        self.mount_point().with_extension("copy")
     }
 
     /// Where it is mounted.
-    pub(super) fn place(&self) -> &Path {
-        &self.place
+    pub(super) fn mount_point(&self) -> &Path {
+        &self.mount_point
     }
 
     /// Has parts of a file written back, as the system might do at any time.
-    pub(super) fn write_back(&self, file: &Path, stretches: &[Stretch]) -> Result<(), Failure> {
+    pub(super) fn write_back(&self, file: &Path, stretches: &[ByteRange]) -> Result<(), Failure> {
         let words = write_back_words(stretches);
         let mut arguments = vec!["-x"];
         arguments.extend(words.iter().flat_map(|word| ["-c", word]));
@@ -144,16 +144,16 @@ impl Disk {
     pub(super) fn cut(
         &self,
         file: &Path,
-        stretches: &[Stretch],
-        journal: Journal,
+        stretches: &[ByteRange],
+        journal: JournalFate,
     ) -> Result<(), Failure> {
         let words = write_back_words(stretches);
         let mut arguments = vec!["-x"];
         arguments.extend(words.iter().flat_map(|word| ["-c", word]));
         arguments.push("-c");
         arguments.push(match journal {
-            Journal::Lost => "shutdown",
-            Journal::Written => "shutdown -f",
+            JournalFate::Lost => "shutdown",
+            JournalFate::Written => "shutdown -f",
         });
         arguments.push(text(file));
         call("xfs_io", &arguments)
@@ -177,8 +177,11 @@ impl Disk {
 
     fn mount(&self) -> Result<(), Failure> {
         let name = self.filesystem.name();
-        let [image, place] = [text(&self.image), text(&self.place)];
-        call("mount", &["-t", name, "-o", self.options, image, place])
+        let [image, mount_point] = [text(&self.image), text(&self.mount_point)];
+        call(
+            "mount",
+            &["-t", name, "-o", self.options, image, mount_point],
+        )
     }
 
     /// The system may need a moment until the last file of a killed program is closed.
@@ -186,7 +189,7 @@ impl Disk {
         const ATTEMPTS: u32 = 50;
         let mut outcome = Ok(());
         for _ in 0..ATTEMPTS {
-            outcome = call("umount", &[text(&self.place)]);
+            outcome = call("umount", &[text(&self.mount_point)]);
             if outcome.is_ok() {
                 break;
             }
@@ -196,14 +199,14 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for PowerDisk {
     fn drop(&mut self) {
         // If it is not mounted there is nothing to do; if that fails, it goes with the program.
-        let _ = call("umount", &[text(&self.place)]);
+        let _ = call("umount", &[text(&self.mount_point)]);
     }
 }
 
-fn write_back_words(stretches: &[Stretch]) -> Vec<String> {
+fn write_back_words(stretches: &[ByteRange]) -> Vec<String> {
     stretches
         .iter()
         .map(|(start, len)| format!("sync_range -w -a {start} {len}"))

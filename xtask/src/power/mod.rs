@@ -11,16 +11,16 @@
 //! machine's boot id is another one after each cut.
 
 mod boot;
-mod company;
 mod disk;
-mod scene;
+mod scenario;
+mod shared_scenario;
 
 use crate::{Failure, results, scratch};
-use boot::Boot;
-use company::Company;
-use disk::{Disk, Filesystem};
+use boot::BootIdFile;
+use disk::{Filesystem, PowerDisk};
 use fastrand::Rng;
-use scene::{Outcome, Scene, Single};
+use scenario::{PowerCutOutcome, PowerCutScenario, SingleScenario};
+use shared_scenario::SharedScenario;
 use std::{
     env,
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ use std::{
 
 /// Shuts a file system down under programs that commit, and checks what was kept
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PowerArguments {
     /// How many power cuts to make, over all file systems
     #[arg(long, default_value_t = 100)]
     cycles: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 
 /// What was cut, and what came of it.
 #[derive(Default)]
-struct Tally {
+struct PowerTally {
     cuts: u64,
     violations: u64,
     /// Cuts that left no database, or one without a commit.
@@ -70,11 +70,11 @@ struct Tally {
     losing: u64,
     lost_commits: u64,
     /// Cuts that took all commits since a close, of which nothing tells.
-    lost_behind_close: u64,
+    lost_after_close: u64,
 }
 
 /// Cuts, and looks, as often as asked.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     if !arguments.inside {
         return match why_not(arguments) {
             None => run_inside(),
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
     }
     let scratch = scratch::directory(arguments.dir.as_deref())?;
-    let boot = match Boot::begin(scratch.path()) {
+    let boot = match BootIdFile::begin(scratch.path()) {
         Ok(boot) => boot,
         Err(Failure(text)) => {
             skip(&format!("the boot id cannot be another one here: {text}"));
@@ -93,11 +93,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     let filesystems = arguments.filesystems();
-    let mut tally = Tally::default();
+    let mut tally = PowerTally::default();
     let mut skipped = Vec::new();
     for (index, &filesystem) in (1..).zip(&filesystems) {
         let cuts_max = arguments.cycles * index / filesystems.len() as u64;
-        let disk = Disk::make(filesystem, scratch.path()).and_then(|mut disk| {
+        let disk = PowerDisk::make(filesystem, scratch.path()).and_then(|mut disk| {
             disk.prove()?;
             Ok(disk)
         });
@@ -123,11 +123,11 @@ fn skip(reason: &str) {
 }
 
 fn cut_all(
-    arguments: &Arguments,
-    disk: &mut Disk,
-    boot: &Boot,
+    arguments: &PowerArguments,
+    disk: &mut PowerDisk,
+    boot: &BootIdFile,
     cuts_max: u64,
-    tally: &mut Tally,
+    tally: &mut PowerTally,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
     let cuts_before = tally.cuts;
@@ -137,17 +137,17 @@ fn cut_all(
         if tally.cuts >= cuts_max {
             break;
         }
-        let mut scene = arguments.scene(disk, boot, &mut rng, scene_number);
+        let mut scenario = arguments.scenario(disk, boot, &mut rng, scene_number);
         let cuts = rng.u64(1..8).min(cuts_max - tally.cuts);
         for cut in 1..=cuts {
             tally.cuts += 1;
-            let must_look = cut == cuts;
-            match scene.cut(&mut rng, must_look)? {
+            let must_inspect = cut == cuts;
+            match scenario.cut(&mut rng, must_inspect)? {
                 Ok(outcome) => tally.note(outcome),
                 Err(text) => {
                     tally.violations += 1;
                     println!("violation at power cut {} of {name}: {text}", tally.cuts);
-                    scene.tell(tally.cuts)?;
+                    scenario.report(tally.cuts)?;
                     println!(
                         "  the same cuts, as far as the machine's timing goes: cargo xtask power \
                          --cycles {} --filesystem {name} --seed {}{}",
@@ -159,7 +159,7 @@ fn cut_all(
                 }
             }
         }
-        scene.end();
+        scenario.end();
     }
     let cuts = tally.cuts - cuts_before;
     let rate = cuts as f64 / begin.elapsed().as_secs_f64();
@@ -167,23 +167,23 @@ fn cut_all(
     Ok(())
 }
 
-impl Arguments {
+impl PowerArguments {
     /// A database, and those who will commit to it.
-    fn scene<'d>(
+    fn scenario<'d>(
         &self,
-        disk: &'d mut Disk,
-        boot: &'d Boot,
+        disk: &'d mut PowerDisk,
+        boot: &'d BootIdFile,
         rng: &mut Rng,
         number: u64,
-    ) -> Box<dyn Scene + 'd> {
+    ) -> Box<dyn PowerCutScenario + 'd> {
         let processes = match self.processes {
             Some(processes) => processes..=processes,
             None if rng.bool() => 1..=1,
             None => 2..=3,
         };
         match processes.end() {
-            0..=1 => Box::new(Single::new(disk, boot, rng, number)),
-            _ => Box::new(Company::new(disk, boot, rng, number, processes)),
+            0..=1 => Box::new(SingleScenario::new(disk, boot, rng, number)),
+            _ => Box::new(SharedScenario::new(disk, boot, rng, number, processes)),
         }
     }
 
@@ -202,12 +202,12 @@ impl Arguments {
     }
 }
 
-impl Tally {
-    fn note(&mut self, outcome: Outcome) {
+impl PowerTally {
+    fn note(&mut self, outcome: PowerCutOutcome) {
         match outcome {
-            Outcome::NotLookedAt => self.unseen += 1,
-            Outcome::Nothing => self.early += 1,
-            Outcome::Found {
+            PowerCutOutcome::NotLookedAt => self.unseen += 1,
+            PowerCutOutcome::Nothing => self.early += 1,
+            PowerCutOutcome::Found {
                 number,
                 lost_commits,
                 recovery,
@@ -218,13 +218,13 @@ impl Tally {
                 match recovery {
                     teak::Recovery::Verified { .. } => self.verified += 1,
                     teak::Recovery::RolledBack { .. } => self.rolled_back += 1,
-                    _ => self.lost_behind_close += u64::from(lost_commits > 0),
+                    _ => self.lost_after_close += u64::from(lost_commits > 0),
                 }
             }
         }
     }
 
-    fn report(&self, arguments: &Arguments) -> Result<(), Failure> {
+    fn report(&self, arguments: &PowerArguments) -> Result<(), Failure> {
         let Self {
             cuts, violations, ..
         } = *self;
@@ -235,11 +235,11 @@ impl Tally {
         );
         println!(
             "{} cuts took {} commits that were not durable, {} of them all since a close",
-            self.losing, self.lost_commits, self.lost_behind_close
+            self.losing, self.lost_commits, self.lost_after_close
         );
         results::append(
             arguments.results.as_deref(),
-            &results::Line {
+            &results::ResultLine {
                 command: "power",
                 seed: arguments.seed,
                 count: cuts,
@@ -267,7 +267,7 @@ impl Tally {
 const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
 
 /// Why power cannot be cut on this machine; nothing if all that can be told before says it can.
-fn why_not(arguments: &Arguments) -> Option<String> {
+fn why_not(arguments: &PowerArguments) -> Option<String> {
     for filesystem in arguments.filesystems() {
         for program in [filesystem.maker(), "xfs_io", "mount", "umount"] {
             if let Err(error) = quiet(program, &["-V"]) {

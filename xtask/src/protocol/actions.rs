@@ -3,7 +3,7 @@
 use super::{
     crash, engine, recovery, redo,
     rules::Rules,
-    state::{Durability, Phase, State},
+    state::{Durability, EnginePhase, ProtocolState},
 };
 use std::fmt;
 
@@ -168,7 +168,7 @@ impl fmt::Display for Action {
 
 /// What must never be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Violation {
+pub(super) enum ProtocolViolation {
     NothingReadable,
     NothingWhole,
     /// Recovery speaks of rot, and there was none.
@@ -192,7 +192,7 @@ pub(super) enum Violation {
     FailedIsVisible,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for ProtocolViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingReadable => write!(f, "no record can be read"),
@@ -243,29 +243,35 @@ impl fmt::Display for Violation {
 
 /// What may follow a state.
 #[derive(Default)]
-pub(super) struct Steps(Vec<(Action, Result<State, Violation>)>);
+pub(super) struct Steps(Vec<(Action, Result<ProtocolState, ProtocolViolation>)>);
 
 impl Steps {
     /// Notes a step, and looks at what can be seen after it.
-    pub(super) fn push(&mut self, action: Action, result: Result<State, Violation>) {
+    pub(super) fn push(
+        &mut self,
+        action: Action,
+        result: Result<ProtocolState, ProtocolViolation>,
+    ) {
         let result = result.and_then(|next| match seen_wrong(&next) {
-            Some(name) => Err(Violation::SeenPageWrong(name)),
+            Some(name) => Err(ProtocolViolation::SeenPageWrong(name)),
             None => Ok(next),
         });
         self.0.push((action, result));
     }
 
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Action, Result<State, Violation>)> {
+    pub(super) fn drain(
+        &mut self,
+    ) -> impl Iterator<Item = (Action, Result<ProtocolState, ProtocolViolation>)> {
         self.0.drain(..)
     }
 }
 
 /// A commit of which readers, or the next writer, would see a wrong page.
-fn seen_wrong(state: &State) -> Option<u8> {
+fn seen_wrong(state: &ProtocolState) -> Option<u8> {
     let engine = state.phase.engine()?;
     let seen = engine.readers.iter().chain([&engine.published]);
     let built_upon = match state.phase {
-        Phase::Running(_) => Some(&engine.newest),
+        EnginePhase::Running(_) => Some(&engine.newest),
         _ => None,
     };
     seen.chain(built_upon)
@@ -274,26 +280,26 @@ fn seen_wrong(state: &State) -> Option<u8> {
 }
 
 /// All that may follow `state`.
-pub(super) fn successors(state: &State, rules: &Rules, steps: &mut Steps) {
+pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     match &state.phase {
-        Phase::Down => steps.push(Action::Open, recovery::open(state, rules)),
-        Phase::Redoing { .. } => redo::redoing(state, rules, steps),
-        Phase::Decided { .. } => steps.push(Action::Settle, recovery::settle(state, rules)),
-        Phase::Settling { .. } => recovery::settling(state, rules, steps),
-        Phase::Running(engine) => engine::running(state, engine, rules, steps),
-        Phase::Failing(engine) => engine::failing(state, engine, rules, steps),
-        Phase::Poisoned {
+        EnginePhase::Down => steps.push(Action::Open, recovery::open(state, rules)),
+        EnginePhase::Redoing { .. } => redo::redoing(state, rules, steps),
+        EnginePhase::Decided { .. } => steps.push(Action::Settle, recovery::settle(state, rules)),
+        EnginePhase::Settling { .. } => recovery::settling(state, rules, steps),
+        EnginePhase::Running(engine) => engine::running(state, engine, rules, steps),
+        EnginePhase::Failing(engine) => engine::failing(state, engine, rules, steps),
+        EnginePhase::Poisoned {
             engine,
             is_rewritten,
         } => engine::poisoned(state, engine, *is_rewritten, rules, steps),
-        Phase::Closing(engine) => engine::close_ends(state, engine, steps),
+        EnginePhase::Closing(engine) => engine::close_ends(state, engine, steps),
     }
     crash::mishaps(state, steps);
 }
 
 /// Whether all that can still happen after `state` has one course, and is well. No commit and no
 /// mishap is left then, so nothing is written that was not there before.
-pub(super) fn ends_well(state: &State, rules: &Rules) -> bool {
+pub(super) fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
     if state.commits_left > 0 || state.mishaps_left > 0 {
         return false;
     }
@@ -301,12 +307,12 @@ pub(super) fn ends_well(state: &State, rules: &Rules) -> bool {
     let mut steps = Steps::default();
     loop {
         match state.phase {
-            Phase::Down
-            | Phase::Redoing { .. }
-            | Phase::Decided { .. }
-            | Phase::Settling { .. } => {}
-            Phase::Failing(_) | Phase::Poisoned { .. } => return false,
-            Phase::Running(_) | Phase::Closing(_) => return true,
+            EnginePhase::Down
+            | EnginePhase::Redoing { .. }
+            | EnginePhase::Decided { .. }
+            | EnginePhase::Settling { .. } => {}
+            EnginePhase::Failing(_) | EnginePhase::Poisoned { .. } => return false,
+            EnginePhase::Running(_) | EnginePhase::Closing(_) => return true,
         }
         successors(&state, rules, &mut steps);
         match steps.drain().next() {

@@ -15,8 +15,9 @@
 use super::{
     rules::{Planted, Rules},
     state::{
-        ALL_ENTRIES_MAX, COMMITS_MAX, Commit, CommitIndex, Contents, Durability, Engine, Entry,
-        Link, Location, PAGES_MAX, Phase, Place, Record, SLOT_COUNT, State, Use, members, only,
+        ALL_ENTRIES_MAX, COMMITS_MAX, CommitIndex, CommitRecord, Contents, Durability,
+        EngineMemory, EnginePhase, EntryLink, JournalEntry, Location, PAGES_MAX, PageReference,
+        PageUse, ProtocolCommit, ProtocolState, SLOT_COUNT, members, only,
     },
 };
 use arrayvec::ArrayVec;
@@ -24,7 +25,7 @@ use std::hash::{Hash, Hasher};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// What tells states apart.
-pub(super) fn fingerprint(state: &State) -> u128 {
+pub(super) fn fingerprint(state: &ProtocolState) -> u128 {
     let mut bytes = Bytes::default();
     state.hash(&mut bytes);
     xxh3_128(&bytes.0)
@@ -43,7 +44,7 @@ impl Hasher for Bytes {
     }
 }
 
-pub(super) fn canonical(state: State, rules: &Rules) -> State {
+pub(super) fn canonical(state: ProtocolState, rules: &Rules) -> ProtocolState {
     let mut state = simplified(state, rules);
     sort_pages(&mut state);
     sort_slots(&mut state);
@@ -51,7 +52,7 @@ pub(super) fn canonical(state: State, rules: &Rules) -> State {
 }
 
 /// As [`canonical`], but for pages and slots, which stay where they are.
-pub(super) fn simplified(mut state: State, rules: &Rules) -> State {
+pub(super) fn simplified(mut state: ProtocolState, rules: &Rules) -> ProtocolState {
     forget_memory(&mut state);
     forget_disk(&mut state);
     forget_stale(&mut state);
@@ -67,13 +68,13 @@ pub(super) fn simplified(mut state: State, rules: &Rules) -> State {
 }
 
 /// A poisoned or closing engine takes no pages any more, nor does one that will not commit.
-fn forget_memory(state: &mut State) {
-    let is_running = matches!(state.phase, Phase::Running(_));
+fn forget_memory(state: &mut ProtocolState) {
+    let is_running = matches!(state.phase, EnginePhase::Running(_));
     let is_idle = state.commits_left == 0 || !is_running;
     if let Some(engine) = state.phase.engine_mut()
         && is_idle
     {
-        engine.uses.fill(Use::Free);
+        engine.uses.fill(PageUse::Free);
         engine.readers.clear();
         if !is_running {
             engine.flushed = engine.durable;
@@ -82,8 +83,8 @@ fn forget_memory(state: &mut State) {
     }
 }
 
-fn forget_disk(state: &mut State) {
-    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, Phase::Running(_));
+fn forget_disk(state: &mut ProtocolState) {
+    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, EnginePhase::Running(_));
     for location in state.locations_mut() {
         if !is_asked_for {
             *location = Location::certain(location.cache);
@@ -100,7 +101,7 @@ fn forget_disk(state: &mut State) {
     }
 }
 
-fn forget_stale(state: &mut State) {
+fn forget_stale(state: &mut ProtocolState) {
     let Some(engine) = state.phase.engine() else {
         return;
     };
@@ -112,9 +113,9 @@ fn forget_stale(state: &mut State) {
         return;
     }
     let (commit, sequence) = (state.promised, record.sequence);
-    let is_older = |other: &&mut Record| other.sequence < sequence;
+    let is_older = |other: &&mut CommitRecord| other.sequence < sequence;
     for older in state.records.iter_mut().filter(is_older) {
-        *older = Record {
+        *older = CommitRecord {
             sequence: 0,
             commit,
             known_durable: 0,
@@ -126,19 +127,20 @@ fn forget_stale(state: &mut State) {
 }
 
 /// Keeps the entries that may count, in the order of their places, each once. Nobody asks for any once no mishap is left.
-fn forget_entries(state: &mut State, rules: &Rules) {
-    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, Phase::Running(_));
+fn forget_entries(state: &mut ProtocolState, rules: &Rules) {
+    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, EnginePhase::Running(_));
     let old = std::mem::take(&mut state.entries);
     let mut table = [0; Contents::BITS as usize];
-    for place in 0..state.journal.len() {
-        let location = state.journal[place];
-        let mut kept: ArrayVec<(Entry, u8), ALL_ENTRIES_MAX> = ArrayVec::new();
+    for slot in 0..state.journal.len() {
+        let location = state.journal[slot];
+        let mut kept: ArrayVec<(JournalEntry, u8), ALL_ENTRIES_MAX> = ArrayVec::new();
         for content in members(location.possible() | only(location.cache)) {
             let Some(mut entry) = old.get(usize::from(content).wrapping_sub(1)).copied() else {
                 continue;
             };
             entry.link = new_link(state, entry.link, &table);
-            if is_asked_for && (entry.link != Link::Gone || rules.has(Planted::AnyEntryCounts)) {
+            if is_asked_for && (entry.link != EntryLink::Gone || rules.has(Planted::AnyEntryCounts))
+            {
                 kept.push((entry, content));
             }
         }
@@ -159,23 +161,27 @@ fn forget_entries(state: &mut State, rules: &Rules) {
 }
 
 /// What an entry comes behind, if that may still be there. The places before its own are in the table.
-fn new_link(state: &State, link: Link, table: &[u8; Contents::BITS as usize]) -> Link {
+fn new_link(
+    state: &ProtocolState,
+    link: EntryLink,
+    table: &[u8; Contents::BITS as usize],
+) -> EntryLink {
     match link {
-        Link::Record { content, slot } => {
+        EntryLink::Record { content, slot } => {
             let location = &state.slots[usize::from(slot)];
             let is_there = (location.possible() | only(location.cache)) & only(content) != 0;
             let is_stale = state.record(content).is_none_or(|record| record.is_stale);
             if is_there && !is_stale {
                 link
             } else {
-                Link::Gone
+                EntryLink::Gone
             }
         }
-        Link::Entry(index) => match table[usize::from(index) + 1] {
-            0 => Link::Gone,
-            new => Link::Entry(new - 1),
+        EntryLink::Entry(index) => match table[usize::from(index) + 1] {
+            0 => EntryLink::Gone,
+            new => EntryLink::Entry(new - 1),
         },
-        Link::Gone => link,
+        EntryLink::Gone => link,
     }
 }
 
@@ -189,13 +195,13 @@ fn rename(location: &mut Location, table: &[u8; Contents::BITS as usize]) {
 }
 
 /// Records that some slot may have, or an entry, sorted, each once.
-fn sort_records(state: &mut State) {
+fn sort_records(state: &mut ProtocolState) {
     let slots = state.slots.iter().fold(0, |contents, slot| {
         contents | slot.possible() | only(slot.cache)
     });
     let noted = state.entries.iter().map(|entry| only(entry.record));
     let possible = noted.fold(slots, |contents, noted| contents | noted);
-    let mut records: Vec<Record> = members(possible)
+    let mut records: Vec<CommitRecord> = members(possible)
         .filter_map(|content| state.record(content).copied())
         .collect();
     records.sort_unstable_by_key(|record| (record.sequence, *record));
@@ -210,7 +216,7 @@ fn sort_records(state: &mut State) {
     state.slots.iter_mut().for_each(|slot| rename(slot, &table));
     for entry in &mut state.entries {
         entry.record = table[usize::from(entry.record)];
-        if let Link::Record { content, .. } = &mut entry.link {
+        if let EntryLink::Record { content, .. } = &mut entry.link {
             *content = table[usize::from(*content)];
         }
     }
@@ -218,25 +224,25 @@ fn sort_records(state: &mut State) {
 }
 
 /// Calls `change` with every mention of a commit but those of children.
-fn for_each_mention(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) {
+fn for_each_mention(state: &mut ProtocolState, mut change: impl FnMut(&mut CommitIndex)) {
     for_each_in_use(state, &mut change);
     for record in state.records.iter_mut().filter(|record| record.is_stale) {
         change(&mut record.commit);
     }
     change(&mut state.promised);
     match &mut state.phase {
-        Phase::Redoing { redone, whole, .. } => {
+        EnginePhase::Redoing { redone, whole, .. } => {
             change(redone);
             whole.iter_mut().for_each(&mut change);
         }
-        Phase::Decided { redone, .. } => redone.iter_mut().for_each(&mut change),
+        EnginePhase::Decided { redone, .. } => redone.iter_mut().for_each(&mut change),
         _ => {}
     }
     state.kept.iter_mut().for_each(change);
 }
 
 /// Calls `change` with every mention of a commit whose pages somebody may ask for.
-fn for_each_in_use(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) {
+fn for_each_in_use(state: &mut ProtocolState, mut change: impl FnMut(&mut CommitIndex)) {
     for record in state.records.iter_mut().filter(|record| !record.is_stale) {
         change(&mut record.commit);
     }
@@ -253,11 +259,11 @@ fn for_each_in_use(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) 
     }
 }
 
-fn forget_commits(state: &mut State) {
+fn forget_commits(state: &mut ProtocolState) {
     let (mut mentioned, mut in_use) = (0, 0);
     for_each_in_use(state, |&mut commit| in_use |= only(commit));
     for_each_mention(state, |&mut commit| mentioned |= only(commit));
-    let nearest = |commits: &[Commit], mut at: Option<CommitIndex>| {
+    let nearest = |commits: &[ProtocolCommit], mut at: Option<CommitIndex>| {
         while let Some(index) = at
             && mentioned & only(index) == 0
         {
@@ -284,21 +290,21 @@ fn forget_commits(state: &mut State) {
 
 /// Counts the contents of each page in the order of the commits that expect them; what none expects is
 /// all the same.
-fn name_contents(state: &mut State) {
+fn name_contents(state: &mut ProtocolState) {
     for (page, location) in state.pages.iter_mut().enumerate() {
         let mut table = [0; Contents::BITS as usize];
         let mut next = 1;
         let trees = state.commits.iter_mut().flat_map(|commit| &mut commit.tree);
-        for place in trees
+        for reference in trees
             .flatten()
-            .filter(|place| usize::from(place.page) == page)
+            .filter(|reference| usize::from(reference.page) == page)
         {
-            let name = &mut table[usize::from(place.content)];
+            let name = &mut table[usize::from(reference.content)];
             if *name == 0 {
                 *name = next;
                 next += 1;
             }
-            place.content = *name;
+            reference.content = *name;
         }
         rename(location, &table);
     }
@@ -307,22 +313,27 @@ fn name_contents(state: &mut State) {
 /// What each page is to the commits, in their order.
 type References = ArrayVec<Vec<(CommitIndex, u8, u8, u8)>, PAGES_MAX>;
 
-fn references(state: &State) -> References {
+fn references(state: &ProtocolState) -> References {
     let mut references: References = state.pages.iter().map(|_| Vec::new()).collect();
     for (commit, index) in state.commits.iter().zip(0..) {
-        for (place, item) in commit.tree.iter().flatten().zip(0..) {
-            references[usize::from(place.page)].push((index, item, place.birth, place.content));
+        for (reference, item) in commit.tree.iter().flatten().zip(0..) {
+            references[usize::from(reference.page)].push((
+                index,
+                item,
+                reference.birth,
+                reference.content,
+            ));
         }
     }
     references
 }
 
-fn sort_pages(state: &mut State) {
+fn sort_pages(state: &mut ProtocolState) {
     let references = references(state);
     let uses = state.phase.engine().map(|engine| engine.uses.clone());
     let use_of = |page: u8| uses.as_ref().map(|uses| uses[usize::from(page)]);
     let redone = match state.phase {
-        Phase::Redoing { pages, .. } => pages,
+        EnginePhase::Redoing { pages, .. } => pages,
         _ => 0,
     };
     let mut order: ArrayVec<u8, PAGES_MAX> = (0..state.pages.len() as u8).collect();
@@ -348,11 +359,11 @@ fn sort_pages(state: &mut State) {
         .map(|&old| state.pages[usize::from(old)])
         .collect();
     for commit in &mut state.commits {
-        for Place { page, .. } in commit.tree.iter_mut().flatten() {
+        for PageReference { page, .. } in commit.tree.iter_mut().flatten() {
             *page = new_page[usize::from(*page)];
         }
     }
-    if let Phase::Redoing { pages, .. } = &mut state.phase {
+    if let EnginePhase::Redoing { pages, .. } = &mut state.phase {
         *pages = moved(redone, &order);
     }
     if let (Some(engine), Some(uses)) = (state.phase.engine_mut(), uses) {
@@ -366,7 +377,7 @@ fn moved(set: u8, order: &[u8]) -> u8 {
     members.fold(0, |new, (old, at)| new | (set >> old & 1) << at)
 }
 
-fn sort_slots(state: &mut State) {
+fn sort_slots(state: &mut ProtocolState) {
     let mut order: [u8; SLOT_COUNT] = std::array::from_fn(|slot| slot as u8);
     order.sort_by_key(|&slot| {
         let noted = noted_in(state, slot);
@@ -380,13 +391,13 @@ fn sort_slots(state: &mut State) {
     state.slots = order.map(|old| state.slots[usize::from(old)]);
     for entry in &mut state.entries {
         rename(&mut entry.slot);
-        if let Link::Record { slot, .. } = &mut entry.link {
+        if let EntryLink::Record { slot, .. } = &mut entry.link {
             rename(slot);
         }
     }
-    if let Phase::Decided { slot, .. } = &mut state.phase {
+    if let EnginePhase::Decided { slot, .. } = &mut state.phase {
         rename(slot);
-    } else if let Phase::Settling { slot, losers, .. } = &mut state.phase {
+    } else if let EnginePhase::Settling { slot, losers, .. } = &mut state.phase {
         rename(slot);
         *losers = moved(*losers, &order);
     } else if let Some(engine) = state.phase.engine_mut() {
@@ -399,23 +410,23 @@ fn sort_slots(state: &mut State) {
 }
 
 /// What a slot is to the phase.
-fn roles(state: &State, slot: u8) -> u8 {
+fn roles(state: &ProtocolState, slot: u8) -> u8 {
     match &state.phase {
-        Phase::Down | Phase::Redoing { .. } => 0,
-        Phase::Decided { slot: chosen, .. } => u8::from(slot == *chosen),
-        Phase::Settling {
+        EnginePhase::Down | EnginePhase::Redoing { .. } => 0,
+        EnginePhase::Decided { slot: chosen, .. } => u8::from(slot == *chosen),
+        EnginePhase::Settling {
             slot: chosen,
             losers,
             ..
         } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
-        Phase::Running(engine)
-        | Phase::Failing(engine)
-        | Phase::Poisoned { engine, .. }
-        | Phase::Closing(engine) => roles_in(engine, slot),
+        EnginePhase::Running(engine)
+        | EnginePhase::Failing(engine)
+        | EnginePhase::Poisoned { engine, .. }
+        | EnginePhase::Closing(engine) => roles_in(engine, slot),
     }
 }
 
-fn roles_in(engine: &Engine, slot: u8) -> u8 {
+fn roles_in(engine: &EngineMemory, slot: u8) -> u8 {
     let is_target = engine.target.is_some_and(|target| target.slot == slot);
     u8::from(slot == engine.newest_slot)
         | u8::from(slot == engine.flushed_slot) << 1
@@ -423,15 +434,15 @@ fn roles_in(engine: &Engine, slot: u8) -> u8 {
 }
 
 /// What a slot is to the entries of the journal, two bits for each.
-fn noted_in(state: &State, slot: u8) -> u32 {
+fn noted_in(state: &ProtocolState, slot: u8) -> u32 {
     state.entries.iter().rev().fold(0, |roles, entry| {
-        let is_behind = matches!(entry.link, Link::Record { slot: base, .. } if base == slot);
+        let is_behind = matches!(entry.link, EntryLink::Record { slot: base, .. } if base == slot);
         roles << 2 | u32::from(entry.slot == slot) | u32::from(is_behind) << 1
     })
 }
 
 /// Calls `change` with every transaction that somebody may compare.
-fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
+fn for_each_transaction(state: &mut ProtocolState, mut change: impl FnMut(&mut u8)) {
     for commit in state
         .commits
         .iter_mut()
@@ -444,8 +455,8 @@ fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
         if commit.acknowledged > 0 {
             change(&mut commit.acknowledged);
         }
-        for place in commit.tree.iter_mut().flatten() {
-            change(&mut place.birth);
+        for reference in commit.tree.iter_mut().flatten() {
+            change(&mut reference.birth);
         }
     }
     for record in state.records.iter_mut().filter(|record| !record.is_stale) {
@@ -459,9 +470,9 @@ fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
         .flat_map(|engine| &mut engine.uses)
     {
         match page {
-            Use::Free => {}
-            Use::Live { birth } => change(birth),
-            Use::Dead { birth, death } => {
+            PageUse::Free => {}
+            PageUse::Live { birth } => change(birth),
+            PageUse::Dead { birth, death } => {
                 change(birth);
                 change(death);
             }
@@ -471,7 +482,7 @@ fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
 
 /// How durable a commit was to be counts while it is visible and not durable yet, and what it knew to
 /// be durable while its record may be written again.
-fn forget_promises(state: &mut State) {
+fn forget_promises(state: &mut ProtocolState) {
     let visible = state
         .phase
         .engine()
@@ -494,7 +505,7 @@ fn forget_promises(state: &mut State) {
 }
 
 /// Births that are as old for all who compare them are the same.
-fn join_births(state: &mut State) {
+fn join_births(state: &mut ProtocolState) {
     let pins = state.phase.engine().map(|engine| {
         let target = engine.target.map(|target| target.commit);
         let pins = [
@@ -510,22 +521,22 @@ fn join_births(state: &mut State) {
     let records = state.records.iter().filter(|record| !record.is_stale);
     let known = records.map(|record| record.known_durable);
     let oldest = known.chain(pins).min().unwrap_or(0);
-    for place in state
+    for reference in state
         .commits
         .iter_mut()
         .flat_map(|commit| commit.tree.iter_mut().flatten())
     {
-        place.birth = place.birth.max(oldest);
+        reference.birth = reference.birth.max(oldest);
     }
     let uses = state.phase.engine_mut().map(|engine| &mut engine.uses);
     for page in uses.into_iter().flatten() {
-        if let Use::Live { birth } | Use::Dead { birth, .. } = page {
+        if let PageUse::Live { birth } | PageUse::Dead { birth, .. } = page {
             *birth = (*birth).max(oldest);
         }
     }
 }
 
-fn name_transactions(state: &mut State) {
+fn name_transactions(state: &mut ProtocolState) {
     let newest = match state.phase.engine() {
         Some(engine) => state.transaction(engine.newest),
         None => {
@@ -539,9 +550,9 @@ fn name_transactions(state: &mut State) {
     for_each_transaction(state, |transaction| *transaction = ranks.of(*transaction));
 }
 
-fn name_sequences(state: &mut State) {
+fn name_sequences(state: &mut ProtocolState) {
     let newest = match &state.phase {
-        Phase::Running(engine) => state
+        EnginePhase::Running(engine) => state
             .cached_record(engine.newest_slot)
             .map_or(0, |record| record.sequence),
         _ => {

@@ -2,13 +2,15 @@
 
 use super::{
     actions::{Action, Steps},
-    state::{Contents, ENTRIES_MAX, Location, Phase, SLOT_COUNT, State, members, only},
+    state::{
+        Contents, ENTRIES_MAX, EnginePhase, Location, ProtocolState, SLOT_COUNT, members, only,
+    },
 };
 use arrayvec::ArrayVec;
 
 /// Kills and power cuts, which may come at any moment.
-pub(super) fn mishaps(state: &State, steps: &mut Steps) {
-    if let Phase::Poisoned { .. } = state.phase {
+pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
+    if let EnginePhase::Poisoned { .. } = state.phase {
         // The flush that failed was the mishap; ending is what is left to do.
         let mut ended = killed(state);
         ended.mishaps_left = state.mishaps_left;
@@ -20,31 +22,34 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
     match state.phase {
         // While nobody writes, a kill changes nothing, and a power cut leaves what one before would
         // have left.
-        Phase::Down | Phase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
+        EnginePhase::Down | EnginePhase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
         // So does a power cut before recovery has written all else. What the journal says is in memory by now, so what is dropped
         // while it is put in its place may as well be dropped after.
-        Phase::Redoing { pages, .. } => {
+        EnginePhase::Redoing { pages, .. } => {
             steps.push(Action::Kill, Ok(killed(state)));
             if pages == 0 {
                 drop_some(state, &mut Vec::new(), steps);
             }
         }
-        Phase::Poisoned { .. } => choose(state, &mut Chosen::default(), steps),
+        EnginePhase::Poisoned { .. } => choose(state, &mut ChosenWrites::default(), steps),
         // Before recovery has written all that it writes, a power cut leaves nothing that it could not
         // leave after.
-        Phase::Settling { losers, .. } if losers != 0 => {
+        EnginePhase::Settling { losers, .. } if losers != 0 => {
             steps.push(Action::Kill, Ok(killed(state)));
         }
-        Phase::Settling { .. } | Phase::Running(_) | Phase::Failing(_) | Phase::Closing(_) => {
+        EnginePhase::Settling { .. }
+        | EnginePhase::Running(_)
+        | EnginePhase::Failing(_)
+        | EnginePhase::Closing(_) => {
             steps.push(Action::Kill, Ok(killed(state)));
-            choose(state, &mut Chosen::default(), steps);
+            choose(state, &mut ChosenWrites::default(), steps);
         }
     }
 }
 
 /// What a flush that failed left in the cache counts as written. The system may drop any of it, and read
 /// what the disk has when it is asked again.
-fn drop_some(state: &State, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
+fn drop_some(state: &ProtocolState, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
     let Some(location) = state.locations().nth(dropped.len()) else {
         if dropped.iter().any(Option::is_some) {
             steps.push(Action::Drop, Ok(without_dropped(state, dropped)));
@@ -65,7 +70,7 @@ fn drop_some(state: &State, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
 }
 
 /// What the cache has when some locations have what the disk had.
-fn without_dropped(state: &State, dropped: &[Option<u8>]) -> State {
+fn without_dropped(state: &ProtocolState, dropped: &[Option<u8>]) -> ProtocolState {
     let mut next = state.clone();
     for (location, content) in next.locations_mut().zip(dropped) {
         if let Some(content) = *content {
@@ -73,8 +78,8 @@ fn without_dropped(state: &State, dropped: &[Option<u8>]) -> State {
         }
     }
     match &mut next.phase {
-        Phase::Redoing { whole, .. } => *whole = None,
-        Phase::Decided {
+        EnginePhase::Redoing { whole, .. } => *whole = None,
+        EnginePhase::Decided {
             slot, is_dropped, ..
         } => {
             let slot = usize::from(*slot);
@@ -89,35 +94,35 @@ fn without_dropped(state: &State, dropped: &[Option<u8>]) -> State {
 
 /// The cache stays. Whatever was being written back may fail now, and nobody is told: the system
 /// may count all as written.
-pub(super) fn killed(state: &State) -> State {
+pub(super) fn killed(state: &ProtocolState) -> ProtocolState {
     let mut next = state.clone();
     next.locations_mut().for_each(|at| at.fail_flush());
     if let Some(engine) = state.phase.engine() {
         next.kept = Some(engine.published);
     }
-    next.phase = Phase::Down;
+    next.phase = EnginePhase::Down;
     next.mishaps_left = state.mishaps_left.saturating_sub(1);
     next
 }
 
 /// What the disk has, as far as that was chosen.
 #[derive(Default)]
-struct Chosen {
+struct ChosenWrites {
     slots: ArrayVec<u8, SLOT_COUNT>,
     journal: ArrayVec<u8, ENTRIES_MAX>,
     pages: Vec<u8>,
 }
 
 /// Every combination of what the disk may have in the slots, and in the journal.
-fn choose(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
+fn choose(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     if let Some(slot) = state.slots.get(chosen.slots.len()) {
         for content in members(slot.possible()) {
             chosen.slots.push(content);
             choose(state, chosen, steps);
             chosen.slots.pop();
         }
-    } else if let Some(place) = state.journal.get(chosen.journal.len()) {
-        for content in members(place.possible()) {
+    } else if let Some(location) = state.journal.get(chosen.journal.len()) {
+        for content in members(location.possible()) {
             chosen.journal.push(content);
             choose(state, chosen, steps);
             chosen.journal.pop();
@@ -129,7 +134,7 @@ fn choose(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
 
 /// Every combination of what the disk may have in the pages that a chosen record asks for, or one in the
 /// journal. What none asks for is all the same.
-fn choose_pages(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
+fn choose_pages(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     let Some(page) = state.pages.get(chosen.pages.len()) else {
         steps.push(Action::PowerCut, Ok(cut(state, chosen)));
         return;
@@ -147,27 +152,27 @@ fn choose_pages(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
 }
 
 /// The contents that records ask for in the page that is to be chosen.
-fn asked_for(state: &State, chosen: &Chosen) -> Contents {
+fn asked_for(state: &ProtocolState, chosen: &ChosenWrites) -> Contents {
     let page = chosen.pages.len();
     let entries = chosen.journal.iter();
     let noted = entries.filter_map(|&content| Some(state.entry(content)?.record));
     let contents = chosen.slots.iter().copied().chain(noted);
     let records = contents.filter_map(|content| state.record(content));
-    let places = records.flat_map(|record| state.commit(record.commit).tree);
-    let places = places
+    let references = records.flat_map(|record| state.commit(record.commit).tree);
+    let references = references
         .flatten()
-        .filter(|place| usize::from(place.page) == page);
-    places.fold(0, |contents, place| contents | only(place.content))
+        .filter(|reference| usize::from(reference.page) == page);
+    references.fold(0, |contents, reference| contents | only(reference.content))
 }
 
-fn cut(state: &State, chosen: &Chosen) -> State {
+fn cut(state: &ProtocolState, chosen: &ChosenWrites) -> ProtocolState {
     let mut next = state.clone();
     let contents = chosen.pages.iter().chain(&chosen.slots);
     let contents = contents.chain(&chosen.journal);
     for (location, &content) in next.locations_mut().zip(contents) {
         *location = Location::certain(content);
     }
-    next.phase = Phase::Down;
+    next.phase = EnginePhase::Down;
     next.kept = None;
     next.mishaps_left -= 1;
     next

@@ -1,23 +1,30 @@
 //! What a running engine does.
 
 use super::{
-    actions::{Action, Steps, Violation},
+    actions::{Action, ProtocolViolation, Steps},
     journal,
     rules::{Planted, Rules},
     state::{
-        Commit, CommitIndex, Durability, Engine, Means, Name, Phase, Place, Record, SLOT_COUNT,
-        State, Target, Use,
+        CommitIndex, CommitName, CommitRecord, Durability, EngineMemory, EnginePhase, FlushTarget,
+        PageReference, PageUse, ProtocolCommit, ProtocolState, SLOT_COUNT, SyncMethod,
     },
 };
 use arrayvec::ArrayVec;
 
-impl Engine {
+impl EngineMemory {
     /// What an engine starts with that has opened a database: all that its commit does not use is
     /// free.
-    pub(super) fn opened(state: &State, commit: CommitIndex, slot: u8, flushed_slot: u8) -> Self {
-        let mut uses: ArrayVec<Use, _> = state.pages.iter().map(|_| Use::Free).collect();
-        for place in state.commit(commit).tree.iter().flatten() {
-            uses[usize::from(place.page)] = Use::Live { birth: place.birth };
+    pub(super) fn opened(
+        state: &ProtocolState,
+        commit: CommitIndex,
+        slot: u8,
+        flushed_slot: u8,
+    ) -> Self {
+        let mut uses: ArrayVec<PageUse, _> = state.pages.iter().map(|_| PageUse::Free).collect();
+        for reference in state.commit(commit).tree.iter().flatten() {
+            uses[usize::from(reference.page)] = PageUse::Live {
+                birth: reference.birth,
+            };
         }
         Self {
             newest: commit,
@@ -36,7 +43,7 @@ impl Engine {
 
     /// Frees what no pin sees. At once, though the engine does it only when it needs pages: that
     /// is the harder case.
-    fn reclaim(&mut self, state: &State, rules: &Rules) {
+    fn reclaim(&mut self, state: &ProtocolState, rules: &Rules) {
         let mut pins = vec![self.newest];
         if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::AcknowledgedNotPinned) {
             pins.push(self.durable);
@@ -56,14 +63,14 @@ impl Engine {
         let newest = state.transaction(self.newest);
         let is_early = rules.has(Planted::DeathsFreeEarly);
         for page in &mut self.uses {
-            let Use::Dead { birth, death } = *page else {
+            let PageUse::Dead { birth, death } = *page else {
                 continue;
             };
             let is_pinned = pins
                 .iter()
                 .any(|&pin| (birth..death).contains(&state.transaction(pin)));
             if !is_pinned || (is_early && death == newest) {
-                *page = Use::Free;
+                *page = PageUse::Free;
             }
         }
     }
@@ -71,7 +78,7 @@ impl Engine {
     /// The slots that the next record may go to: the oldest of those that are not needed. Records
     /// before the flushed one count as equally old, and one that was erased as old, but not as older
     /// than others: whatever an engine does there must be right.
-    fn next_slots(&self, state: &State, rules: &Rules) -> ArrayVec<u8, SLOT_COUNT> {
+    fn next_slots(&self, state: &ProtocolState, rules: &Rules) -> ArrayVec<u8, SLOT_COUNT> {
         let target_slot = self.target.map(|target| target.slot);
         let is_needed = |slot: &u8| {
             (*slot == self.newest_slot && !rules.has(Planted::NewestSlotTaken))
@@ -93,12 +100,17 @@ impl Engine {
 
     fn free_pages(&self) -> impl Iterator<Item = u8> + Clone {
         let pages = self.uses.iter().zip(0..);
-        pages.filter_map(|(use_, page)| (*use_ == Use::Free).then_some(page))
+        pages.filter_map(|(use_, page)| (*use_ == PageUse::Free).then_some(page))
     }
 }
 
 /// All that a running engine may do next.
-pub(super) fn running(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+pub(super) fn running(
+    state: &ProtocolState,
+    engine: &EngineMemory,
+    rules: &Rules,
+    steps: &mut Steps,
+) {
     commits(state, engine, rules, steps);
     readers(state, engine, rules, steps);
     flushes(state, engine, rules, steps);
@@ -107,22 +119,22 @@ pub(super) fn running(state: &State, engine: &Engine, rules: &Rules, steps: &mut
 
 /// Changes the engine of a copy of a state, and has pages reclaimed.
 pub(super) fn after(
-    state: &State,
+    state: &ProtocolState,
     rules: &Rules,
-    change: impl FnOnce(&mut State, &mut Engine),
-) -> State {
+    change: impl FnOnce(&mut ProtocolState, &mut EngineMemory),
+) -> ProtocolState {
     let mut next = state.clone();
-    let Phase::Running(engine) = &state.phase else {
+    let EnginePhase::Running(engine) = &state.phase else {
         return next;
     };
     let mut engine = engine.clone();
     change(&mut next, &mut engine);
     engine.reclaim(&next, rules);
-    next.phase = Phase::Running(engine);
+    next.phase = EnginePhase::Running(engine);
     next
 }
 
-fn commits(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+fn commits(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     if state.commits_left == 0 {
         return;
     }
@@ -160,8 +172,8 @@ fn commits(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
 }
 
 fn write_commit(
-    next: &mut State,
-    engine: &mut Engine,
+    next: &mut ProtocolState,
+    engine: &mut EngineMemory,
     rules: &Rules,
     durability: Durability,
     pages: [Option<u8>; 2],
@@ -170,19 +182,19 @@ fn write_commit(
     let before = *next.commit(engine.newest);
     let transaction = before.transaction + 1;
     let mut tree = before.tree.unwrap_or_default();
-    for (place, page) in tree.iter_mut().zip(pages) {
+    for (reference, page) in tree.iter_mut().zip(pages) {
         let Some(page) = page else { continue };
-        engine.uses[usize::from(place.page)] = Use::Dead {
-            birth: place.birth,
+        engine.uses[usize::from(reference.page)] = PageUse::Dead {
+            birth: reference.birth,
             death: transaction,
         };
-        engine.uses[usize::from(page)] = Use::Live { birth: transaction };
-        *place = Place {
+        engine.uses[usize::from(page)] = PageUse::Live { birth: transaction };
+        *reference = PageReference {
             page,
             birth: transaction,
             content: next.new_content(page),
         };
-        next.write_page(page, place.content);
+        next.write_page(page, reference.content);
     }
     let acknowledged = next.transaction(engine.durable);
     let known_durable = match rules.planted {
@@ -191,8 +203,8 @@ fn write_commit(
         _ => next.transaction(engine.flushed),
     };
     let index = next.commits.len() as CommitIndex;
-    next.commits.push(Commit {
-        name: Name(rules.bounds.commits - next.commits_left + 1),
+    next.commits.push(ProtocolCommit {
+        name: CommitName(rules.bounds.commits - next.commits_left + 1),
         transaction,
         parent: Some(engine.newest),
         durability,
@@ -201,7 +213,7 @@ fn write_commit(
         is_abandoned: false,
         tree: Some(tree),
     });
-    let record = Record {
+    let record = CommitRecord {
         sequence: next.next_sequence(),
         commit: index,
         known_durable,
@@ -223,7 +235,7 @@ fn write_commit(
 
 /// The worst that can be of a commit that was not finished: each free page is spoiled, and the slot
 /// cannot be read.
-fn killed_in_commit(state: &State, engine: &Engine, slot: u8) -> State {
+fn killed_in_commit(state: &ProtocolState, engine: &EngineMemory, slot: u8) -> ProtocolState {
     let mut next = state.clone();
     for page in engine.free_pages() {
         next.write_page(page, 0);
@@ -235,12 +247,12 @@ fn killed_in_commit(state: &State, engine: &Engine, slot: u8) -> State {
 /// A commit whose pages are written, and whose record is in the cache or torn, but the system says
 /// that it could not be written. While a flush runs, that is waited for.
 fn failed_in_commit(
-    state: &State,
-    engine: &Engine,
+    state: &ProtocolState,
+    engine: &EngineMemory,
     slot: u8,
     is_whole: bool,
     rules: &Rules,
-) -> Option<State> {
+) -> Option<ProtocolState> {
     let root = engine.free_pages().next()?;
     let mut next = state.clone();
     let mut engine = engine.clone();
@@ -260,8 +272,8 @@ fn failed_in_commit(
     }
     next.mishaps_left -= 1;
     next.phase = match engine.target {
-        Some(_) => Phase::Failing(engine),
-        None => Phase::Poisoned {
+        Some(_) => EnginePhase::Failing(engine),
+        None => EnginePhase::Poisoned {
             engine,
             is_rewritten: false,
         },
@@ -270,14 +282,19 @@ fn failed_in_commit(
 }
 
 /// How a flush or an entry ends behind which nothing becomes durable any more.
-pub(super) fn failing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+pub(super) fn failing(
+    state: &ProtocolState,
+    engine: &EngineMemory,
+    rules: &Rules,
+    steps: &mut Steps,
+) {
     let Some(target) = engine.target else {
         return;
     };
     let mut completed = state.clone();
     let mut durable = engine.clone();
     complete(&mut completed, &mut durable, rules);
-    completed.phase = Phase::Poisoned {
+    completed.phase = EnginePhase::Poisoned {
         engine: durable,
         is_rewritten: false,
     };
@@ -291,7 +308,7 @@ pub(super) fn failing(state: &State, engine: &Engine, rules: &Rules, steps: &mut
 }
 
 /// Takes back all that is not visible, once, while the flush runs.
-fn taken_back_early(state: &State, engine: &Engine, steps: &mut Steps) {
+fn taken_back_early(state: &ProtocolState, engine: &EngineMemory, steps: &mut Steps) {
     let visible = state.transaction(engine.published);
     let hidden: Vec<u8> = (0..SLOT_COUNT as u8)
         .filter(|slot| {
@@ -310,8 +327,8 @@ fn taken_back_early(state: &State, engine: &Engine, steps: &mut Steps) {
 }
 
 /// The newest record, of the state that readers see.
-fn visible_record(state: &State, engine: &Engine) -> Record {
-    Record {
+fn visible_record(state: &ProtocolState, engine: &EngineMemory) -> CommitRecord {
+    CommitRecord {
         sequence: state.next_sequence(),
         commit: engine.published,
         known_durable: state.commit(engine.published).known_durable,
@@ -321,7 +338,7 @@ fn visible_record(state: &State, engine: &Engine) -> Record {
     }
 }
 
-fn readers(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+fn readers(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     if state.commits_left == 0 {
         return;
     }
@@ -343,7 +360,7 @@ fn readers(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
     }
 }
 
-fn flushes(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+fn flushes(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     if let Some(target) = engine.target {
         let completed = after(state, rules, |next, engine| complete(next, engine, rules));
         steps.push(completion(state, target), Ok(completed));
@@ -353,10 +370,10 @@ fn flushes(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
     } else if engine.newest != engine.durable {
         let name = state.name(engine.newest);
         let next = after(state, rules, |next, engine| {
-            engine.target = Some(Target {
+            engine.target = Some(FlushTarget {
                 commit: engine.newest,
                 slot: engine.newest_slot,
-                means: Means::Flush,
+                means: SyncMethod::Flush,
             });
             next.locations_mut().for_each(|at| at.begin_flush());
         });
@@ -368,12 +385,12 @@ fn flushes(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
 }
 
 /// What a close does first. That it is one step leaves nothing out: nobody writes meanwhile.
-fn flush_journaled(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+fn flush_journaled(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     let name = state.name(engine.newest);
-    let target = Target {
+    let target = FlushTarget {
         commit: engine.newest,
         slot: engine.newest_slot,
-        means: Means::Flush,
+        means: SyncMethod::Flush,
     };
     let flushed = after(state, rules, |next, engine| {
         next.flush();
@@ -386,25 +403,25 @@ fn flush_journaled(state: &State, engine: &Engine, rules: &Rules, steps: &mut St
     }
 }
 
-fn completion(state: &State, target: Target) -> Action {
+fn completion(state: &ProtocolState, target: FlushTarget) -> Action {
     let name = state.name(target.commit);
     match target.means {
-        Means::Flush => Action::CompleteFlush { name },
-        Means::Entry(_) => Action::CompleteEntry { name },
+        SyncMethod::Flush => Action::CompleteFlush { name },
+        SyncMethod::Entry(_) => Action::CompleteEntry { name },
     }
 }
 
 /// What was being made durable is on the disk.
-fn complete(next: &mut State, engine: &mut Engine, rules: &Rules) {
+fn complete(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
     match engine.target.map(|target| target.means) {
-        Some(Means::Flush) => next.locations_mut().for_each(|at| at.complete_flush()),
-        Some(Means::Entry(place)) => next.journal[usize::from(place)].secure(),
+        Some(SyncMethod::Flush) => next.locations_mut().for_each(|at| at.complete_flush()),
+        Some(SyncMethod::Entry(index)) => next.journal[usize::from(index)].secure(),
         None => {}
     }
     note_durable(next, engine, rules);
 }
 
-pub(super) fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules) {
+pub(super) fn note_durable(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
     let Some(mut target) = engine.target.take() else {
         return;
     };
@@ -413,14 +430,14 @@ pub(super) fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules)
     }
     engine.durable = target.commit;
     match target.means {
-        Means::Flush => {
+        SyncMethod::Flush => {
             engine.flushed = target.commit;
             engine.flushed_slot = target.slot;
             if !next.journal.is_empty() && !rules.has(Planted::ChainGoesOn) {
                 engine.chain = Some(0);
             }
         }
-        Means::Entry(place) => engine.chain = Some(place + 1),
+        SyncMethod::Entry(index) => engine.chain = Some(index + 1),
     }
     if next.transaction(engine.published) < next.transaction(target.commit) {
         engine.published = target.commit;
@@ -429,23 +446,29 @@ pub(super) fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules)
 }
 
 /// A flush fails, or the write of an entry: of that one nobody knows then whether the disk has it.
-fn fail(state: &State, engine: &Engine, target: Target, rules: &Rules, steps: &mut Steps) {
+fn fail(
+    state: &ProtocolState,
+    engine: &EngineMemory,
+    target: FlushTarget,
+    rules: &Rules,
+    steps: &mut Steps,
+) {
     let name = state.name(target.commit);
     let mut failed = state.clone();
     let action = match target.means {
-        Means::Flush => {
+        SyncMethod::Flush => {
             failed.locations_mut().for_each(|at| at.fail_flush());
             Action::FailFlush { name }
         }
-        Means::Entry(place) => {
-            failed.journal[usize::from(place)].fail_flush();
+        SyncMethod::Entry(index) => {
+            failed.journal[usize::from(index)].fail_flush();
             Action::FailEntry { name }
         }
     };
     failed.mishaps_left -= 1;
     let mut engine = engine.clone();
     if rules.has(Planted::FailedFlushTrusted) {
-        failed.phase = Phase::Running(engine);
+        failed.phase = EnginePhase::Running(engine);
         let next = after(&failed, rules, |next, engine| {
             engine.target = Some(target);
             note_durable(next, engine, rules);
@@ -456,11 +479,11 @@ fn fail(state: &State, engine: &Engine, target: Target, rules: &Rules, steps: &m
     let published = state.commit(engine.published);
     let is_durable = published.transaction <= state.transaction(engine.durable);
     if published.durability == Durability::Durable && !is_durable {
-        steps.push(action, Err(Violation::FailedIsVisible));
+        steps.push(action, Err(ProtocolViolation::FailedIsVisible));
         return;
     }
     engine.target = None;
-    failed.phase = Phase::Poisoned {
+    failed.phase = EnginePhase::Poisoned {
         engine,
         is_rewritten: false,
     };
@@ -470,8 +493,8 @@ fn fail(state: &State, engine: &Engine, target: Target, rules: &Rules, steps: &m
 /// What a poisoned engine does, each step of which may be its last: it writes the record of what is
 /// visible with the highest sequence, then erases those of what is not.
 pub(super) fn poisoned(
-    state: &State,
-    engine: &Engine,
+    state: &ProtocolState,
+    engine: &EngineMemory,
     is_rewritten: bool,
     rules: &Rules,
     steps: &mut Steps,
@@ -485,7 +508,7 @@ pub(super) fn poisoned(
         if !is_rewritten && !is_erasing_first && slot != engine.flushed_slot {
             let mut next = state.clone();
             next.write_record(slot, visible_record(state, engine));
-            if let Phase::Poisoned { is_rewritten, .. } = &mut next.phase {
+            if let EnginePhase::Poisoned { is_rewritten, .. } = &mut next.phase {
                 *is_rewritten = true;
             }
             steps.push(Action::WriteVisibleAgain { slot }, Ok(next));
@@ -503,7 +526,7 @@ pub(super) fn poisoned(
 }
 
 /// A close flushes, which is a flush as any other, and then writes its record.
-fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+fn closing(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     let is_flushed = match rules.planted {
         Some(Planted::ClosedUnflushed) => true,
         Some(Planted::ClosedJournaled) => engine.durable == engine.newest,
@@ -518,7 +541,7 @@ fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
     }
     for slot in engine.next_slots(state, rules) {
         let mut next = state.clone();
-        let record = Record {
+        let record = CommitRecord {
             sequence: state.next_sequence(),
             commit: engine.newest,
             known_durable: state.transaction(engine.newest),
@@ -529,16 +552,16 @@ fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
         next.write_record(slot, record);
         let mut engine = engine.clone();
         engine.newest_slot = slot;
-        next.phase = Phase::Closing(engine);
+        next.phase = EnginePhase::Closing(engine);
         steps.push(Action::WriteClose { slot }, Ok(next));
     }
 }
 
 /// How a close ends: flushed, or with a record that is erased because the flush failed.
-pub(super) fn close_ends(state: &State, engine: &Engine, steps: &mut Steps) {
+pub(super) fn close_ends(state: &ProtocolState, engine: &EngineMemory, steps: &mut Steps) {
     let mut closed = state.clone();
     closed.flush();
-    closed.phase = Phase::Down;
+    closed.phase = EnginePhase::Down;
     closed.kept = Some(engine.newest);
     steps.push(Action::CompleteClose, Ok(closed));
     if state.mishaps_left > 0 {

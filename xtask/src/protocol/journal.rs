@@ -8,21 +8,29 @@ use super::{
     actions::{Action, Steps},
     engine::{after, note_durable},
     rules::{Planted, Rules},
-    state::{CommitIndex, ENTRIES_MAX, Engine, Entry, Link, Means, Place, State, Target},
+    state::{
+        CommitIndex, ENTRIES_MAX, EngineMemory, EntryLink, FlushTarget, JournalEntry,
+        PageReference, ProtocolState, SyncMethod,
+    },
 };
 use arrayvec::ArrayVec;
 
 /// Pages that the journal makes, and what is in them.
-pub(super) type Made = Vec<(u8, u8)>;
+pub(super) type JournalPages = Vec<(u8, u8)>;
 
 /// Whoever would begin a flush may write an entry instead, if there is room for one.
-pub(super) fn begin_entry(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+pub(super) fn begin_entry(
+    state: &ProtocolState,
+    engine: &EngineMemory,
+    rules: &Rules,
+    steps: &mut Steps,
+) {
     let room = state.journal.len() as u8;
-    let Some(place) = engine.chain.filter(|&place| place < room) else {
+    let Some(index) = engine.chain.filter(|&index| index < room) else {
         return;
     };
-    let entry = Entry {
-        link: link(state, engine, place),
+    let entry = JournalEntry {
+        link: link(state, engine, index),
         record: state.slots[usize::from(engine.newest_slot)].cache,
         slot: engine.newest_slot,
         is_spoiled: spoiled(state, engine.durable),
@@ -30,11 +38,11 @@ pub(super) fn begin_entry(state: &State, engine: &Engine, rules: &Rules, steps: 
     let name = state.name(engine.newest);
     let next = after(state, rules, |next, engine| {
         next.entries.push(entry);
-        next.journal[usize::from(place)].write(next.entries.len() as u8, false);
-        engine.target = Some(Target {
+        next.journal[usize::from(index)].write(next.entries.len() as u8, false);
+        engine.target = Some(FlushTarget {
             commit: engine.newest,
             slot: engine.newest_slot,
-            means: Means::Entry(place),
+            means: SyncMethod::Entry(index),
         });
         if rules.has(Planted::EntryAcknowledgedEarly) {
             note_durable(next, engine, rules);
@@ -44,31 +52,37 @@ pub(super) fn begin_entry(state: &State, engine: &Engine, rules: &Rules, steps: 
 }
 
 /// What the next entry comes behind.
-fn link(state: &State, engine: &Engine, place: u8) -> Link {
-    let Some(before) = place.checked_sub(1) else {
-        return Link::Record {
+fn link(state: &ProtocolState, engine: &EngineMemory, index: u8) -> EntryLink {
+    let Some(before) = index.checked_sub(1) else {
+        return EntryLink::Record {
             content: state.slots[usize::from(engine.flushed_slot)].cache,
             slot: engine.flushed_slot,
         };
     };
     let content = state.journal[usize::from(before)].cache;
-    content.checked_sub(1).map_or(Link::Gone, Link::Entry)
+    content
+        .checked_sub(1)
+        .map_or(EntryLink::Gone, EntryLink::Entry)
 }
 
 /// Which pages of a commit are not what they should be.
-fn spoiled(state: &State, commit: CommitIndex) -> [bool; 2] {
+fn spoiled(state: &ProtocolState, commit: CommitIndex) -> [bool; 2] {
     let tree = state.commit(commit).tree.unwrap_or_default();
-    tree.map(|place| state.pages[usize::from(place.page)].cache != place.content)
+    tree.map(|reference| state.pages[usize::from(reference.page)].cache != reference.content)
 }
 
 /// The entries that count behind a slot, each by its content; `None` if they make no sense.
-pub(super) fn chain(state: &State, slot: u8, rules: &Rules) -> Option<ArrayVec<u8, ENTRIES_MAX>> {
+pub(super) fn chain(
+    state: &ProtocolState,
+    slot: u8,
+    rules: &Rules,
+) -> Option<ArrayVec<u8, ENTRIES_MAX>> {
     let mut chain = ArrayVec::new();
     let content = state.slots[usize::from(slot)].cache;
-    let mut link = Link::Record { content, slot };
+    let mut link = EntryLink::Record { content, slot };
     let mut sequence = state.record(content)?.sequence;
-    for place in &state.journal {
-        let Some(entry) = state.entry(place.cache) else {
+    for location in &state.journal {
+        let Some(entry) = state.entry(location.cache) else {
             break;
         };
         if entry.link != link && !rules.has(Planted::AnyEntryCounts) {
@@ -79,15 +93,15 @@ pub(super) fn chain(state: &State, slot: u8, rules: &Rules) -> Option<ArrayVec<u
             return None;
         }
         sequence = record.sequence;
-        link = Link::Entry(place.cache - 1);
-        chain.push(place.cache);
+        link = EntryLink::Entry(location.cache - 1);
+        chain.push(location.cache);
     }
     Some(chain)
 }
 
 /// The pages that entries make, as the last that has them.
-pub(super) fn made(state: &State, entries: &[u8], rules: &Rules) -> Made {
-    let mut made = Made::new();
+pub(super) fn made(state: &ProtocolState, entries: &[u8], rules: &Rules) -> JournalPages {
+    let mut made = JournalPages::new();
     for entry in entries.iter().filter_map(|&content| state.entry(content)) {
         let new = pages_of(state, entry, &made, rules);
         made.retain(|(page, _)| new.iter().all(|(newer, _)| newer != page));
@@ -97,37 +111,42 @@ pub(super) fn made(state: &State, entries: &[u8], rules: &Rules) -> Made {
 }
 
 /// What an entry makes, on top of what those before it make.
-fn pages_of(state: &State, entry: &Entry, made: &Made, rules: &Rules) -> Made {
+fn pages_of(
+    state: &ProtocolState,
+    entry: &JournalEntry,
+    made: &JournalPages,
+    rules: &Rules,
+) -> JournalPages {
     let tree_of = |content| {
         let commit = state.commit(state.record(content)?.commit);
         Some((commit.tree?, commit.transaction))
     };
     let before = match entry.link {
-        Link::Gone => None,
-        Link::Record { content, .. } => Some(content),
-        Link::Entry(index) => Some(state.entries[usize::from(index)].record),
+        EntryLink::Gone => None,
+        EntryLink::Record { content, .. } => Some(content),
+        EntryLink::Entry(index) => Some(state.entries[usize::from(index)].record),
     };
     let Some((tree, transaction)) = tree_of(entry.record) else {
-        return Made::new();
+        return JournalPages::new();
     };
     let before = before.and_then(tree_of);
-    let is_there = |place: &Place| {
-        let newer = made.iter().find(|(page, _)| *page == place.page);
+    let is_there = |reference: &PageReference| {
+        let newer = made.iter().find(|(page, _)| *page == reference.page);
         let there = newer.map(|(_, content)| *content);
-        there.unwrap_or(state.pages[usize::from(place.page)].cache) == place.content
+        there.unwrap_or(state.pages[usize::from(reference.page)].cache) == reference.content
     };
-    let mut new = Made::new();
-    for (item, place) in tree.iter().enumerate() {
+    let mut new = JournalPages::new();
+    for (item, reference) in tree.iter().enumerate() {
         let is_new = match (rules.has(Planted::EntryOfLastCommit), before) {
-            (true, _) => place.birth == transaction,
-            (false, Some((_, before))) => place.birth > before,
+            (true, _) => reference.birth == transaction,
+            (false, Some((_, before))) => reference.birth > before,
             (false, None) => true,
         };
         if is_new {
             let source = before.map(|(tree, _)| tree[item]);
             let is_right =
                 !entry.is_spoiled[item] && source.is_some_and(|source| is_there(&source));
-            new.push((place.page, if is_right { place.content } else { 0 }));
+            new.push((reference.page, if is_right { reference.content } else { 0 }));
         }
     }
     new

@@ -1,10 +1,12 @@
 //! Opening: which record counts, and how that is made to hold.
 
 use super::{
-    actions::{Action, Steps, Violation},
+    actions::{Action, ProtocolViolation, Steps},
     redo::Redo,
     rules::{Planted, Rules},
-    state::{CommitIndex, Engine, Phase, Record, SLOT_COUNT, State, only},
+    state::{
+        CommitIndex, CommitRecord, EngineMemory, EnginePhase, ProtocolState, SLOT_COUNT, only,
+    },
 };
 
 /// What is to be done with what was found.
@@ -21,7 +23,10 @@ pub(super) enum Decision {
 }
 
 /// Reads the slots and the journal, and decides.
-pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
+pub(super) fn open(
+    state: &ProtocolState,
+    rules: &Rules,
+) -> Result<ProtocolState, ProtocolViolation> {
     let mut next = state.clone();
     match decide(state, rules)? {
         Decision::Clean { slot, flushed_slot } => {
@@ -29,7 +34,7 @@ pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
             return opened(state, commit, slot, flushed_slot);
         }
         Decision::Found { slot } => {
-            next.phase = Phase::Decided {
+            next.phase = EnginePhase::Decided {
                 slot,
                 redone: None,
                 is_dropped: false,
@@ -41,15 +46,15 @@ pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
 }
 
 /// Decides, which changes nothing.
-pub(super) fn decide(state: &State, rules: &Rules) -> Result<Decision, Violation> {
+pub(super) fn decide(state: &ProtocolState, rules: &Rules) -> Result<Decision, ProtocolViolation> {
     let readable = readable(state);
-    let &(slot, newest) = readable.first().ok_or(Violation::NothingReadable)?;
+    let &(slot, newest) = readable.first().ok_or(ProtocolViolation::NothingReadable)?;
     let redo = Redo::read(state, &readable, rules)?;
-    let redo_behind = |record: &Record| {
+    let redo_after = |record: &CommitRecord| {
         let redo = redo.clone();
         redo.filter(|redo| redo.record.sequence > record.sequence)
     };
-    if let Some(redo) = redo_behind(&newest) {
+    if let Some(redo) = redo_after(&newest) {
         return Ok(Decision::ToRedo(redo));
     }
     // While a slot cannot be read, nobody knows what the disk has there, not even of a closed database.
@@ -65,27 +70,27 @@ pub(super) fn decide(state: &State, rules: &Rules) -> Result<Decision, Violation
         return Ok(Decision::Clean { slot, flushed_slot });
     }
     let (slot, record) = choose(state, &readable, rules)?;
-    if let Some(redo) = redo_behind(&record) {
+    if let Some(redo) = redo_after(&record) {
         return Ok(Decision::ToRedo(redo));
     }
     let acknowledged = readable.iter().map(|(_, record)| record.acknowledged).max();
     if acknowledged > Some(state.transaction(record.commit)) {
-        return Err(Violation::AcknowledgedGone);
+        return Err(ProtocolViolation::AcknowledgedGone);
     }
     check_choice(state, record.commit)?;
     Ok(Decision::Found { slot })
 }
 
-fn commit_in(state: &State, slot: u8) -> Result<CommitIndex, Violation> {
+fn commit_in(state: &ProtocolState, slot: u8) -> Result<CommitIndex, ProtocolViolation> {
     let record = state
         .cached_record(slot)
-        .ok_or(Violation::NothingReadable)?;
+        .ok_or(ProtocolViolation::NothingReadable)?;
     Ok(record.commit)
 }
 
 /// The records that the cache has, from the newest on.
-pub(super) fn readable(state: &State) -> Vec<(u8, Record)> {
-    let mut readable: Vec<(u8, Record)> = (0..SLOT_COUNT as u8)
+pub(super) fn readable(state: &ProtocolState) -> Vec<(u8, CommitRecord)> {
+    let mut readable: Vec<(u8, CommitRecord)> = (0..SLOT_COUNT as u8)
         .filter_map(|slot| Some((slot, *state.cached_record(slot)?)))
         .collect();
     readable.sort_by_key(|(_, record)| std::cmp::Reverse(record.sequence));
@@ -94,9 +99,12 @@ pub(super) fn readable(state: &State) -> Vec<(u8, Record)> {
 
 /// Writes again what counts, which the system then keeps until it is on the disk or a flush fails,
 /// and looks at it once more: it may have dropped some of it since recovery looked first.
-pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
+pub(super) fn settle(
+    state: &ProtocolState,
+    rules: &Rules,
+) -> Result<ProtocolState, ProtocolViolation> {
     let mut next = state.clone();
-    let Phase::Decided {
+    let EnginePhase::Decided {
         slot,
         redone,
         is_dropped,
@@ -122,7 +130,7 @@ pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
         true => 0,
         false => newer.fold(0, |losers, (loser, _)| losers | 1 << loser),
     };
-    next.phase = Phase::Settling {
+    next.phase = EnginePhase::Settling {
         slot,
         losers,
         is_dropped,
@@ -134,10 +142,10 @@ pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
 }
 
 /// What comes next where pages were whole that are not any more.
-const fn decided_anew(redone: Option<CommitIndex>) -> Phase {
+const fn decided_anew(redone: Option<CommitIndex>) -> EnginePhase {
     match redone {
-        None => Phase::Down,
-        Some(redone) => Phase::Redoing {
+        None => EnginePhase::Down,
+        Some(redone) => EnginePhase::Redoing {
             pages: 0,
             is_recorded: false,
             redone,
@@ -148,10 +156,10 @@ const fn decided_anew(redone: Option<CommitIndex>) -> Phase {
 
 /// The newest record that is whole, and its slot.
 fn choose(
-    state: &State,
-    readable: &[(u8, Record)],
+    state: &ProtocolState,
+    readable: &[(u8, CommitRecord)],
     rules: &Rules,
-) -> Result<(u8, Record), Violation> {
+) -> Result<(u8, CommitRecord), ProtocolViolation> {
     if let Some(closed) = readable.first().filter(|(_, newest)| newest.is_clean_close) {
         return Ok(*closed);
     }
@@ -162,70 +170,70 @@ fn choose(
         .unwrap_or(0);
     for &(slot, record) in readable {
         if record.is_stale {
-            return Err(Violation::PromisedLost);
+            return Err(ProtocolViolation::PromisedLost);
         }
         let transaction = state.transaction(record.commit);
         if is_whole(state, &record, rules) {
             if transaction < known_durable {
-                return Err(Violation::DurableGone);
+                return Err(ProtocolViolation::DurableGone);
             }
             return Ok((slot, record));
         }
         if transaction <= known_durable {
-            return Err(Violation::FalseCorruption);
+            return Err(ProtocolViolation::FalseCorruption);
         }
     }
-    Err(Violation::NothingWhole)
+    Err(ProtocolViolation::NothingWhole)
 }
 
 /// Whether all pages are right that a record does not know to be durable.
-fn is_whole(state: &State, record: &Record, rules: &Rules) -> bool {
+fn is_whole(state: &ProtocolState, record: &CommitRecord, rules: &Rules) -> bool {
     if rules.has(Planted::NothingVerified) {
         return true;
     }
-    let looked_at = match rules.has(Planted::RootVerifiedAlone) {
+    let inspected = match rules.has(Planted::RootVerifiedAlone) {
         true => 1,
         false => 2,
     };
     let tree = state.commit(record.commit).tree.iter().flatten();
-    tree.take(looked_at)
-        .filter(|place| place.birth > record.known_durable)
-        .all(|place| state.pages[usize::from(place.page)].cache == place.content)
+    tree.take(inspected)
+        .filter(|reference| reference.birth > record.known_durable)
+        .all(|reference| state.pages[usize::from(reference.page)].cache == reference.content)
 }
 
 /// Holds what was chosen against what was promised.
-fn check_choice(state: &State, commit: CommitIndex) -> Result<(), Violation> {
+fn check_choice(state: &ProtocolState, commit: CommitIndex) -> Result<(), ProtocolViolation> {
     if !state.contains(commit, state.promised) || state.commit(commit).is_abandoned {
         return Err(match state.contains(state.promised, commit) {
-            true => Violation::PromisedLost,
-            false => Violation::CameBack,
+            true => ProtocolViolation::PromisedLost,
+            false => ProtocolViolation::CameBack,
         });
     }
     if state.kept.is_some_and(|kept| !state.contains(commit, kept)) {
-        return Err(Violation::LostWithoutPowerCut);
+        return Err(ProtocolViolation::LostWithoutPowerCut);
     }
     match state.wrong_page(commit) {
-        Some(page) => Err(Violation::WrongPage(page)),
+        Some(page) => Err(ProtocolViolation::WrongPage(page)),
         None => Ok(()),
     }
 }
 
-fn write_again(next: &mut State, slot: u8) {
+fn write_again(next: &mut ProtocolState, slot: u8) {
     let Some(record) = next.cached_record(slot).copied() else {
         return;
     };
     let tree = next.commit(record.commit).tree;
     let young = tree.into_iter().flatten();
-    for place in young.filter(|place| place.birth > record.known_durable) {
-        let content = next.pages[usize::from(place.page)].cache;
-        next.write_page(place.page, content);
+    for reference in young.filter(|reference| reference.birth > record.known_durable) {
+        let content = next.pages[usize::from(reference.page)].cache;
+        next.write_page(reference.page, content);
     }
     let content = next.slots[usize::from(slot)].cache;
     next.write_slot(slot, content);
 }
 
 /// In the cache this changes nothing, so it is no step of its own.
-fn erase_unreadable(next: &mut State) {
+fn erase_unreadable(next: &mut ProtocolState) {
     for slot in 0..SLOT_COUNT as u8 {
         if next.cached_record(slot).is_none() {
             next.write_slot(slot, 0);
@@ -235,8 +243,8 @@ fn erase_unreadable(next: &mut State) {
 
 /// All that recovery may do next, once it has decided: it erases the losers, from the newest on, and
 /// flushes.
-pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
-    let Phase::Settling {
+pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
+    let EnginePhase::Settling {
         slot,
         losers,
         is_dropped,
@@ -250,7 +258,7 @@ pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
     if let Some(loser) = newest {
         let mut next = state.clone();
         next.write_slot(loser, 0);
-        next.phase = Phase::Settling {
+        next.phase = EnginePhase::Settling {
             slot,
             losers: losers & !(1 << loser),
             is_dropped,
@@ -265,7 +273,7 @@ pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
     if is_dropped && !rules.has(Planted::VerifiedOnce) {
         steps.push(
             Action::CompleteRecovery,
-            Err(Violation::RecordNotOnDisk(slot)),
+            Err(ProtocolViolation::RecordNotOnDisk(slot)),
         );
     } else if let Some(record) = state.cached_record(slot) {
         let result = opened(&flushed, record.commit, slot, slot);
@@ -275,19 +283,19 @@ pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
 
 /// An engine that goes on from a commit. That is a promise: no other may come to life later.
 fn opened(
-    state: &State,
+    state: &ProtocolState,
     commit: CommitIndex,
     slot: u8,
     flushed_slot: u8,
-) -> Result<State, Violation> {
-    for place in state.commit(commit).tree.iter().flatten() {
-        if !state.pages[usize::from(place.page)].is_certainly(place.content) {
-            return Err(Violation::PageNotOnDisk(place.page));
+) -> Result<ProtocolState, ProtocolViolation> {
+    for reference in state.commit(commit).tree.iter().flatten() {
+        if !state.pages[usize::from(reference.page)].is_certainly(reference.content) {
+            return Err(ProtocolViolation::PageNotOnDisk(reference.page));
         }
     }
     let flushed = state.slots[usize::from(flushed_slot)];
     if flushed.possible() != only(flushed.cache) {
-        return Err(Violation::RecordNotOnDisk(flushed_slot));
+        return Err(ProtocolViolation::RecordNotOnDisk(flushed_slot));
     }
     let mut next = state.clone();
     for (known, index) in next.commits.iter_mut().zip(0..) {
@@ -295,6 +303,6 @@ fn opened(
     }
     next.promised = commit;
     next.kept = None;
-    next.phase = Phase::Running(Engine::opened(state, commit, slot, flushed_slot));
+    next.phase = EnginePhase::Running(EngineMemory::opened(state, commit, slot, flushed_slot));
     Ok(next)
 }

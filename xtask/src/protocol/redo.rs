@@ -2,11 +2,11 @@
 //! since with them a newer commit may be whole; then the record, if none is.
 
 use super::{
-    actions::{Action, Steps, Violation},
-    journal::{self, Made},
+    actions::{Action, ProtocolViolation, Steps},
+    journal::{self, JournalPages},
     recovery::{self, Decision},
     rules::{Planted, Rules},
-    state::{CommitIndex, ENTRIES_MAX, Phase, Record, State},
+    state::{CommitIndex, CommitRecord, ENTRIES_MAX, EnginePhase, ProtocolState},
 };
 use arrayvec::ArrayVec;
 
@@ -14,7 +14,7 @@ use arrayvec::ArrayVec;
 #[derive(Clone, Debug)]
 pub(super) struct Redo {
     /// Of the last entry: its record, and which content of which slot that is.
-    pub(super) record: Record,
+    pub(super) record: CommitRecord,
     content: u8,
     slot: u8,
     entries: ArrayVec<u8, ENTRIES_MAX>,
@@ -23,15 +23,15 @@ pub(super) struct Redo {
 impl Redo {
     /// The entries behind the first of these records that has some.
     pub(super) fn read(
-        state: &State,
-        readable: &[(u8, Record)],
+        state: &ProtocolState,
+        readable: &[(u8, CommitRecord)],
         rules: &Rules,
-    ) -> Result<Option<Self>, Violation> {
+    ) -> Result<Option<Self>, ProtocolViolation> {
         if rules.has(Planted::NothingRedone) {
             return Ok(None);
         }
         for (slot, _) in readable {
-            let entries = journal::chain(state, *slot, rules).ok_or(Violation::Nonsense)?;
+            let entries = journal::chain(state, *slot, rules).ok_or(ProtocolViolation::Nonsense)?;
             let last = entries.last().and_then(|&content| state.entry(content));
             let record = last.and_then(|last| state.record(last.record));
             if let (Some(last), Some(record)) = (last, record) {
@@ -47,21 +47,25 @@ impl Redo {
     }
 
     /// The pages that are to be put in their place: those that its commit uses.
-    fn pages(&self, state: &State, rules: &Rules) -> Made {
+    fn pages(&self, state: &ProtocolState, rules: &Rules) -> JournalPages {
         let mut made = journal::made(state, &self.entries, rules);
         if !rules.has(Planted::DeadRedone) {
             let tree = state.commit(self.record.commit).tree;
-            let is_used = |page| tree.iter().flatten().any(|place| place.page == page);
+            let is_used = |page| {
+                tree.iter()
+                    .flatten()
+                    .any(|reference| reference.page == page)
+            };
             made.retain(|(page, _)| is_used(*page));
         }
         made
     }
 
-    pub(super) fn begin(&self, next: &mut State, rules: &Rules) {
+    pub(super) fn begin(&self, next: &mut ProtocolState, rules: &Rules) {
         let pages = self.pages(next, rules);
         let is_recorded = rules.has(Planted::RecordRedoneFirst);
         let whole = self.whole(next, rules);
-        next.phase = Phase::Redoing {
+        next.phase = EnginePhase::Redoing {
             pages: pages.iter().fold(0, |pages, (page, _)| pages | 1 << page),
             is_recorded,
             redone: self.record.commit,
@@ -73,24 +77,24 @@ impl Redo {
     }
 
     /// The newest commit with a newer record, of which all is there or made by the journal.
-    fn whole(&self, state: &State, rules: &Rules) -> Option<CommitIndex> {
+    fn whole(&self, state: &ProtocolState, rules: &Rules) -> Option<CommitIndex> {
         let made = journal::made(state, &self.entries, rules);
         let readable = recovery::readable(state).into_iter();
         let newer = readable.take_while(|(_, record)| record.sequence > self.record.sequence);
         let mut commits = newer.map(|(_, record)| record.commit);
         commits.find(|&commit| {
             let mut tree = state.commit(commit).tree.into_iter().flatten();
-            tree.all(|place| {
-                state.pages[usize::from(place.page)].cache == place.content
-                    || made.contains(&(place.page, place.content))
+            tree.all(|reference| {
+                state.pages[usize::from(reference.page)].cache == reference.content
+                    || made.contains(&(reference.page, reference.content))
             })
         })
     }
 }
 
 /// What recovery does next while it redoes.
-pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
-    let Phase::Redoing {
+pub(super) fn redoing(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
+    let EnginePhase::Redoing {
         pages,
         is_recorded,
         redone,
@@ -106,7 +110,7 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
     }
     let readable = recovery::readable(state);
     let Ok(Some(redo)) = Redo::read(state, &readable, rules) else {
-        return steps.push(Action::DecideAnew, Err(Violation::Nonsense));
+        return steps.push(Action::DecideAnew, Err(ProtocolViolation::Nonsense));
     };
     for (page, content) in redo.pages(state, rules) {
         let left = pages & !(1 << page);
@@ -115,7 +119,7 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
         }
         let mut next = state.clone();
         next.write_page(page, content);
-        next.phase = Phase::Redoing {
+        next.phase = EnginePhase::Redoing {
             pages: left,
             is_recorded,
             redone,
@@ -126,12 +130,12 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
 }
 
 fn decided_anew(
-    state: &State,
+    state: &ProtocolState,
     is_recorded: bool,
     redone: CommitIndex,
     whole: Option<CommitIndex>,
     rules: &Rules,
-) -> Result<State, Violation> {
+) -> Result<ProtocolState, ProtocolViolation> {
     let mut next = state.clone();
     let is_any_redone = rules.has(Planted::AnyPagesRedone);
     let slot = match recovery::decide(state, rules)? {
@@ -141,10 +145,10 @@ fn decided_anew(
             redo.begin(&mut next, rules);
             return Ok(next);
         }
-        Decision::ToRedo(_) if is_recorded => return Err(Violation::NothingWhole),
+        Decision::ToRedo(_) if is_recorded => return Err(ProtocolViolation::NothingWhole),
         Decision::ToRedo(redo) => {
             next.write_slot(redo.slot, redo.content);
-            next.phase = Phase::Redoing {
+            next.phase = EnginePhase::Redoing {
                 pages: 0,
                 is_recorded: true,
                 redone,
@@ -156,9 +160,9 @@ fn decided_anew(
     let commit = state.cached_record(slot).map(|record| record.commit);
     let is_lost = |whole| commit.is_some_and(|commit| !state.contains(commit, whole));
     if whole.is_some_and(is_lost) {
-        return Err(Violation::WholeLost);
+        return Err(ProtocolViolation::WholeLost);
     }
-    next.phase = Phase::Decided {
+    next.phase = EnginePhase::Decided {
         slot,
         redone: Some(redone),
         is_dropped: false,

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// How far the search goes. What is smaller is searched wholly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct SearchBounds {
     /// Pages of the file, slots not counted.
     pub(super) pages: u8,
     /// Commits in all.
@@ -21,7 +21,7 @@ pub(super) struct Bounds {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) planted: Option<Planted>,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: SearchBounds,
 }
 
 impl Rules {

@@ -1,10 +1,10 @@
 //! Breadth first through all states, so that what is found first is reached in the fewest steps.
 
 use super::{
-    actions::{self, Action, Steps, Violation},
+    actions::{self, Action, ProtocolViolation, Steps},
     canonical::{canonical, fingerprint, simplified},
     rules::Rules,
-    state::{SLOT_COUNT, State},
+    state::{ProtocolState, SLOT_COUNT},
 };
 use std::{
     collections::HashSet,
@@ -13,26 +13,26 @@ use std::{
 };
 
 /// What a search came to.
-pub(super) struct Outcome {
+pub(super) struct SearchOutcome {
     pub(super) states: usize,
     /// How often nothing was left to happen, and all was well.
     pub(super) endings: u64,
     /// Steps to the state that is farthest off.
     pub(super) depth: usize,
-    pub(super) violation: Option<Found>,
+    pub(super) violation: Option<FoundViolation>,
 }
 
-pub(super) struct Found {
-    pub(super) violation: Violation,
+pub(super) struct FoundViolation {
+    pub(super) violation: ProtocolViolation,
     /// Each step that leads there, in words.
     pub(super) trace: Vec<String>,
 }
 
 /// Keeps the hashes that it is given: they are hashes already.
 #[derive(Default)]
-struct Identity(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Identity {
+impl Hasher for IdentityHasher {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = self.0 << 8 | u64::from(byte);
@@ -51,16 +51,16 @@ impl Hasher for Identity {
 /// All states that were reached. Of each, 128 bits of hash: that two states share them is less likely
 /// than that the machine miscounts.
 #[derive(Default)]
-struct Reached {
-    seen: HashSet<u128, BuildHasherDefault<Identity>>,
+struct ReachedStates {
+    seen: HashSet<u128, BuildHasherDefault<IdentityHasher>>,
     fingerprints: Vec<u128>,
     /// From which state each was reached first.
     parents: Vec<u32>,
 }
 
-impl Reached {
+impl ReachedStates {
     /// The number of a state, if it is new.
-    fn note(&mut self, state: &State, parent: u32) -> Option<u32> {
+    fn note(&mut self, state: &ProtocolState, parent: u32) -> Option<u32> {
         let fingerprint = fingerprint(state);
         self.seen.insert(fingerprint).then(|| {
             self.fingerprints.push(fingerprint);
@@ -82,9 +82,9 @@ impl Reached {
 }
 
 /// Looks at all states within the bounds, up to the first that breaks a promise.
-pub(super) fn search(rules: &Rules) -> Outcome {
-    let mut reached = Reached::default();
-    let first = canonical(State::first(&rules.bounds), rules);
+pub(super) fn search(rules: &Rules) -> SearchOutcome {
+    let mut reached = ReachedStates::default();
+    let first = canonical(ProtocolState::first(&rules.bounds), rules);
     reached.note(&first, 0);
     let mut level = vec![(0, first)];
     let mut steps = Steps::default();
@@ -102,7 +102,7 @@ pub(super) fn search(rules: &Rules) -> Outcome {
                     }
                     Ok(next) => canonical(next, rules),
                     Err(violation) => {
-                        return Outcome {
+                        return SearchOutcome {
                             states: reached.parents.len(),
                             endings,
                             depth: depth + 1,
@@ -118,7 +118,7 @@ pub(super) fn search(rules: &Rules) -> Outcome {
         depth += usize::from(!next_level.is_empty());
         level = next_level;
     }
-    Outcome {
+    SearchOutcome {
         states: reached.parents.len(),
         endings,
         depth,
@@ -128,8 +128,8 @@ pub(super) fn search(rules: &Rules) -> Outcome {
 
 /// Walks a way again, this time without sorting pages and slots, so that each is called the same in
 /// every line.
-fn trace(rules: &Rules, way: &[u128], violation: Violation) -> Found {
-    let mut state = State::first(&rules.bounds);
+fn trace(rules: &Rules, way: &[u128], violation: ProtocolViolation) -> FoundViolation {
+    let mut state = ProtocolState::first(&rules.bounds);
     let mut trace = Vec::new();
     let mut steps = Steps::default();
     for &wanted in &way[1..] {
@@ -140,7 +140,7 @@ fn trace(rules: &Rules, way: &[u128], violation: Violation) -> Found {
         });
         let Some((action, next)) = step else {
             trace.push("(the way from here is lost)".to_owned());
-            return Found { violation, trace };
+            return FoundViolation { violation, trace };
         };
         trace.push(line(action, &state, &next));
         state = simplified(next, rules);
@@ -152,14 +152,14 @@ fn trace(rules: &Rules, way: &[u128], violation: Violation) -> Found {
     if let Some((action, _)) = last {
         trace.push(action.to_string());
     }
-    Found {
+    FoundViolation {
         violation: last.map_or(violation, |(_, violation)| violation),
         trace,
     }
 }
 
 /// An action, and what a power cut left of what was in the cache.
-fn line(action: Action, state: &State, next: &State) -> String {
+fn line(action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
     let mut line = action.to_string();
     if action != Action::PowerCut {
         return line;

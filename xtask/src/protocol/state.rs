@@ -4,14 +4,14 @@
 //! - A place of the file (a page or a slot) has one content in the cache, and a set of contents of which
 //!   the disk has one. Nobody knows which until power fails, or a flush leaves only one.
 //! - Contents are numbers. That of a page is unique to the write that put it there, so comparing it is
-//!   what comparing a tag is; 0 is everything that no record asks for. That of a slot is the
+//!   what comparing a checksum is; 0 is everything that no record asks for. That of a slot is the
 //!   index of a record and one more; 0 cannot be read.
 //! - The tree of a commit has two pages, a root and a leaf. Each commit writes the root anew, and the
 //!   leaf if it likes: an old leaf below a young root is what recovery does not look at.
 //! - A place of the journal has an entry or nothing, on the disk as in the cache. What an entry says
 //!   follows from the commit that it is of and the one before: see [`journal`](super::journal).
 
-use super::rules::Bounds;
+use super::rules::SearchBounds;
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
 
@@ -38,7 +38,7 @@ pub(super) fn members(contents: Contents) -> impl Iterator<Item = u8> {
     (0..Contents::BITS as u8).filter(move |&content| contents & only(content) != 0)
 }
 
-/// The index of a commit in [`State::commits`].
+/// The index of a commit in [`ProtocolState::commits`].
 pub(super) type CommitIndex = u8;
 
 /// A page, a slot, or a place of the journal.
@@ -117,7 +117,7 @@ impl Location {
 
 /// Where a commit has a page of its tree, and which content it expects there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PageReference {
     pub(super) page: u8,
     pub(super) birth: u8,
     pub(super) content: u8,
@@ -125,24 +125,24 @@ pub(super) struct Place {
 
 /// The how-manieth a commit is, for messages. It tells nothing apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Name(pub(super) u8);
+pub(super) struct CommitName(pub(super) u8);
 
-impl PartialEq for Name {
+impl PartialEq for CommitName {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Name {}
+impl Eq for CommitName {}
 
-impl Hash for Name {
+impl Hash for CommitName {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// What the checker knows of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Commit {
-    pub(super) name: Name,
+pub(super) struct ProtocolCommit {
+    pub(super) name: CommitName,
     pub(super) transaction: u8,
     /// What it built upon; of what is still spoken of, the nearest.
     pub(super) parent: Option<CommitIndex>,
@@ -154,7 +154,7 @@ pub(super) struct Commit {
     /// Whether an opened database has gone on from another commit.
     pub(super) is_abandoned: bool,
     /// Root and leaf; none where nobody asks for them any more.
-    pub(super) tree: Option<[Place; 2]>,
+    pub(super) tree: Option<[PageReference; 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -165,7 +165,7 @@ pub(super) enum Durability {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Record {
+pub(super) struct CommitRecord {
     pub(super) sequence: u8,
     pub(super) commit: CommitIndex,
     pub(super) known_durable: u8,
@@ -178,19 +178,19 @@ pub(super) struct Record {
 
 /// What an entry of the journal comes behind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Link {
+pub(super) enum EntryLink {
     /// Something that cannot be found any more.
     Gone,
     /// The record of the flushed commit: the content of a slot.
     Record { content: u8, slot: u8 },
-    /// The entry before, by its index in [`State::entries`].
+    /// The entry before, by its index in [`ProtocolState::entries`].
     Entry(u8),
 }
 
 /// An entry of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Entry {
-    pub(super) link: Link,
+pub(super) struct JournalEntry {
+    pub(super) link: EntryLink,
     /// The content that the record of its commit is, and the slot of that.
     pub(super) record: u8,
     pub(super) slot: u8,
@@ -200,14 +200,14 @@ pub(super) struct Entry {
 
 /// What is being made durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Target {
+pub(super) struct FlushTarget {
     pub(super) commit: CommitIndex,
     pub(super) slot: u8,
-    pub(super) means: Means,
+    pub(super) means: SyncMethod,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Means {
+pub(super) enum SyncMethod {
     Flush,
     /// An entry, in this place of the journal.
     Entry(u8),
@@ -215,7 +215,7 @@ pub(super) enum Means {
 
 /// What the space map says of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Use {
+pub(super) enum PageUse {
     Free,
     Live { birth: u8 },
     Dead { birth: u8, death: u8 },
@@ -223,7 +223,7 @@ pub(super) enum Use {
 
 /// The memory of an engine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Engine {
+pub(super) struct EngineMemory {
     pub(super) newest: CommitIndex,
     pub(super) newest_slot: u8,
     /// The last commit that is on the disk, by a flush or by the journal.
@@ -234,15 +234,15 @@ pub(super) struct Engine {
     /// Entries behind that record; `None` if there can be none before the next flush.
     pub(super) chain: Option<u8>,
     /// What a running flush, or an entry that is being written, makes durable.
-    pub(super) target: Option<Target>,
+    pub(super) target: Option<FlushTarget>,
     /// What readers see who begin now.
     pub(super) published: CommitIndex,
     pub(super) readers: ArrayVec<CommitIndex, READERS_MAX>,
-    pub(super) uses: ArrayVec<Use, PAGES_MAX>,
+    pub(super) uses: ArrayVec<PageUse, PAGES_MAX>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Phase {
+pub(super) enum EnginePhase {
     /// Nobody has the file open.
     Down,
     /// Recovery puts in place what the journal says: these pages, one bit each, then decides anew, then
@@ -271,20 +271,20 @@ pub(super) enum Phase {
         /// Whether the record that counts was dropped, and nobody has noticed.
         is_dropped: bool,
     },
-    Running(Engine),
+    Running(EngineMemory),
     /// A record could not be written while a flush runs, which goes on.
-    Failing(Engine),
+    Failing(EngineMemory),
     /// A flush failed, or the write of a record: readers may go on.
     Poisoned {
-        engine: Engine,
+        engine: EngineMemory,
         is_rewritten: bool,
     },
     /// The record of a clean close is written.
-    Closing(Engine),
+    Closing(EngineMemory),
 }
 
-impl Phase {
-    pub(super) fn engine(&self) -> Option<&Engine> {
+impl EnginePhase {
+    pub(super) fn engine(&self) -> Option<&EngineMemory> {
         match self {
             Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
                 None
@@ -296,7 +296,7 @@ impl Phase {
         }
     }
 
-    pub(super) fn engine_mut(&mut self) -> Option<&mut Engine> {
+    pub(super) fn engine_mut(&mut self) -> Option<&mut EngineMemory> {
         match self {
             Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
                 None
@@ -310,15 +310,15 @@ impl Phase {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct State {
+pub(super) struct ProtocolState {
     pub(super) pages: ArrayVec<Location, PAGES_MAX>,
     pub(super) slots: [Location; SLOT_COUNT],
     pub(super) journal: ArrayVec<Location, ENTRIES_MAX>,
-    pub(super) commits: ArrayVec<Commit, COMMITS_MAX>,
-    pub(super) records: ArrayVec<Record, RECORDS_MAX>,
+    pub(super) commits: ArrayVec<ProtocolCommit, COMMITS_MAX>,
+    pub(super) records: ArrayVec<CommitRecord, RECORDS_MAX>,
     /// What places of the journal may have: a content of these is the index and one more.
-    pub(super) entries: ArrayVec<Entry, ALL_ENTRIES_MAX>,
-    pub(super) phase: Phase,
+    pub(super) entries: ArrayVec<JournalEntry, ALL_ENTRIES_MAX>,
+    pub(super) phase: EnginePhase,
     /// The newest commit that must not be lost, whatever happens.
     pub(super) promised: CommitIndex,
     /// The newest commit that must not be lost unless power fails.
@@ -327,25 +327,25 @@ pub(super) struct State {
     pub(super) mishaps_left: u8,
 }
 
-impl State {
+impl ProtocolState {
     /// A database that was closed, with one commit in it.
-    pub(super) fn first(bounds: &Bounds) -> Self {
-        let place = |page| Place {
+    pub(super) fn first(bounds: &SearchBounds) -> Self {
+        let reference = |page| PageReference {
             page,
             birth: 0,
             content: 1,
         };
-        let first = Commit {
-            name: Name(0),
+        let first = ProtocolCommit {
+            name: CommitName(0),
             transaction: 0,
             parent: None,
             durability: Durability::Durable,
             known_durable: 0,
             acknowledged: 0,
             is_abandoned: false,
-            tree: Some([place(0), place(1)]),
+            tree: Some([reference(0), reference(1)]),
         };
-        let record = Record {
+        let record = CommitRecord {
             sequence: 1,
             commit: 0,
             known_durable: 0,
@@ -364,7 +364,7 @@ impl State {
             commits: ArrayVec::from_iter([first]),
             records: ArrayVec::from_iter([record]),
             entries: ArrayVec::new(),
-            phase: Phase::Down,
+            phase: EnginePhase::Down,
             promised: 0,
             kept: None,
             commits_left: bounds.commits,
@@ -372,7 +372,7 @@ impl State {
         }
     }
 
-    pub(super) fn commit(&self, index: CommitIndex) -> &Commit {
+    pub(super) fn commit(&self, index: CommitIndex) -> &ProtocolCommit {
         &self.commits[usize::from(index)]
     }
 
@@ -385,17 +385,17 @@ impl State {
     }
 
     /// The record that a content of a slot is.
-    pub(super) fn record(&self, content: u8) -> Option<&Record> {
+    pub(super) fn record(&self, content: u8) -> Option<&CommitRecord> {
         self.records.get(usize::from(content).checked_sub(1)?)
     }
 
     /// The record that the cache has in a slot.
-    pub(super) fn cached_record(&self, slot: u8) -> Option<&Record> {
+    pub(super) fn cached_record(&self, slot: u8) -> Option<&CommitRecord> {
         self.record(self.slots[usize::from(slot)].cache)
     }
 
     /// The entry that a content of a place of the journal is.
-    pub(super) fn entry(&self, content: u8) -> Option<&Entry> {
+    pub(super) fn entry(&self, content: u8) -> Option<&JournalEntry> {
         self.entries.get(usize::from(content).checked_sub(1)?)
     }
 
@@ -405,8 +405,8 @@ impl State {
     }
 
     pub(super) fn locations_mut(&mut self) -> impl Iterator<Item = &mut Location> {
-        let places = self.pages.iter_mut().chain(&mut self.slots);
-        places.chain(&mut self.journal)
+        let locations = self.pages.iter_mut().chain(&mut self.slots);
+        locations.chain(&mut self.journal)
     }
 
     /// Flushes all, while nothing else happens.
@@ -431,7 +431,7 @@ impl State {
 
     fn is_flush_running(&self) -> bool {
         let target = self.phase.engine().and_then(|engine| engine.target);
-        target.is_some_and(|target| target.means == Means::Flush)
+        target.is_some_and(|target| target.means == SyncMethod::Flush)
     }
 
     pub(super) fn write_page(&mut self, page: u8, content: u8) {
@@ -444,7 +444,7 @@ impl State {
         self.slots[usize::from(slot)].write(content, is_flush_running);
     }
 
-    pub(super) fn write_record(&mut self, slot: u8, record: Record) {
+    pub(super) fn write_record(&mut self, slot: u8, record: CommitRecord) {
         self.records.push(record);
         self.write_slot(slot, self.records.len() as u8);
     }
@@ -460,9 +460,11 @@ impl State {
         let location = &self.pages[usize::from(page)];
         let there = Contents::BITS - location.possible().leading_zeros();
         let expected = self.commits.iter().filter_map(|commit| commit.tree);
-        let expected = expected.flatten().filter(|place| place.page == page);
+        let expected = expected
+            .flatten()
+            .filter(|reference| reference.page == page);
         expected
-            .map(|place| place.content + 1)
+            .map(|reference| reference.content + 1)
             .chain([there as u8, 1])
             .max()
             .unwrap_or(1)
@@ -471,8 +473,8 @@ impl State {
     /// The first page of a commit that the cache has wrong.
     pub(super) fn wrong_page(&self, commit: CommitIndex) -> Option<u8> {
         let tree = self.commit(commit).tree.iter().flatten();
-        tree.filter(|place| self.pages[usize::from(place.page)].cache != place.content)
-            .map(|place| place.page)
+        tree.filter(|reference| self.pages[usize::from(reference.page)].cache != reference.content)
+            .map(|reference| reference.page)
             .next()
     }
 }

@@ -1,13 +1,13 @@
 //! Every planted error is found, and without one nothing is.
 
 use super::{
-    rules::{Bounds, Planted, Rules},
+    rules::{Planted, Rules, SearchBounds},
     search::search,
 };
 use clap::ValueEnum;
 
-fn bounds(commits: u8, mishaps: u8, entries: u8) -> Bounds {
-    Bounds {
+fn bounds(commits: u8, mishaps: u8, entries: u8) -> SearchBounds {
+    SearchBounds {
         pages: 5,
         commits,
         mishaps,
@@ -17,7 +17,7 @@ fn bounds(commits: u8, mishaps: u8, entries: u8) -> Bounds {
 }
 
 /// The fewest commits, mishaps and entries with which an error is found, and pages.
-fn least(planted: Planted) -> Bounds {
+fn least(planted: Planted) -> SearchBounds {
     match planted {
         Planted::CloseNotSettled => bounds(3, 3, 0),
         Planted::TargetNotPinned
@@ -35,7 +35,7 @@ fn least(planted: Planted) -> Bounds {
             bounds(3, 1, 2)
         }
         Planted::AnyPagesRedone => bounds(2, 3, 2),
-        Planted::RecordRedoneFirst => Bounds {
+        Planted::RecordRedoneFirst => SearchBounds {
             pages: 6,
             ..bounds(3, 1, 1)
         },

@@ -36,7 +36,7 @@ pub(super) fn fork(database: &Database) -> Result<(), Failure> {
         unsafe { libc::_exit(code) };
     }
     match u32::try_from(pid) {
-        Ok(_) => judge(Pid::from_raw(pid)),
+        Ok(_) => expect_success(Pid::from_raw(pid)),
         Err(_) => Err(std::io::Error::last_os_error().into()),
     }
 }
@@ -54,7 +54,7 @@ fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<U64, U64>) ->
     REFUSED
 }
 
-fn judge(pid: Option<Pid>) -> Result<(), Failure> {
+fn expect_success(pid: Option<Pid>) -> Result<(), Failure> {
     let Some((_, status)) = waitpid(pid, WaitOptions::empty())? else {
         return Err(Failure("the child of a fork was not waited for".to_owned()));
     };

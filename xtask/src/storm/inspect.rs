@@ -1,12 +1,12 @@
 //! What looks at the database when a round is over, or nearly.
 
 use super::{
-    invariants::{self, Depth},
-    journal::{Journal, Promises},
+    invariants::{self, InvariantDepth},
+    journal::{Promises, StormJournal},
     meddle,
-    progress::Reporter,
-    tables::{COMMITS, Tables},
-    worker::{Arguments, DATABASE, Role, THREADS_MAX},
+    progress::ProgressReporter,
+    tables::{COMMITS, StormTables},
+    worker::{DATABASE, Role, THREADS_MAX, WorkerArguments},
 };
 use crate::Failure;
 use teak::{Database, Error, Options, Transaction};
@@ -18,8 +18,11 @@ const COMMITS_ALONE: u64 = 4;
 const PENDING_MAX: u64 = 100;
 
 /// Opens the database, checks everything, and closes it.
-pub(super) fn run(arguments: &Arguments, reporter: &mut Reporter) -> Result<(), Failure> {
-    let journal = Journal::open(&arguments.directory)?;
+pub(super) fn run(
+    arguments: &WorkerArguments,
+    reporter: &mut ProgressReporter,
+) -> Result<(), Failure> {
+    let journal = StormJournal::open(&arguments.directory)?;
     let path = arguments.directory.join(DATABASE);
     reporter.begin("opening to inspect")?;
     let promises = journal.promises()?;
@@ -34,17 +37,17 @@ pub(super) fn run(arguments: &Arguments, reporter: &mut Reporter) -> Result<(), 
         return Err(Failure(format!("check found damage: {:?}", report.damages)));
     }
     reporter.begin("looking at all tables")?;
-    look(&database, &promises)?;
+    inspect_once(&database, &promises)?;
     if arguments.role == Role::Inspect {
         reporter.begin("committing alone")?;
-        look_for_readers(&database, arguments.number * THREADS_MAX)?;
-        look(&database, &promises)?;
+        expect_no_readers(&database, arguments.number * THREADS_MAX)?;
+        inspect_once(&database, &promises)?;
     }
     reporter.begin("closing")?;
     Ok(database.close()?)
 }
 
-fn look(database: &Database, promises: &Promises) -> Result<(), Failure> {
+fn inspect_once(database: &Database, promises: &Promises) -> Result<(), Failure> {
     let txn = database.begin_read()?;
     let (found, seen) = (txn.id().0, promises.transaction);
     if found < seen {
@@ -52,15 +55,15 @@ fn look(database: &Database, promises: &Promises) -> Result<(), Failure> {
             "the state is {found}, and {seen} was seen"
         )));
     }
-    invariants::check(&txn, promises, Depth::Values)?;
+    invariants::check(&txn, promises, InvariantDepth::Values)?;
     Ok(())
 }
 
 /// Fails if something is kept for readers, after commits that see that there are none.
-fn look_for_readers(database: &Database, writer: u64) -> Result<(), Failure> {
+fn expect_no_readers(database: &Database, writer: u64) -> Result<(), Failure> {
     for commits in 1..=COMMITS_ALONE {
         let mut txn = database.begin_write()?;
-        let tables = Tables::create(&mut txn)?;
+        let tables = StormTables::create(&mut txn)?;
         let count = tables.count(&txn)?;
         tables.counter.insert(&mut txn, COMMITS, count + 1)?;
         tables.acknowledged.insert(&mut txn, writer, commits)?;

@@ -2,7 +2,7 @@
 
 use super::{
     journal::Promises,
-    tables::{ACCOUNTS, BALANCE, NAMES, Tables, is_content},
+    tables::{ACCOUNTS, BALANCE, NAMES, StormTables, is_content},
 };
 use crate::Failure;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// How closely a snapshot is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Depth {
+pub(super) enum InvariantDepth {
     /// What was promised.
     Promises,
     /// What the tables say about each other.
@@ -24,9 +24,9 @@ pub(super) enum Depth {
 pub(super) fn check(
     txn: &impl Transaction,
     promises: &Promises,
-    depth: Depth,
+    depth: InvariantDepth,
 ) -> Result<u64, Failure> {
-    let Some(tables) = Tables::open(txn)? else {
+    let Some(tables) = StormTables::open(txn)? else {
         return if promises.is_empty() {
             Ok(0)
         } else {
@@ -36,11 +36,11 @@ pub(super) fn check(
         };
     };
     let count = check_promises(txn, &tables, promises)?;
-    if depth != Depth::Promises {
+    if depth != InvariantDepth::Promises {
         check_accounts(txn, &tables)?;
         check_mirror(txn, &tables)?;
     }
-    if depth == Depth::Values {
+    if depth == InvariantDepth::Values {
         check_values(txn, &tables)?;
     }
     Ok(count)
@@ -48,7 +48,7 @@ pub(super) fn check(
 
 fn check_promises(
     txn: &impl Transaction,
-    tables: &Tables,
+    tables: &StormTables,
     promises: &Promises,
 ) -> Result<u64, Failure> {
     let count = tables.count(txn)?;
@@ -77,7 +77,7 @@ fn check_promises(
     Ok(count)
 }
 
-fn check_accounts(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+fn check_accounts(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
     let (mut accounts, mut sum) = (0, 0u64);
     for record in tables.accounts.iter(txn)? {
         accounts += 1;
@@ -92,7 +92,7 @@ fn check_accounts(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure
     Ok(())
 }
 
-fn check_mirror(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+fn check_mirror(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
     for record in tables.mirror.iter(txn)? {
         let (key, value) = record?;
         let found = tables.inverse.get(txn, value)?;
@@ -118,7 +118,7 @@ fn check_mirror(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> 
     Ok(())
 }
 
-fn check_values(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+fn check_values(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
     for record in tables.large.iter(txn)? {
         let (key, value) = record?;
         if !is_content(value) {

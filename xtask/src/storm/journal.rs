@@ -38,14 +38,14 @@ pub(super) struct Promises {
 }
 
 /// The journal of a round, as a process has it open.
-pub(super) struct Journal {
+pub(super) struct StormJournal {
     file: File,
-    reading: Mutex<Reading>,
+    reading: Mutex<ReadProgress>,
 }
 
 /// How far a process has read.
 #[derive(Default)]
-struct Reading {
+struct ReadProgress {
     offset: u64,
     promises: Promises,
 }
@@ -71,7 +71,7 @@ impl Promises {
     }
 }
 
-impl Journal {
+impl StormJournal {
     /// Opens the journal of the round in `directory`.
     pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn everybody_reads_what_anybody_noted() {
         let directory = tempfile::tempdir().unwrap();
-        let [one, other] = [(); 2].map(|()| Journal::open(directory.path()).unwrap());
+        let [one, other] = [(); 2].map(|()| StormJournal::open(directory.path()).unwrap());
         assert!(other.promises().unwrap().is_empty());
         for number in 1..=300 {
             one.note(Subject::Writer(17), number).unwrap();

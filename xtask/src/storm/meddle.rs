@@ -2,7 +2,7 @@
 //! scanners and administrators open, read, copy, link and rename them while they are in use. None of
 //! that may be noticed by anybody.
 
-use super::worker::{Arguments, DATABASE};
+use super::worker::{DATABASE, WorkerArguments};
 use crate::Failure;
 use fastrand::Rng;
 use std::{
@@ -45,7 +45,7 @@ pub(super) fn meddle(directory: &Path, writer: u64, rng: &mut Rng) -> Result<(),
 
 /// Opens the database, which may have another name for a moment.
 pub(super) fn open<T>(
-    arguments: &Arguments,
+    arguments: &WorkerArguments,
     mut open: impl FnMut() -> teak::Result<T>,
 ) -> teak::Result<T> {
     loop {

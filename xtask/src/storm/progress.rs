@@ -21,13 +21,13 @@ pub(super) fn path(directory: &Path, worker: u64) -> PathBuf {
 }
 
 /// The line of one thread.
-pub(super) struct Reporter {
+pub(super) struct ProgressReporter {
     file: File,
     offset: u64,
     count: u64,
 }
 
-impl Reporter {
+impl ProgressReporter {
     pub(super) fn open(path: &Path, thread: usize) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).write(true);
@@ -51,20 +51,20 @@ impl Reporter {
 }
 
 /// What the threads of a worker said last, and since when.
-pub(super) struct Watch {
+pub(super) struct ProgressWatch {
     path: PathBuf,
-    lines: Vec<Line>,
+    lines: Vec<ProgressLine>,
 }
 
-struct Line {
+struct ProgressLine {
     text: String,
     since: Instant,
 }
 
-impl Watch {
+impl ProgressWatch {
     pub(super) fn new(path: PathBuf) -> Self {
         // Before the first line is there, its place counts.
-        let line = Line {
+        let line = ProgressLine {
             text: "starting".to_owned(),
             since: Instant::now(),
         };
@@ -87,9 +87,9 @@ impl Watch {
 
     /// Says which thread has not moved for longer than `patience`, if one has not.
     pub(super) fn stuck(&mut self, patience: Duration) -> Option<String> {
-        self.look();
+        self.refresh();
         let mut threads = self.lines.iter().enumerate();
-        let is_stuck = |line: &Line| !line.has_ended() && line.since.elapsed() > patience;
+        let is_stuck = |line: &ProgressLine| !line.has_ended() && line.since.elapsed() > patience;
         let (thread, line) = threads.find(|(_, line)| is_stuck(line))?;
         let seconds = line.since.elapsed().as_secs_f64();
         Some(format!(
@@ -100,27 +100,27 @@ impl Watch {
 
     /// What each thread does.
     pub(super) fn text(&mut self) -> String {
-        self.look();
+        self.refresh();
         let lines = self.lines.iter();
         let text = lines.map(|line| line.text.trim());
         text.collect::<Vec<_>>().join("; ")
     }
 
-    fn look(&mut self) {
+    fn refresh(&mut self) {
         // There is no file yet, or a line is half written: the next look sees more.
         let text = fs::read(&self.path).unwrap_or_default();
         for (index, text) in text.chunks_exact(LINE_LEN).enumerate() {
             let text = String::from_utf8_lossy(text).into_owned();
             match self.lines.get_mut(index) {
                 Some(line) if line.text == text => {}
-                Some(line) => *line = Line::new(text),
-                None => self.lines.push(Line::new(text)),
+                Some(line) => *line = ProgressLine::new(text),
+                None => self.lines.push(ProgressLine::new(text)),
             }
         }
     }
 }
 
-impl Line {
+impl ProgressLine {
     fn new(text: String) -> Self {
         Self {
             text,
@@ -141,8 +141,8 @@ mod tests {
     fn who_does_not_move_is_found() {
         let directory = tempfile::tempdir().unwrap();
         let path = path(directory.path(), 3);
-        let mut watch = Watch::new(path.clone());
-        let mut reporters = [0, 1].map(|thread| Reporter::open(&path, thread).unwrap());
+        let mut watch = ProgressWatch::new(path.clone());
+        let mut reporters = [0, 1].map(|thread| ProgressReporter::open(&path, thread).unwrap());
         reporters[0].begin("reading").unwrap();
         reporters[1]
             .begin("a name that is longer than a line has places for it")

@@ -1,8 +1,8 @@
 //! A round: some seconds of work on one database, and a look at what is left.
 
 use super::{
-    crew::{Crew, Deeds, GLANCE, Plan},
-    journal::{Journal, Promises},
+    journal::{Promises, StormJournal},
+    process_pool::{GLANCE, WorkerEvents, WorkerPlan, WorkerPool},
     worker::{DATABASE, Role},
 };
 use crate::{Failure, scratch};
@@ -19,9 +19,9 @@ const STOP_MS_MAX: u64 = 200;
 
 /// Rounds end somehow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+enum RoundEnd {
     /// Everybody is told to end, and does.
-    Told,
+    Asked,
     /// Everybody is killed at once.
     Killed,
     /// All but one are killed, and the database is inspected beside that one first.
@@ -29,8 +29,8 @@ enum End {
 }
 
 /// What a round was.
-pub(super) struct Outcome {
-    pub(super) deeds: Deeds,
+pub(super) struct RoundOutcome {
+    pub(super) events: WorkerEvents,
     /// Commits that were acknowledged.
     pub(super) commits: u64,
     pub(super) violations: Vec<String>,
@@ -41,7 +41,7 @@ pub(super) struct Outcome {
 /// A round while it is played.
 struct Round<'a> {
     directory: &'a Path,
-    crew: Crew,
+    pool: WorkerPool,
     rng: Rng,
     process_count: usize,
     /// Between two things that are done to workers, on average.
@@ -50,19 +50,19 @@ struct Round<'a> {
 
 /// Plays a round of `length` with so many processes. `name` is for the files that are kept if workers
 /// did nothing wrong on purpose.
-pub(super) fn play(
-    plan: Plan,
+pub(super) fn run_round(
+    plan: WorkerPlan,
     mut rng: Rng,
     process_count: usize,
     length: Duration,
     name: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<RoundOutcome, Failure> {
     let directory = plan.directory.clone();
     let is_on_purpose = plan.misbehaviour.is_some();
     let pace = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]);
     let mut round = Round {
         directory: &directory,
-        crew: Crew::new(plan),
+        pool: WorkerPool::new(plan),
         rng,
         process_count,
         pace,
@@ -71,14 +71,14 @@ pub(super) fn play(
     round.end()?;
     let promises = round.promises();
     let commits = promises.as_ref().map_or(0, Promises::commits);
-    let mut violations = round.crew.violations;
+    let mut violations = round.pool.violations;
     violations.extend(promises.err().map(|Failure(text)| text));
     let kept = match violations.is_empty() || is_on_purpose {
         true => None,
         false => Some(keep(&directory, name)?),
     };
-    Ok(Outcome {
-        deeds: round.crew.deeds,
+    Ok(RoundOutcome {
+        events: round.pool.events,
         commits,
         violations,
         kept,
@@ -87,19 +87,19 @@ pub(super) fn play(
 
 impl Round<'_> {
     fn is_fine(&self) -> bool {
-        self.crew.violations.is_empty()
+        self.pool.violations.is_empty()
     }
 
     fn promises(&self) -> Result<Promises, Failure> {
-        Journal::open(self.directory)?.promises()
+        StormJournal::open(self.directory)?.promises()
     }
 
     fn storm(&mut self, length: Duration) -> Result<(), Failure> {
         let end = Instant::now() + length;
         self.fill()?;
         let mut next = Instant::now() + self.pause();
-        while self.is_fine() && (Instant::now() < end || self.crew.is_any_slow()) {
-            self.crew.tend()?;
+        while self.is_fine() && (Instant::now() < end || self.pool.is_any_slow()) {
+            self.pool.supervise()?;
             if self.is_fine() && next <= Instant::now() {
                 self.act()?;
                 self.fill()?;
@@ -115,63 +115,63 @@ impl Round<'_> {
     }
 
     fn fill(&mut self) -> Result<(), Failure> {
-        while self.is_fine() && self.crew.len() < self.process_count {
-            self.crew.start(Role::Work, &mut self.rng)?;
+        while self.is_fine() && self.pool.len() < self.process_count {
+            self.pool.start(Role::Work, &mut self.rng)?;
         }
         Ok(())
     }
 
     /// Does something to a worker, or to all.
     fn act(&mut self) -> Result<(), Failure> {
-        let last = self.crew.len() - 1;
+        let last = self.pool.len() - 1;
         let index = match self.rng.u8(0..5) {
             // The one that was started last, which may still be opening the database.
             0 => last,
             _ => self.rng.usize(0..=last),
         };
         match self.rng.u8(0..100) {
-            _ if self.crew.is_slow(index) => Ok(()),
-            0..72 => self.crew.kill(index),
-            72..76 if !self.crew.is_any_slow() => self.crew.kill_all(),
+            _ if self.pool.is_slow(index) => Ok(()),
+            0..72 => self.pool.kill(index),
+            72..76 if !self.pool.is_any_slow() => self.pool.kill_all(),
             _ => {
                 let time = Duration::from_millis(self.rng.u64(0..=STOP_MS_MAX));
-                self.crew.stop(index, time)
+                self.pool.stop(index, time)
             }
         }
     }
 
     fn end(&mut self) -> Result<(), Failure> {
-        let ends = [End::Told, End::Killed, End::OneStays];
+        let ends = [RoundEnd::Asked, RoundEnd::Killed, RoundEnd::OneStays];
         match ends[self.rng.usize(0..3)] {
             _ if !self.is_fine() => {}
-            End::OneStays if self.process_count > 1 => self.inspect_beside_one()?,
-            End::Killed => self.crew.kill_all()?,
-            End::Told | End::OneStays => {
-                self.crew.tell_all_to_end()?;
-                self.crew.wait()?;
+            RoundEnd::OneStays if self.process_count > 1 => self.inspect_beside_one()?,
+            RoundEnd::Killed => self.pool.kill_all()?,
+            RoundEnd::Asked | RoundEnd::OneStays => {
+                self.pool.ask_all_to_end()?;
+                self.pool.wait()?;
             }
         }
         if self.is_fine() {
             self.copy_database()?;
-            self.crew.start(Role::Inspect, &mut self.rng)?;
-            self.crew.wait()?;
+            self.pool.start(Role::Inspect, &mut self.rng)?;
+            self.pool.wait()?;
         }
-        self.crew.kill_all()
+        self.pool.kill_all()
     }
 
     fn inspect_beside_one(&mut self) -> Result<(), Failure> {
-        while self.crew.len() > 1 {
-            self.crew.kill(0)?;
+        while self.pool.len() > 1 {
+            self.pool.kill(0)?;
         }
-        let count = self.crew.deeds.starts;
-        self.crew.start(Role::InspectBeside, &mut self.rng)?;
-        while self.is_fine() && self.crew.runs(count + 1) {
-            self.crew.tend()?;
+        let count = self.pool.events.starts;
+        self.pool.start(Role::InspectBeside, &mut self.rng)?;
+        while self.is_fine() && self.pool.runs(count + 1) {
+            self.pool.supervise()?;
             thread::sleep(GLANCE);
         }
         if self.is_fine() {
-            self.crew.tell_all_to_end()?;
-            self.crew.wait()?;
+            self.pool.ask_all_to_end()?;
+            self.pool.wait()?;
         }
         Ok(())
     }

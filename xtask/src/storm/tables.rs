@@ -24,7 +24,7 @@ pub(super) const NAMES: [&str; 7] = [
 pub(super) const COMMITS: &str = "commits";
 
 /// Handles to the tables.
-pub(super) struct Tables {
+pub(super) struct StormTables {
     /// The sum of the values stays.
     pub(super) accounts: Table<U64, U64>,
     /// How many commits there were.
@@ -41,7 +41,7 @@ pub(super) struct Tables {
     pub(super) bulk: Table<Pair<U64, U64>, Bytes>,
 }
 
-impl Tables {
+impl StormTables {
     /// The tables that `txn` sees; none if the first commit has not been made yet.
     pub(super) fn open(txn: &impl Transaction) -> Result<Option<Self>> {
         match txn.open_table::<U64, U64>(NAMES[0]) {

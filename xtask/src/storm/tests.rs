@@ -1,22 +1,22 @@
 //! What counts as true of a snapshot, and which numbers of processes there are.
 
 use super::{
-    Processes,
-    invariants::{self, Depth},
+    ProcessCounts,
+    invariants::{self, InvariantDepth},
     journal::{Promises, Subject},
-    tables::{COMMITS, Tables, content},
+    tables::{COMMITS, StormTables, content},
 };
 use teak::{Database, WriteTxn};
 
 /// What `change` leaves of a database that is as it must be, in words; nothing if that is well.
 fn complaint(
     promises: &[(Subject, u64)],
-    change: impl FnOnce(&mut WriteTxn, &Tables) -> teak::Result<()>,
+    change: impl FnOnce(&mut WriteTxn, &StormTables) -> teak::Result<()>,
 ) -> Option<String> {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("storm.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let tables = Tables::create(&mut txn).unwrap();
+    let tables = StormTables::create(&mut txn).unwrap();
     tables.counter.insert(&mut txn, COMMITS, 5).unwrap();
     for (writer, commits) in [(8, 2), (9, 3)] {
         tables
@@ -35,7 +35,7 @@ fn complaint(
     for (subject, number) in promises {
         least.take(*subject, *number);
     }
-    let result = invariants::check(&txn, &least, Depth::Values);
+    let result = invariants::check(&txn, &least, InvariantDepth::Values);
     result.err().map(|failure| failure.0)
 }
 
@@ -69,7 +69,7 @@ fn what_was_promised_must_be_there() {
 
 #[test]
 fn tables_that_differ_are_found() {
-    type Change = fn(&mut WriteTxn, &Tables) -> teak::Result<()>;
+    type Change = fn(&mut WriteTxn, &StormTables) -> teak::Result<()>;
     let changes: [(Change, &str); 6] = [
         (
             |txn, tables| tables.accounts.insert(txn, 3, 999),
@@ -105,7 +105,7 @@ fn a_digest_is_of_all_that_is_there() {
     let database = Database::open(directory.path().join("storm.teak")).unwrap();
     let empty = invariants::digest(&database.begin_read().unwrap()).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let tables = Tables::create(&mut txn).unwrap();
+    let tables = StormTables::create(&mut txn).unwrap();
     let before = invariants::digest(&txn).unwrap();
     assert_ne!(empty, before);
     tables.inverse.insert(&mut txn, 1, 1).unwrap();
@@ -116,10 +116,10 @@ fn a_digest_is_of_all_that_is_there() {
 
 #[test]
 fn processes_are_a_number_or_two() {
-    let processes = |min, max| Ok(Processes { min, max });
+    let processes = |min, max| Ok(ProcessCounts { min, max });
     assert_eq!("4".parse(), processes(4, 4));
     assert_eq!("4..8".parse(), processes(4, 8));
     for text in ["0", "8..4", "some", "4.."] {
-        assert!(text.parse::<Processes>().is_err());
+        assert!(text.parse::<ProcessCounts>().is_err());
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     fork,
-    invariants::{self, Depth},
+    invariants::{self, InvariantDepth},
     journal::{Promises, Subject},
     meddle,
     misbehaviour::Misbehaviour,
-    progress::Reporter,
-    worker::{Access, Arguments, Opened, THREADS_MAX, Worker},
+    progress::ProgressReporter,
+    worker::{Access, OpenDatabase, THREADS_MAX, WorkerArguments, WorkerContext},
 };
 use crate::Failure;
 use fastrand::Rng;
@@ -15,18 +15,18 @@ use std::{thread, time::Duration};
 use teak::{Database, Error, ReadTxn, Transaction};
 
 /// A thread of a worker.
-pub(super) struct Thread<'w, 'a> {
-    pub(super) worker: &'w Worker<'a>,
+pub(super) struct WorkerThread<'w, 'a> {
+    pub(super) worker: &'w WorkerContext<'a>,
     /// Nobody else in the round has this number.
     pub(super) writer: u64,
     /// Commits that it has made.
     pub(super) commits: u64,
     pub(super) rng: Rng,
-    pub(super) reporter: Reporter,
+    pub(super) reporter: ProgressReporter,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operation {
+enum StormOperation {
     Write,
     Read,
     LongRead,
@@ -38,8 +38,8 @@ enum Operation {
     Rest,
 }
 
-impl Operation {
-    fn draw(rng: &mut Rng, arguments: &Arguments) -> Self {
+impl StormOperation {
+    fn draw(rng: &mut Rng, arguments: &WorkerArguments) -> Self {
         match rng.u8(0..100) {
             0..58 => Self::Write,
             58..84 => Self::Read,
@@ -79,8 +79,13 @@ pub(super) fn refused<T>(result: teak::Result<T>) -> Result<(), Failure> {
     }
 }
 
-impl<'w, 'a> Thread<'w, 'a> {
-    pub(super) fn new(worker: &'w Worker<'a>, index: usize, reporter: Reporter, rng: Rng) -> Self {
+impl<'w, 'a> WorkerThread<'w, 'a> {
+    pub(super) fn new(
+        worker: &'w WorkerContext<'a>,
+        index: usize,
+        reporter: ProgressReporter,
+        rng: Rng,
+    ) -> Self {
         Self {
             worker,
             writer: worker.arguments.number * THREADS_MAX + index as u64,
@@ -92,38 +97,42 @@ impl<'w, 'a> Thread<'w, 'a> {
 
     /// Works until it is told to end. What was acknowledged before it began is looked for first.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
-        let mut operation = Operation::Read;
+        let mut operation = StormOperation::Read;
         while !self.worker.is_to_end() {
             self.reporter.begin(operation.name())?;
             self.operate(operation)
                 .map_err(|Failure(text)| Failure(format!("{}: {text}", operation.name())))?;
-            operation = Operation::draw(&mut self.rng, self.worker.arguments);
+            operation = StormOperation::draw(&mut self.rng, self.worker.arguments);
         }
         self.reporter.end()
     }
 
-    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+    fn operate(&mut self, operation: StormOperation) -> Result<(), Failure> {
         let worker = self.worker;
         match operation {
-            Operation::Reopen => worker.reopen(&mut self.rng),
-            Operation::Rest => self.rest(),
-            Operation::Meddle => {
+            StormOperation::Reopen => worker.reopen(&mut self.rng),
+            StormOperation::Rest => self.rest(),
+            StormOperation::Meddle => {
                 meddle::meddle(&worker.arguments.directory, self.writer, &mut self.rng)
             }
             _ => worker.with(|opened| self.operate_on(operation, opened)),
         }
     }
 
-    fn operate_on(&mut self, operation: Operation, opened: &Opened) -> Result<(), Failure> {
+    fn operate_on(
+        &mut self,
+        operation: StormOperation,
+        opened: &OpenDatabase,
+    ) -> Result<(), Failure> {
         let database = &opened.database;
         match (operation, opened.access) {
-            (Operation::Write, Access::Write) => self.write(database),
-            (Operation::Write, Access::Read) => refused(database.begin_write()),
-            (Operation::Sync, Access::Write) => self.sync(database),
-            (Operation::Sync, Access::Read) => refused(database.sync()),
-            (Operation::LongRead, _) => self.read_long(opened),
-            (Operation::Check, _) => check(database),
-            (Operation::Fork, _) => fork::fork(database),
+            (StormOperation::Write, Access::Write) => self.write(database),
+            (StormOperation::Write, Access::Read) => refused(database.begin_write()),
+            (StormOperation::Sync, Access::Write) => self.sync(database),
+            (StormOperation::Sync, Access::Read) => refused(database.sync()),
+            (StormOperation::LongRead, _) => self.read_long(opened),
+            (StormOperation::Check, _) => check(database),
+            (StormOperation::Fork, _) => fork::fork(database),
             _ => self.read(database),
         }
     }
@@ -152,10 +161,15 @@ impl<'w, 'a> Thread<'w, 'a> {
     }
 
     fn read(&mut self, database: &Database) -> Result<(), Failure> {
-        let depth = [Depth::Promises, Depth::Tables, Depth::Tables, Depth::Values];
+        let depth = [
+            InvariantDepth::Promises,
+            InvariantDepth::Tables,
+            InvariantDepth::Tables,
+            InvariantDepth::Values,
+        ];
         let depth = depth[self.rng.usize(0..4)];
         let (txn, promises) = self.begin_read(database)?;
-        self.look(&txn, &promises, depth)
+        self.check_snapshot(&txn, &promises, depth)
     }
 
     /// Begins to read, and says what must be seen.
@@ -172,7 +186,12 @@ impl<'w, 'a> Thread<'w, 'a> {
     }
 
     /// Checks a snapshot, and notes what nobody may fall behind any more.
-    fn look(&self, txn: &ReadTxn, promises: &Promises, depth: Depth) -> Result<(), Failure> {
+    fn check_snapshot(
+        &self,
+        txn: &ReadTxn,
+        promises: &Promises,
+        depth: InvariantDepth,
+    ) -> Result<(), Failure> {
         let count = invariants::check(txn, promises, depth)
             .map_err(|Failure(text)| Failure(format!("in state {}: {text}", txn.id())))?;
         let journal = &self.worker.journal;
@@ -186,7 +205,7 @@ impl<'w, 'a> Thread<'w, 'a> {
     }
 
     /// Holds a snapshot while others, or this thread, commit: it must stay as it is.
-    fn read_long(&mut self, opened: &Opened) -> Result<(), Failure> {
+    fn read_long(&mut self, opened: &OpenDatabase) -> Result<(), Failure> {
         let (txn, promises) = self.begin_read(&opened.database)?;
         let before = invariants::digest(&txn)?;
         let txn = match self.rng.u8(0..3) {
@@ -211,7 +230,7 @@ impl<'w, 'a> Thread<'w, 'a> {
         } else {
             txn
         };
-        self.look(&txn, &promises, Depth::Values)?;
+        self.check_snapshot(&txn, &promises, InvariantDepth::Values)?;
         expect_digest(&txn, before)
     }
 }

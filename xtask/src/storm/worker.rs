@@ -5,11 +5,11 @@
 
 use super::{
     inspect,
-    journal::Journal,
+    journal::StormJournal,
     meddle,
     misbehaviour::Misbehaviour,
-    progress::{self, Reporter},
-    work::Thread,
+    progress::{self, ProgressReporter},
+    work::WorkerThread,
 };
 use crate::{Failure, geometry};
 use fastrand::Rng;
@@ -35,7 +35,7 @@ pub(super) const THREADS_MAX: u64 = 8;
 
 /// Works on the database of a storm
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct WorkerArguments {
     /// The directory of the round
     #[arg(long)]
     pub(super) directory: PathBuf,
@@ -81,16 +81,16 @@ impl Role {
 }
 
 /// What all threads of a worker share.
-pub(super) struct Worker<'a> {
-    pub(super) arguments: &'a Arguments,
-    pub(super) journal: Journal,
+pub(super) struct WorkerContext<'a> {
+    pub(super) arguments: &'a WorkerArguments,
+    pub(super) journal: StormJournal,
     /// None while it is opened again.
-    database: RwLock<Option<Opened>>,
+    database: RwLock<Option<OpenDatabase>>,
     is_to_end: AtomicBool,
 }
 
 /// The database, as the worker has it open.
-pub(super) struct Opened {
+pub(super) struct OpenDatabase {
     pub(super) database: Database,
     pub(super) access: Access,
 }
@@ -103,11 +103,11 @@ pub(super) enum Access {
 }
 
 /// Works, or inspects.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &WorkerArguments) -> Result<(), Failure> {
     let signal = rustix::process::Signal::KILL;
     rustix::process::set_parent_process_death_signal(Some(signal))?;
     let progress = progress::path(&arguments.directory, arguments.number);
-    let mut reporter = Reporter::open(&progress, 0)?;
+    let mut reporter = ProgressReporter::open(&progress, 0)?;
     if arguments.role != Role::Work {
         return inspect::run(arguments, &mut reporter);
     }
@@ -115,12 +115,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let thread_count = [1, 1, 2, 4][rng.usize(0..4)];
     let mut reporters = vec![reporter];
     for index in 1..thread_count {
-        let mut reporter = Reporter::open(&progress, index)?;
+        let mut reporter = ProgressReporter::open(&progress, index)?;
         reporter.begin("starting")?;
         reporters.push(reporter);
     }
     reporters[0].begin("opening")?;
-    let worker = Worker::open(arguments, &mut rng)?;
+    let worker = WorkerContext::open(arguments, &mut rng)?;
     worker.run(reporters, &mut rng);
     let database = worker.database.into_inner()?;
     match database {
@@ -129,9 +129,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-impl<'a> Worker<'a> {
-    fn open(arguments: &'a Arguments, rng: &mut Rng) -> Result<Self, Failure> {
-        let journal = Journal::open(&arguments.directory)?;
+impl<'a> WorkerContext<'a> {
+    fn open(arguments: &'a WorkerArguments, rng: &mut Rng) -> Result<Self, Failure> {
+        let journal = StormJournal::open(&arguments.directory)?;
         let opened = open(arguments, &journal, rng)?;
         Ok(Self {
             arguments,
@@ -142,10 +142,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Has each of the reporters' threads work until all are told to end.
-    fn run(&self, reporters: Vec<Reporter>, rng: &mut Rng) {
+    fn run(&self, reporters: Vec<ProgressReporter>, rng: &mut Rng) {
         thread::scope(|scope| {
             for (index, reporter) in reporters.into_iter().enumerate() {
-                let thread = Thread::new(self, index, reporter, rng.fork());
+                let thread = WorkerThread::new(self, index, reporter, rng.fork());
                 scope.spawn(move || watched(index, thread));
             }
             // Whatever the input ends with, this is the end.
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
     /// Does something with the database, which stays open meanwhile.
     pub(super) fn with<R>(
         &self,
-        work: impl FnOnce(&Opened) -> Result<R, Failure>,
+        work: impl FnOnce(&OpenDatabase) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let opened = self.database.read()?;
         let opened = opened.as_ref();
@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
 }
 
 /// One wrong thing is enough: the worker ends.
-fn watched(index: usize, mut thread: Thread<'_, '_>) {
+fn watched(index: usize, mut thread: WorkerThread<'_, '_>) {
     // A panic has been printed.
     let outcome = catch_unwind(AssertUnwindSafe(|| thread.run()));
     match outcome {
@@ -197,7 +197,11 @@ fn watched(index: usize, mut thread: Thread<'_, '_>) {
     }
 }
 
-fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opened, Failure> {
+fn open(
+    arguments: &WorkerArguments,
+    journal: &StormJournal,
+    rng: &mut Rng,
+) -> Result<OpenDatabase, Failure> {
     let path = arguments.directory.join(DATABASE);
     let mut options = options(arguments.page_size, rng);
     if rng.u8(0..5) == 0 {
@@ -206,7 +210,7 @@ fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opene
         match meddle::open(arguments, || options.open(&path)) {
             Ok(database) => {
                 let access = Access::Read;
-                return Ok(Opened { database, access });
+                return Ok(OpenDatabase { database, access });
             }
             Err(Error::NotFound(_)) if promises.is_empty() => {}
             Err(error) => return Err(Failure(format!("opening to read: {error}"))),
@@ -218,7 +222,7 @@ fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opene
     let database = meddle::open(arguments, || options.open(&path))
         .map_err(|error| Failure(format!("opening: {error}")))?;
     let access = Access::Write;
-    Ok(Opened { database, access })
+    Ok(OpenDatabase { database, access })
 }
 
 fn options(page_size: usize, rng: &mut Rng) -> Options {

@@ -1,11 +1,11 @@
 //! Write transactions of workers.
 
 use super::{
-    invariants::{self, Depth},
+    invariants::{self, InvariantDepth},
     journal::{Promises, Subject},
     misbehaviour::Misbehaviour,
-    tables::{ACCOUNTS, COMMITS, LEN_MIN, NAMES, Tables, content},
-    work::Thread,
+    tables::{ACCOUNTS, COMMITS, LEN_MIN, NAMES, StormTables, content},
+    work::WorkerThread,
     worker,
 };
 use crate::Failure;
@@ -19,17 +19,17 @@ const BULK_MAX: u64 = 10_000;
 /// What a nested transaction fails with on purpose.
 const CHANGED_MY_MIND: &str = "changed my mind";
 
-impl Thread<'_, '_> {
+impl WorkerThread<'_, '_> {
     /// Changes something, and commits it or not.
     pub(super) fn write(&mut self, database: &Database) -> Result<(), Failure> {
         let promises = self.worker.journal.promises()?;
         self.reporter.begin("waiting for the turn to write")?;
         let mut txn = database.begin_write()?;
         self.reporter.begin("writing")?;
-        self.look_before(&txn, &promises)?;
-        let tables = Tables::create(&mut txn)?;
+        self.check_before_write(&txn, &promises)?;
+        let tables = StormTables::create(&mut txn)?;
         for _ in 0..self.rng.u8(1..4) {
-            self.change_somehow(&mut txn, &tables)?;
+            self.change_or_undo(&mut txn, &tables)?;
         }
         self.count(&mut txn, &tables)?;
         match self.rng.u8(0..12) {
@@ -41,7 +41,7 @@ impl Thread<'_, '_> {
     }
 
     /// A writer begins with what everybody else has committed.
-    fn look_before(&mut self, txn: &WriteTxn, promises: &Promises) -> Result<(), Failure> {
+    fn check_before_write(&mut self, txn: &WriteTxn, promises: &Promises) -> Result<(), Failure> {
         if txn.id().0 <= promises.transaction {
             return Err(Failure(format!(
                 "transaction {} begins, and {} was seen before",
@@ -50,8 +50,8 @@ impl Thread<'_, '_> {
             )));
         }
         let depth = match self.rng.u8(0..8) {
-            0 => Depth::Tables,
-            _ => Depth::Promises,
+            0 => InvariantDepth::Tables,
+            _ => InvariantDepth::Promises,
         };
         invariants::check(txn, promises, depth)
             .map_err(|Failure(text)| Failure(format!("before {}: {text}", txn.id())))?;
@@ -59,7 +59,7 @@ impl Thread<'_, '_> {
     }
 
     /// Changes that stay, or a part of the transaction that may be undone.
-    fn change_somehow(&mut self, txn: &mut WriteTxn, tables: &Tables) -> Result<(), Failure> {
+    fn change_or_undo(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> Result<(), Failure> {
         match self.rng.u8(0..8) {
             0 => {
                 let savepoint = txn.savepoint()?;
@@ -88,7 +88,7 @@ impl Thread<'_, '_> {
         Ok(())
     }
 
-    fn change(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn change(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         match self.rng.u8(0..12) {
             0..5 => self.transfer(txn, tables),
             5..9 => self.set_mirror(txn, tables),
@@ -98,7 +98,7 @@ impl Thread<'_, '_> {
         }
     }
 
-    fn transfer(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn transfer(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         let [from, to] = [(); 2].map(|()| self.rng.u64(0..ACCOUNTS));
         let accounts = &tables.accounts;
         let balance = accounts.get(txn, from)?.unwrap_or_default();
@@ -109,7 +109,7 @@ impl Thread<'_, '_> {
         accounts.insert(txn, to, balance + amount - lost)
     }
 
-    fn set_mirror(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn set_mirror(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         for _ in 0..self.rng.u8(1..20) {
             let key = self.rng.u64(0..MIRROR_KEYS);
             if let Some(old) = tables.mirror.get(txn, key)?
@@ -126,7 +126,7 @@ impl Thread<'_, '_> {
         Ok(())
     }
 
-    fn set_large(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn set_large(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         let key = self.rng.u64(0..LARGE_KEYS);
         if self.rng.u8(0..4) == 0 {
             return tables.large.remove(txn, key).map(drop);
@@ -137,7 +137,7 @@ impl Thread<'_, '_> {
         tables.large.insert(txn, key, &value)
     }
 
-    fn grow(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn grow(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         let batch = self.rng.u64(0..64);
         let value = content(self.rng.u64(..), self.rng.usize(LEN_MIN..200));
         let first = self.rng.u64(0..1000);
@@ -154,7 +154,7 @@ impl Thread<'_, '_> {
         Ok(())
     }
 
-    fn shrink(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn shrink(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         let first = self.rng.u64(0..64);
         match self.rng.u8(0..12) {
             0 => tables.bulk.clear(txn),
@@ -170,15 +170,15 @@ impl Thread<'_, '_> {
                 tables.bulk.remove_many(txn, &keys).map(drop)
             }
             _ => {
-                let behind = first + self.rng.u64(1..30);
-                let range = (first, 0)..(behind, 0);
+                let after = first + self.rng.u64(1..30);
+                let range = (first, 0)..(after, 0);
                 tables.bulk.remove_range(txn, range).map(drop)
             }
         }
     }
 
     /// Counts this commit.
-    fn count(&mut self, txn: &mut WriteTxn, tables: &Tables) -> teak::Result<()> {
+    fn count(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> teak::Result<()> {
         let count = tables.count(txn)?;
         let next = match self.misbehaves(Misbehaviour::SetBack) {
             true => count.saturating_sub(3),

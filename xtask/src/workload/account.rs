@@ -4,7 +4,7 @@ use crate::Failure;
 
 /// What the program was promised.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Account {
+pub(crate) struct VictimAccount {
     /// The commit that it found when it opened the database the first time; none if it did not come so
     /// far.
     pub(crate) found: Option<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct Account {
     pub(crate) closes: Vec<u64>,
 }
 
-impl Account {
+impl VictimAccount {
     /// Reads what the program said; a last line that is not whole does not count.
     pub(crate) fn read(output: &str) -> Result<Self, Failure> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);

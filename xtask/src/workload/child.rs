@@ -1,6 +1,6 @@
 //! Starting the program, and reading what it said.
 
-use super::{Account, Script};
+use super::{CommitScript, VictimAccount};
 use crate::Failure;
 use std::{
     env,
@@ -14,27 +14,27 @@ use std::{
 
 /// What the program is to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct VictimPlan<'a> {
     pub(crate) path: &'a Path,
     pub(crate) seed: u64,
-    pub(crate) script: Script,
-    pub(crate) life: u32,
+    pub(crate) script: CommitScript,
+    pub(crate) incarnation: u32,
     /// None for commits without end.
     pub(crate) commits: Option<u64>,
     pub(crate) page_size: usize,
 }
 
 /// The program while it runs.
-pub(crate) struct Child {
+pub(crate) struct ChildProgram {
     process: process::Child,
-    output: Reader,
-    errors: Reader,
+    output: OutputReader,
+    errors: OutputReader,
 }
 
 /// The program when it has ended.
-pub(crate) struct Ended {
+pub(crate) struct ChildEnd {
     /// What it said, as far as that makes sense.
-    pub(crate) account: Result<Account, Failure>,
+    pub(crate) account: Result<VictimAccount, Failure>,
     /// The same, word for word.
     pub(crate) output: String,
     pub(crate) status: ExitStatus,
@@ -52,14 +52,14 @@ pub(super) fn program(task: &str) -> Result<Vec<OsString>, Failure> {
     Ok(words)
 }
 
-impl Plan<'_> {
+impl VictimPlan<'_> {
     /// The program and its arguments.
     pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
         let mut words = program("victim")?;
         words.extend(["--path".into(), self.path.into()]);
         words.extend(["--seed".into(), self.seed.to_string().into()]);
         words.extend(["--script".into(), self.script.name().into()]);
-        words.extend(["--life".into(), self.life.to_string().into()]);
+        words.extend(["--incarnation".into(), self.incarnation.to_string().into()]);
         words.extend(["--page-size".into(), self.page_size.to_string().into()]);
         if let Some(commits) = self.commits {
             words.extend(["--commits".into(), commits.to_string().into()]);
@@ -68,7 +68,7 @@ impl Plan<'_> {
     }
 }
 
-impl Child {
+impl ChildProgram {
     /// Starts the program that the first word names.
     pub(crate) fn start(words: &[OsString]) -> Result<Self, Failure> {
         let mut process = Command::new(&words[0])
@@ -80,14 +80,14 @@ impl Child {
         let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
         Ok(Self {
             process,
-            output: Reader::start(stdout),
-            errors: Reader::start(stderr),
+            output: OutputReader::start(stdout),
+            errors: OutputReader::start(stderr),
         })
     }
 
     /// What it has said so far.
-    pub(crate) fn account(&self) -> Result<Account, Failure> {
-        Account::read(&self.output())
+    pub(crate) fn account(&self) -> Result<VictimAccount, Failure> {
+        VictimAccount::read(&self.output())
     }
 
     /// The same, word for word.
@@ -115,17 +115,17 @@ impl Child {
         Ok(self.process.try_wait()?)
     }
 
-    pub(crate) fn kill(mut self) -> Result<Ended, Failure> {
+    pub(crate) fn kill(mut self) -> Result<ChildEnd, Failure> {
         self.process.kill()?;
         self.wait()
     }
 
     /// Returns when the program has ended by itself, or was killed by somebody else.
-    pub(crate) fn wait(mut self) -> Result<Ended, Failure> {
+    pub(crate) fn wait(mut self) -> Result<ChildEnd, Failure> {
         let status = self.process.wait()?;
-        let [output, errors] = [self.output, self.errors].map(Reader::end);
-        Ok(Ended {
-            account: Account::read(&output),
+        let [output, errors] = [self.output, self.errors].map(OutputReader::end);
+        Ok(ChildEnd {
+            account: VictimAccount::read(&output),
             output,
             status,
             errors,
@@ -133,7 +133,7 @@ impl Child {
     }
 }
 
-impl Ended {
+impl ChildEnd {
     pub(crate) fn was_killed(&self) -> bool {
         is_killed(self.status)
     }
@@ -146,12 +146,12 @@ pub(crate) fn is_killed(status: ExitStatus) -> bool {
 }
 
 /// Reads what a program says, as it says it.
-struct Reader {
+struct OutputReader {
     bytes: Arc<Mutex<Vec<u8>>>,
     thread: JoinHandle<()>,
 }
 
-impl Reader {
+impl OutputReader {
     fn start(source: Option<impl Read + Send + 'static>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let read = Arc::clone(&bytes);

@@ -1,6 +1,6 @@
 //! What a commit does: drawn from numbers alone, and never from what is in the database.
 
-use super::Script;
+use super::CommitScript;
 use fastrand::Rng;
 use teak::Durability;
 
@@ -13,27 +13,27 @@ const GROWTH_EVERY: u64 = 12;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) seed: u64,
-    pub(super) life: u32,
+    pub(super) incarnation: u32,
     pub(super) number: u64,
 }
 
 /// The bytes of a value, not made yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Content {
+pub(super) struct ValueContent {
     pub(super) len: usize,
     pub(super) seed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
-    Insert { key: u32, content: Content },
+pub(super) enum RecordChange {
+    Insert { key: u32, content: ValueContent },
     Remove { key: u32 },
-    RemoveRange { first: u32, behind: u32 },
+    RemoveRange { first: u32, after: u32 },
 }
 
 /// What is done once a commit has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Then {
+pub(super) enum AfterCommit {
     Nothing,
     /// Waits for the newest commit that there is a ticket of.
     Wait,
@@ -43,41 +43,45 @@ pub(super) enum Then {
 }
 
 #[derive(Debug)]
-pub(super) struct Commit {
-    pub(super) changes: Vec<Change>,
+pub(super) struct WorkloadCommit {
+    pub(super) changes: Vec<RecordChange>,
     pub(super) durability: Durability,
-    pub(super) then: Then,
+    pub(super) then: AfterCommit,
 }
 
 impl Origin {
     fn rng(self) -> Rng {
         let mut mixed = Rng::with_seed(self.seed);
         let seed = mixed.u64(..)
-            ^ u64::from(self.life).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(self.incarnation).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ self.number.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         Rng::with_seed(seed)
     }
 
     /// The value of the record that says which commit this is.
     pub(super) fn label(self) -> String {
-        format!("{} of life {}", self.number, self.life)
+        format!("{} of life {}", self.number, self.incarnation)
     }
 }
 
-impl Commit {
-    pub(super) fn draw(origin: Origin, script: Script) -> Self {
+impl WorkloadCommit {
+    pub(super) fn draw(origin: Origin, script: CommitScript) -> Self {
         let mut rng = origin.rng();
         let durability = match (rng.u8(0..32), script) {
-            (0, _) | (1..12, Script::Plain | Script::Flusher) => Durability::Durable,
-            (12..24, Script::Flusher) => Durability::Async,
+            (0, _) | (1..12, CommitScript::Plain | CommitScript::Flusher) => Durability::Durable,
+            (12..24, CommitScript::Flusher) => Durability::Async,
             _ => Durability::Lazy,
         };
-        let then_count = if script == Script::Lazy { 200 } else { 24 };
+        let then_count = if script == CommitScript::Lazy {
+            200
+        } else {
+            24
+        };
         let then = match rng.u8(0..then_count) {
-            0 => Then::Reopen,
-            1..3 => Then::Sync,
-            3..6 => Then::Wait,
-            _ => Then::Nothing,
+            0 => AfterCommit::Reopen,
+            1..3 => AfterCommit::Sync,
+            3..6 => AfterCommit::Wait,
+            _ => AfterCommit::Nothing,
         };
         let changes = if origin.number % GROWTH_EVERY == 1 {
             growth(&mut rng)
@@ -92,7 +96,7 @@ impl Commit {
     }
 }
 
-fn growth(rng: &mut Rng) -> Vec<Change> {
+fn growth(rng: &mut Rng) -> Vec<RecordChange> {
     let first = rng.u32(0..KEYS - 60);
     let len_max = [900, 3000, 6000][rng.usize(0..3)];
     (first..first + 60)
@@ -100,13 +104,13 @@ fn growth(rng: &mut Rng) -> Vec<Change> {
         .collect()
 }
 
-fn change(rng: &mut Rng) -> Change {
+fn change(rng: &mut Rng) -> RecordChange {
     let key = rng.u32(0..KEYS);
     match rng.u8(0..64) {
-        0..9 => Change::Remove { key },
-        9 => Change::RemoveRange {
+        0..9 => RecordChange::Remove { key },
+        9 => RecordChange::RemoveRange {
             first: key,
-            behind: key + rng.u32(1..80),
+            after: key + rng.u32(1..80),
         },
         10 => insert(rng, key, 60_000),
         11..15 => insert(rng, key, 2000),
@@ -114,10 +118,10 @@ fn change(rng: &mut Rng) -> Change {
     }
 }
 
-fn insert(rng: &mut Rng, key: u32, len_max: usize) -> Change {
-    Change::Insert {
+fn insert(rng: &mut Rng, key: u32, len_max: usize) -> RecordChange {
+    RecordChange::Insert {
         key,
-        content: Content {
+        content: ValueContent {
             len: rng.usize(0..len_max),
             seed: rng.u64(..),
         },
@@ -129,7 +133,7 @@ pub(super) fn key_bytes(key: u32) -> Vec<u8> {
     format!("key {key:06}").into_bytes()
 }
 
-impl Content {
+impl ValueContent {
     pub(super) fn bytes(self) -> Vec<u8> {
         let mut word = self.seed;
         let mut bytes = Vec::with_capacity(self.len + 8);

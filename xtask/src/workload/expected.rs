@@ -1,18 +1,18 @@
 //! What may be found after a crash, carried from one run of the program to the next.
 
-use super::{Account, History};
+use super::{CommitHistory, VictimAccount};
 use crate::Failure;
 
 /// What ended: the program, or the machine under it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Crash {
+pub(crate) enum CrashScope {
     Process,
     Machine,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Expected {
-    pub(crate) crash: Crash,
+pub(crate) struct ExpectedCommits {
+    pub(crate) crash: CrashScope,
     pub(crate) oldest: u64,
     pub(crate) newest: u64,
     /// The newest commit that returned. If the machine went down it may be lost.
@@ -23,9 +23,9 @@ pub(crate) struct Expected {
     pub(crate) closes: Vec<u64>,
 }
 
-impl Expected {
+impl ExpectedCommits {
     /// There is no database.
-    pub(crate) fn nothing(crash: Crash) -> Self {
+    pub(crate) fn nothing(crash: CrashScope) -> Self {
         Self {
             crash,
             oldest: 0,
@@ -37,7 +37,7 @@ impl Expected {
     }
 
     /// There is one that was left unclosed behind commit `number`.
-    pub(crate) fn left(crash: Crash, number: u64) -> Self {
+    pub(crate) fn left(crash: CrashScope, number: u64) -> Self {
         Self {
             oldest: number,
             newest: number,
@@ -49,7 +49,7 @@ impl Expected {
     }
 
     /// There is one that was closed behind commit `number`.
-    pub(crate) fn closed(crash: Crash, number: u64) -> Self {
+    pub(crate) fn closed(crash: CrashScope, number: u64) -> Self {
         Self {
             closes: vec![number],
             ..Self::left(crash, number)
@@ -63,9 +63,9 @@ impl Expected {
     /// If it found what it could not find.
     pub(crate) fn live(
         &mut self,
-        account: &Account,
-        history: &mut History,
-        life: u32,
+        account: &VictimAccount,
+        history: &mut CommitHistory,
+        incarnation: u32,
     ) -> Result<(), Failure> {
         // It may have opened the database without having said so: nothing that may be found has
         // changed then.
@@ -73,10 +73,10 @@ impl Expected {
             return Ok(());
         };
         self.check(found)?;
-        history.go_on(found, life);
+        history.go_on(found, incarnation);
         self.oldest = match self.crash {
-            Crash::Process => account.seen,
-            Crash::Machine => account.durable,
+            CrashScope::Process => account.seen,
+            CrashScope::Machine => account.durable,
         };
         self.newest = account.begun;
         self.seen = account.seen;

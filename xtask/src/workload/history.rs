@@ -1,35 +1,35 @@
 //! Which life made which commit, and the state that they lead to.
 
 use super::{
-    Script,
-    commit::{Change, Commit, Content, Origin},
+    CommitScript,
+    commit::{Origin, RecordChange, ValueContent, WorkloadCommit},
 };
 use std::collections::BTreeMap;
 
 /// What a table should hold, by key.
-pub(super) type State = BTreeMap<u32, Content>;
+pub(super) type TableState = BTreeMap<u32, ValueContent>;
 
 /// All commits of a database that may still count.
 #[derive(Clone, Debug)]
-pub(crate) struct History {
+pub(crate) struct CommitHistory {
     seed: u64,
-    script: Script,
+    script: CommitScript,
     /// The first number of each life; both grow.
-    lives: Vec<(u64, u32)>,
-    next_life: u32,
+    incarnations: Vec<(u64, u32)>,
+    next_incarnation: u32,
     /// A state that nothing can lead behind any more.
-    base: State,
+    base: TableState,
     base_number: u64,
 }
 
-impl History {
-    pub(crate) fn new(seed: u64, script: Script) -> Self {
+impl CommitHistory {
+    pub(crate) fn new(seed: u64, script: CommitScript) -> Self {
         Self {
             seed,
             script,
-            lives: Vec::new(),
-            next_life: 0,
-            base: State::new(),
+            incarnations: Vec::new(),
+            next_incarnation: 0,
+            base: TableState::new(),
             base_number: 0,
         }
     }
@@ -38,39 +38,43 @@ impl History {
         self.seed
     }
 
-    pub(crate) fn script(&self) -> Script {
+    pub(crate) fn script(&self) -> CommitScript {
         self.script
     }
 
     /// A number for the next run of the program.
-    pub(crate) fn next_life(&mut self) -> u32 {
-        self.next_life += 1;
-        self.next_life
+    pub(crate) fn next_incarnation(&mut self) -> u32 {
+        self.next_incarnation += 1;
+        self.next_incarnation
     }
 
-    /// Notes that `life` goes on from commit `number`: what came behind is none of this history.
-    pub(crate) fn go_on(&mut self, number: u64, life: u32) {
-        self.lives.retain(|(first, _)| *first <= number);
-        self.lives.push((number + 1, life));
+    /// Notes that `incarnation` goes on from commit `number`: what came behind is none of this history.
+    pub(crate) fn go_on(&mut self, number: u64, incarnation: u32) {
+        self.incarnations.retain(|(first, _)| *first <= number);
+        self.incarnations.push((number + 1, incarnation));
     }
 
     /// The commit of this number; that of no life where there is none.
     pub(super) fn origin(&self, number: u64) -> Origin {
-        let behind = self.lives.partition_point(|(first, _)| *first <= number);
-        let life = behind.checked_sub(1).map_or(0, |index| self.lives[index].1);
+        let after = self
+            .incarnations
+            .partition_point(|(first, _)| *first <= number);
+        let incarnation = after
+            .checked_sub(1)
+            .map_or(0, |index| self.incarnations[index].1);
         Origin {
             seed: self.seed,
-            life,
+            incarnation,
             number,
         }
     }
 
-    pub(super) fn commit(&self, number: u64) -> Commit {
-        Commit::draw(self.origin(number), self.script)
+    pub(super) fn commit(&self, number: u64) -> WorkloadCommit {
+        WorkloadCommit::draw(self.origin(number), self.script)
     }
 
     /// What the table holds behind the commit of this number.
-    pub(super) fn state(&self, number: u64) -> State {
+    pub(super) fn state(&self, number: u64) -> TableState {
         let mut state = self.base.clone();
         for number in self.base_number + 1..=number {
             for change in self.commit(number).changes {
@@ -89,16 +93,16 @@ impl History {
     }
 }
 
-pub(super) fn apply(state: &mut State, change: Change) {
+pub(super) fn apply(state: &mut TableState, change: RecordChange) {
     match change {
-        Change::Insert { key, content } => {
+        RecordChange::Insert { key, content } => {
             state.insert(key, content);
         }
-        Change::Remove { key } => {
+        RecordChange::Remove { key } => {
             state.remove(&key);
         }
-        Change::RemoveRange { first, behind } => {
-            state.retain(|key, _| !(first..behind).contains(key));
+        RecordChange::RemoveRange { first, after } => {
+            state.retain(|key, _| !(first..after).contains(key));
         }
     }
 }

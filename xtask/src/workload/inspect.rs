@@ -2,9 +2,9 @@
 //! word about how it was found, and take another commit.
 
 use super::{
-    Crash, Expected, History,
+    CommitHistory, CrashScope, ExpectedCommits,
     commit::key_bytes,
-    history::State,
+    history::TableState,
     victim::{TABLE, label, make, newest_number, open_options},
 };
 use crate::{Failure, scratch};
@@ -16,7 +16,7 @@ use teak::{Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct InspectedDatabase {
     /// The newest commit; none if there is no database.
     pub(crate) number: Option<u64>,
     pub(crate) recovery: Recovery,
@@ -29,14 +29,14 @@ pub(crate) struct Finding {
 /// Everything that should not be.
 pub(crate) fn inspect(
     path: &Path,
-    history: &mut History,
-    expected: &Expected,
-) -> Result<Finding, Failure> {
+    history: &mut CommitHistory,
+    expected: &ExpectedCommits,
+) -> Result<InspectedDatabase, Failure> {
     if !path.exists() {
         return if expected.is_file_promised {
             Err(Failure("there is no database".to_owned()))
         } else {
-            Ok(Finding {
+            Ok(InspectedDatabase {
                 number: None,
                 recovery: Recovery::Clean,
             })
@@ -52,8 +52,8 @@ pub(crate) fn inspect(
     expect_recovery(&recovery, &database, number, expected)?;
     expect_state(&database, history, number)?;
 
-    let life = history.next_life();
-    history.go_on(number, life);
+    let incarnation = history.next_incarnation();
+    history.go_on(number, incarnation);
     history.settle(number);
     let mut txn = database.begin_write()?;
     make(
@@ -66,7 +66,7 @@ pub(crate) fn inspect(
     expect_clean(&database)?;
     expect_state(&database, history, number + 1)?;
     database.close()?;
-    Ok(Finding {
+    Ok(InspectedDatabase {
         number: Some(number),
         recovery,
     })
@@ -84,20 +84,22 @@ fn expect_recovery(
     recovery: &Recovery,
     database: &Database,
     number: u64,
-    expected: &Expected,
+    expected: &ExpectedCommits,
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match (recovery, expected.crash) {
         // Where commits behind a close are lost without a trace, nothing tells of them.
         (Recovery::Clean, _) => expected.closes.contains(&number),
-        (Recovery::Killed { last }, Crash::Process) => *last == transaction,
+        (Recovery::Killed { last }, CrashScope::Process) => *last == transaction,
         // A record of several pages of the system may be cut in two by a kill, if somebody was
         // writing one.
-        (Recovery::RolledBack { from, to, .. }, Crash::Process) => {
+        (Recovery::RolledBack { from, to, .. }, CrashScope::Process) => {
             *to == transaction && *from == to.next() && number < expected.newest
         }
-        (Recovery::Verified { last }, Crash::Machine) => *last == transaction,
-        (Recovery::RolledBack { from, to, .. }, Crash::Machine) => *to == transaction && from > to,
+        (Recovery::Verified { last }, CrashScope::Machine) => *last == transaction,
+        (Recovery::RolledBack { from, to, .. }, CrashScope::Machine) => {
+            *to == transaction && from > to
+        }
         _ => false,
     };
     if is_right {
@@ -109,7 +111,7 @@ fn expect_recovery(
 }
 
 /// Fails unless the database holds what the commit `number` left, no more and no less.
-fn expect_state(database: &Database, history: &History, number: u64) -> Result<(), Failure> {
+fn expect_state(database: &Database, history: &CommitHistory, number: u64) -> Result<(), Failure> {
     let txn = database.begin_read()?;
     let expected = match number {
         0 => None,
@@ -126,7 +128,7 @@ fn expect_state(database: &Database, history: &History, number: u64) -> Result<(
     Ok(())
 }
 
-pub(super) fn expect_records(txn: &ReadTxn, state: &State) -> Result<(), Failure> {
+pub(super) fn expect_records(txn: &ReadTxn, state: &TableState) -> Result<(), Failure> {
     let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
     let mut expected = state.iter();
     for record in table.iter(txn)? {

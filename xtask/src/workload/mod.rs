@@ -19,16 +19,16 @@ mod victim;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use account::Account;
-pub(crate) use child::{Child, Ended, Plan, is_killed};
-pub(crate) use expected::{Crash, Expected};
-pub(crate) use history::History;
+pub(crate) use account::VictimAccount;
+pub(crate) use child::{ChildEnd, ChildProgram, VictimPlan, is_killed};
+pub(crate) use expected::{CrashScope, ExpectedCommits};
+pub(crate) use history::CommitHistory;
 pub(crate) use inspect::{inspect, keep};
-pub(crate) use victim::{Arguments, run};
+pub(crate) use victim::{VictimArguments, run};
 
 /// Which commits the program makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Script {
+pub(crate) enum CommitScript {
     /// Durable and lazy ones; every call to the system is made by one thread, in the same order
     /// each time
     Plain,
@@ -38,7 +38,7 @@ pub(crate) enum Script {
     Lazy,
 }
 
-impl Script {
+impl CommitScript {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",

@@ -1,12 +1,12 @@
 //! What the program says, and what follows from it.
 
-use super::{Account, Crash, Expected, History, Script};
+use super::{CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount};
 
 #[test]
 fn the_newest_of_each_kind_counts() {
     let said = "opening 0\nfound 3\nbegin 4\ndurable 4\nbegin 5\nseen 5\nclosing 5\nbegin 6";
-    let account = Account::read(said).unwrap();
-    let expected = Account {
+    let account = VictimAccount::read(said).unwrap();
+    let expected = VictimAccount {
         found: Some(3),
         begun: 5,
         seen: 5,
@@ -18,19 +18,19 @@ fn the_newest_of_each_kind_counts() {
 
 #[test]
 fn what_is_lost_in_between_is_an_error() {
-    assert!(Account::read("found 0\nbegin 1\nseen 1\nclosing 1\nfound 0\n").is_err());
-    assert!(Account::read("found 0\nhello\n").is_err());
+    assert!(VictimAccount::read("found 0\nbegin 1\nseen 1\nclosing 1\nfound 0\n").is_err());
+    assert!(VictimAccount::read("found 0\nhello\n").is_err());
 }
 
 #[test]
 fn a_power_cut_may_take_what_was_not_durable() {
     let said = "found 0\nbegin 1\ndurable 1\nbegin 2\nseen 2\nbegin 3\n";
-    let account = Account::read(said).unwrap();
-    for (crash, oldest) in [(Crash::Process, 2), (Crash::Machine, 1)] {
-        let mut history = History::new(7, Script::Plain);
-        let mut expected = Expected::nothing(crash);
-        let life = history.next_life();
-        expected.live(&account, &mut history, life).unwrap();
+    let account = VictimAccount::read(said).unwrap();
+    for (crash, oldest) in [(CrashScope::Process, 2), (CrashScope::Machine, 1)] {
+        let mut history = CommitHistory::new(7, CommitScript::Plain);
+        let mut expected = ExpectedCommits::nothing(crash);
+        let incarnation = history.next_incarnation();
+        expected.live(&account, &mut history, incarnation).unwrap();
         assert_eq!((expected.oldest, expected.newest), (oldest, 3));
         assert!(expected.check(oldest - 1).is_err());
         assert!(expected.check(4).is_err());
@@ -39,14 +39,14 @@ fn a_power_cut_may_take_what_was_not_durable() {
 
 #[test]
 fn a_lost_commit_is_made_anew_with_other_content() {
-    let mut history = History::new(7, Script::Flusher);
+    let mut history = CommitHistory::new(7, CommitScript::Flusher);
     history.go_on(0, 1);
     let (first, before) = (history.state(1), history.state(20));
     history.go_on(10, 2);
     assert_eq!(history.state(1), first);
     assert_ne!(history.state(20), before);
-    assert_eq!(history.origin(10).life, 1);
-    assert_eq!(history.origin(11).life, 2);
+    assert_eq!(history.origin(10).incarnation, 1);
+    assert_eq!(history.origin(11).incarnation, 2);
     let settled = history.state(15);
     history.settle(12);
     assert_eq!(history.state(15), settled);

@@ -5,8 +5,8 @@
 //! said to be durable, `closing N` before the database is closed.
 
 use super::{
-    Script,
-    commit::{Change, Commit, Origin, Then, key_bytes},
+    CommitScript,
+    commit::{AfterCommit, Origin, RecordChange, WorkloadCommit, key_bytes},
 };
 use crate::Failure;
 use std::{
@@ -27,16 +27,16 @@ pub(super) const LABEL: &str = "newest";
 
 /// Commits, and says what it was promised
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct VictimArguments {
     #[arg(long)]
     path: PathBuf,
     #[arg(long)]
     seed: u64,
     #[arg(long, value_enum)]
-    script: Script,
+    script: CommitScript,
     /// Which run of the program over this database this is
     #[arg(long)]
-    life: u32,
+    incarnation: u32,
     /// How many commits to make; without end if it is not given
     #[arg(long)]
     commits: Option<u64>,
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 }
 
 /// Commits until it is killed, or has made as many as it should.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &VictimArguments) -> Result<(), Failure> {
     let mut victim = Victim::open(arguments)?;
     let last = arguments
         .commits
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 struct Victim<'a> {
-    arguments: &'a Arguments,
+    arguments: &'a VictimArguments,
     database: Database,
     /// The newest commit.
     number: u64,
@@ -74,7 +74,7 @@ struct Victim<'a> {
 }
 
 impl<'a> Victim<'a> {
-    fn open(arguments: &'a Arguments) -> Result<Self, Failure> {
+    fn open(arguments: &'a VictimArguments) -> Result<Self, Failure> {
         say("opening", 0)?;
         let database = open_options(arguments.script, arguments.page_size).open(&arguments.path)?;
         let number = newest_number(&database)?;
@@ -92,15 +92,15 @@ impl<'a> Victim<'a> {
         self.number += 1;
         let origin = Origin {
             seed: self.arguments.seed,
-            life: self.arguments.life,
+            incarnation: self.arguments.incarnation,
             number: self.number,
         };
-        let commit = Commit::draw(origin, self.arguments.script);
+        let commit = WorkloadCommit::draw(origin, self.arguments.script);
         say("begin", self.number)?;
         let mut txn = self.database.begin_write()?;
         make(&mut txn, origin, &commit)?;
         self.commit(txn, commit.durability)?;
-        if commit.then == Then::Reopen {
+        if commit.then == AfterCommit::Reopen {
             let arguments = self.arguments;
             self.close()?;
             return Self::open(arguments);
@@ -126,13 +126,13 @@ impl<'a> Victim<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, then: Then) -> Result<(), Failure> {
+    fn follow(&mut self, then: AfterCommit) -> Result<(), Failure> {
         match then {
-            Then::Sync => {
+            AfterCommit::Sync => {
                 self.database.sync()?;
                 self.say_durable(self.number)?;
             }
-            Then::Wait => {
+            AfterCommit::Wait => {
                 // A lazy one may have nobody who flushes it.
                 let limit = Duration::from_millis(2);
                 if let Some((number, ticket)) = self.tickets.back()
@@ -141,7 +141,7 @@ impl<'a> Victim<'a> {
                     self.say_durable(*number)?;
                 }
             }
-            Then::Nothing | Then::Reopen => {}
+            AfterCommit::Nothing | AfterCommit::Reopen => {}
         }
         while let Some((number, ticket)) = self.tickets.front() {
             if !ticket.is_durable()? {
@@ -167,7 +167,7 @@ impl<'a> Victim<'a> {
     }
 }
 
-pub(super) fn open_options(script: Script, page_size: usize) -> Options {
+pub(super) fn open_options(script: CommitScript, page_size: usize) -> Options {
     // Nearly every commit cuts or moves something.
     let geometry = Geometry {
         growth_step_bytes: 2 * page_size as u64,
@@ -176,17 +176,21 @@ pub(super) fn open_options(script: Script, page_size: usize) -> Options {
     };
     let options = Options::new().page_size(page_size).geometry(geometry);
     match script {
-        Script::Plain | Script::Lazy => options
+        CommitScript::Plain | CommitScript::Lazy => options
             .flush_after(Duration::MAX)
             .flush_after_bytes(u64::MAX),
-        Script::Flusher => options
+        CommitScript::Flusher => options
             .flush_after(Duration::from_millis(3))
             .flush_after_bytes(256 << 10),
     }
 }
 
 /// Makes the changes of a commit, and the record that says which it is.
-pub(super) fn make(txn: &mut WriteTxn, origin: Origin, commit: &Commit) -> Result<(), Failure> {
+pub(super) fn make(
+    txn: &mut WriteTxn,
+    origin: Origin,
+    commit: &WorkloadCommit,
+) -> Result<(), Failure> {
     change(txn, commit)?;
     let about = txn.create_table::<Str, Str>(ABOUT)?;
     about.insert(txn, LABEL, &origin.label())?;
@@ -194,19 +198,19 @@ pub(super) fn make(txn: &mut WriteTxn, origin: Origin, commit: &Commit) -> Resul
 }
 
 /// Makes the changes of a commit.
-pub(super) fn change(txn: &mut WriteTxn, commit: &Commit) -> Result<(), Failure> {
+pub(super) fn change(txn: &mut WriteTxn, commit: &WorkloadCommit) -> Result<(), Failure> {
     let table = txn.create_table::<Bytes, Bytes>(TABLE)?;
     for change in &commit.changes {
         match *change {
-            Change::Insert { key, content } => {
+            RecordChange::Insert { key, content } => {
                 table.insert(txn, &key_bytes(key), &content.bytes())?;
             }
-            Change::Remove { key } => {
+            RecordChange::Remove { key } => {
                 table.remove(txn, &key_bytes(key))?;
             }
-            Change::RemoveRange { first, behind } => {
-                let (first, behind) = (key_bytes(first), key_bytes(behind));
-                table.remove_range(txn, first.as_slice()..behind.as_slice())?;
+            RecordChange::RemoveRange { first, after } => {
+                let (first, after) = (key_bytes(first), key_bytes(after));
+                table.remove_range(txn, first.as_slice()..after.as_slice())?;
             }
         }
     }

@@ -11,7 +11,7 @@ pub(crate) enum Change {
 }
 
 /// Called with key and value of each record.
-pub(crate) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
+pub(crate) type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
 /// An open database. It closes with its value.
 pub(crate) trait Peer {
@@ -22,5 +22,5 @@ pub(crate) trait Peer {
     fn sync(&self) -> Result<()>;
 
     /// Reads all records, in order.
-    fn visit(&self, visit: &mut Visit<'_>) -> Result<()>;
+    fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()>;
 }

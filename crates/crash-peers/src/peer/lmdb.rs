@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::{
-    connection::{Change, Peer, Visit},
+    connection::{Change, Peer, RecordVisitor},
     engine::Engine,
 };
 use anyhow::{Context, Result, bail};
@@ -23,11 +23,11 @@ const FILE_MODE: ffi::mdb_mode_t = 0o644;
 const MAP_BYTES: usize = 64 << 20;
 
 /// An open environment.
-pub(super) struct Environment {
+pub(super) struct LmdbEnvironment {
     handle: NonNull<ffi::MDB_env>,
 }
 
-impl Environment {
+impl LmdbEnvironment {
     /// Opens the environment in the file at `path`, or creates it.
     pub(super) fn open(path: &Path, engine: Engine) -> Result<Self> {
         let sync = match engine {
@@ -50,13 +50,13 @@ impl Environment {
         Ok(environment)
     }
 
-    fn begin(&self, flags: c_uint) -> Result<Transaction> {
+    fn begin(&self, flags: c_uint) -> Result<LmdbTransaction> {
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
         // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
         check(unsafe { ffi::mdb_txn_begin(environment, no_parent, flags, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
-        let mut transaction = Transaction {
+        let mut transaction = LmdbTransaction {
             handle,
             table: 0,
             is_running: true,
@@ -68,14 +68,14 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for LmdbEnvironment {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and no transaction outlives the call that began it.
         unsafe { ffi::mdb_env_close(self.handle.as_ptr()) }
     }
 }
 
-impl Peer for Environment {
+impl Peer for LmdbEnvironment {
     fn commit(&self, changes: &[Change]) -> Result<()> {
         let mut transaction = self.begin(0)?;
         for change in changes {
@@ -92,14 +92,14 @@ impl Peer for Environment {
         check(unsafe { ffi::mdb_env_sync(self.handle.as_ptr(), force) })
     }
 
-    fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
+    fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
         let transaction = self.begin(ffi::MDB_RDONLY)?;
-        let cursor = Cursor::open(&transaction)?;
+        let cursor = LmdbCursor::open(&transaction)?;
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         loop {
-            let (at, key_place, value_place) = (cursor.handle, &raw mut key, &raw mut value);
+            let (at, key_out, value_out) = (cursor.handle, &raw mut key, &raw mut value);
             // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
-            match unsafe { ffi::mdb_cursor_get(at, key_place, value_place, ffi::MDB_NEXT) } {
+            match unsafe { ffi::mdb_cursor_get(at, key_out, value_out, ffi::MDB_NEXT) } {
                 ffi::MDB_NOTFOUND => return Ok(()),
                 code => check(code)?,
             }
@@ -111,14 +111,14 @@ impl Peer for Environment {
 }
 
 /// A transaction; it is aborted with its value if it still runs.
-struct Transaction {
+struct LmdbTransaction {
     handle: NonNull<ffi::MDB_txn>,
     /// The unnamed database, where the records are.
     table: ffi::MDB_dbi,
     is_running: bool,
 }
 
-impl Transaction {
+impl LmdbTransaction {
     fn make(&mut self, change: &Change) -> Result<()> {
         let (handle, table) = (self.handle.as_ptr(), self.table);
         match change {
@@ -139,7 +139,7 @@ impl Transaction {
     }
 }
 
-impl Drop for Transaction {
+impl Drop for LmdbTransaction {
     fn drop(&mut self) {
         if self.is_running {
             // SAFETY: the handle is live, and its cursors are closed.
@@ -149,13 +149,13 @@ impl Drop for Transaction {
 }
 
 /// A cursor over the records.
-struct Cursor<'t> {
+struct LmdbCursor<'t> {
     handle: *mut ffi::MDB_cursor,
-    _transaction: &'t Transaction,
+    _transaction: &'t LmdbTransaction,
 }
 
-impl<'t> Cursor<'t> {
-    fn open(transaction: &'t Transaction) -> Result<Self> {
+impl<'t> LmdbCursor<'t> {
+    fn open(transaction: &'t LmdbTransaction) -> Result<Self> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
         // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
@@ -167,7 +167,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-impl Drop for Cursor<'_> {
+impl Drop for LmdbCursor<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and so is its transaction, which it borrows.
         unsafe { ffi::mdb_cursor_close(self.handle) }

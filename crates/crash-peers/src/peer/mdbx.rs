@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::{
-    connection::{Change, Peer, Visit},
+    connection::{Change, Peer, RecordVisitor},
     engine::Engine,
 };
 use anyhow::{Context, Result, bail};
@@ -25,11 +25,11 @@ const MAP_BYTES: isize = 16 << 20;
 const STEP_BYTES: isize = 64 << 10;
 
 /// An open environment.
-pub(super) struct Environment {
+pub(super) struct MdbxEnvironment {
     handle: NonNull<ffi::MDBX_env>,
 }
 
-impl Environment {
+impl MdbxEnvironment {
     /// Opens the environment in the file at `path`, or creates it.
     pub(super) fn open(path: &Path, engine: Engine) -> Result<Self> {
         let sync = match engine {
@@ -38,7 +38,7 @@ impl Environment {
             _ => ffi::MDBX_SYNC_DURABLE,
         };
         let flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NORDAHEAD | sync;
-        tell_nothing();
+        silence_log();
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is a place to write the new handle to.
@@ -58,7 +58,7 @@ impl Environment {
         Ok(environment)
     }
 
-    fn begin(&self, flags: ffi::MDBX_txn_flags_t) -> Result<Transaction> {
+    fn begin(&self, flags: ffi::MDBX_txn_flags_t) -> Result<MdbxTransaction> {
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
         // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
@@ -72,7 +72,7 @@ impl Environment {
             )
         })?;
         let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
-        let mut transaction = Transaction {
+        let mut transaction = MdbxTransaction {
             handle,
             table: 0,
             is_running: true,
@@ -86,7 +86,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for MdbxEnvironment {
     fn drop(&mut self) {
         let without_sync = false;
         // SAFETY: the handle is live, and no transaction outlives the call that began it.
@@ -94,7 +94,7 @@ impl Drop for Environment {
     }
 }
 
-impl Peer for Environment {
+impl Peer for MdbxEnvironment {
     fn commit(&self, changes: &[Change]) -> Result<()> {
         let mut transaction = self.begin(ffi::MDBX_TXN_READWRITE)?;
         for change in changes {
@@ -115,14 +115,14 @@ impl Peer for Environment {
         }
     }
 
-    fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
+    fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
         let transaction = self.begin(ffi::MDBX_TXN_RDONLY)?;
-        let cursor = Cursor::open(&transaction)?;
+        let cursor = MdbxCursor::open(&transaction)?;
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         loop {
-            let (at, key_place, value_place) = (cursor.handle, &raw mut key, &raw mut value);
+            let (at, key_out, value_out) = (cursor.handle, &raw mut key, &raw mut value);
             // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
-            match unsafe { ffi::mdbx_cursor_get(at, key_place, value_place, ffi::MDBX_NEXT) } {
+            match unsafe { ffi::mdbx_cursor_get(at, key_out, value_out, ffi::MDBX_NEXT) } {
                 ffi::MDBX_NOTFOUND => return Ok(()),
                 code => check(code)?,
             }
@@ -134,14 +134,14 @@ impl Peer for Environment {
 }
 
 /// A transaction; it is aborted with its value if it still runs.
-struct Transaction {
+struct MdbxTransaction {
     handle: NonNull<ffi::MDBX_txn>,
     /// The unnamed database, where the records are.
     table: ffi::MDBX_dbi,
     is_running: bool,
 }
 
-impl Transaction {
+impl MdbxTransaction {
     fn make(&mut self, change: &Change) -> Result<()> {
         let (handle, table) = (self.handle.as_ptr(), self.table);
         match change {
@@ -170,7 +170,7 @@ impl Transaction {
     }
 }
 
-impl Drop for Transaction {
+impl Drop for MdbxTransaction {
     fn drop(&mut self) {
         if self.is_running {
             // SAFETY: the handle is live, and its cursors are closed.
@@ -180,13 +180,13 @@ impl Drop for Transaction {
 }
 
 /// A cursor over the records.
-struct Cursor<'t> {
+struct MdbxCursor<'t> {
     handle: *mut ffi::MDBX_cursor,
-    _transaction: &'t Transaction,
+    _transaction: &'t MdbxTransaction,
 }
 
-impl<'t> Cursor<'t> {
-    fn open(transaction: &'t Transaction) -> Result<Self> {
+impl<'t> MdbxCursor<'t> {
+    fn open(transaction: &'t MdbxTransaction) -> Result<Self> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
         // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
@@ -198,7 +198,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-impl Drop for Cursor<'_> {
+impl Drop for MdbxCursor<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and so is its transaction, which it borrows.
         unsafe { ffi::mdbx_cursor_close(self.handle) }
@@ -206,7 +206,7 @@ impl Drop for Cursor<'_> {
 }
 
 /// Has libmdbx keep to itself what it finds wrong: it comes back as an error too.
-fn tell_nothing() {
+fn silence_log() {
     let (level, flags) = (ffi::MDBX_LOG_FATAL, ffi::MDBX_DBG_DONTCHANGE);
     // SAFETY: it sets numbers of the library's own, and nothing is to be called.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };

@@ -15,10 +15,10 @@ impl Engine {
     pub(crate) fn open(self, path: &Path) -> Result<Box<dyn Peer>> {
         Ok(match self {
             Self::Lmdb | Self::LmdbNometasync | Self::LmdbNosync => {
-                Box::new(lmdb::Environment::open(path, self)?)
+                Box::new(lmdb::LmdbEnvironment::open(path, self)?)
             }
             Self::Mdbx | Self::MdbxNometasync | Self::MdbxSafeNosync => {
-                Box::new(mdbx::Environment::open(path, self)?)
+                Box::new(mdbx::MdbxEnvironment::open(path, self)?)
             }
         })
     }

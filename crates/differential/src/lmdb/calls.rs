@@ -6,10 +6,10 @@
 
 #![allow(unsafe_code)]
 
-use super::code::{Code, text};
+use super::code::{LmdbCode, text};
 use crate::{
     kind::{Kind, Order, compare_by_len},
-    operation::Part,
+    operation::RecordPart,
     translate::table_flags,
 };
 use anyhow::{Context, Result};
@@ -58,7 +58,7 @@ impl Environment {
 
 impl Environment {
     /// Copies the environment to the new file at `path`.
-    pub(crate) fn copy(&self, path: &Path, is_dense: bool) -> Result<(), Code> {
+    pub(crate) fn copy(&self, path: &Path, is_dense: bool) -> Result<(), LmdbCode> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
         let flags = if is_dense { ffi::MDB_CP_COMPACT } else { 0 };
         // SAFETY: the environment is open, and the path ends with a zero byte.
@@ -97,7 +97,7 @@ impl Transaction {
         environment: &Rc<Environment>,
         parent: Option<&Rc<Self>>,
         flags: c_uint,
-    ) -> Result<Rc<Self>, Code> {
+    ) -> Result<Rc<Self>, LmdbCode> {
         let mut handle = ptr::null_mut();
         let of_parent = parent.map_or(ptr::null_mut(), |parent| parent.handle.as_ptr());
         let of = environment.handle.as_ptr();
@@ -115,17 +115,17 @@ impl Transaction {
     pub(crate) fn write(
         environment: &Rc<Environment>,
         parent: Option<&Rc<Self>>,
-    ) -> Result<Rc<Self>, Code> {
+    ) -> Result<Rc<Self>, LmdbCode> {
         Self::begin(environment, parent, 0)
     }
 
     /// Begins to read the newest state.
-    pub(crate) fn read(environment: &Rc<Environment>) -> Result<Rc<Self>, Code> {
+    pub(crate) fn read(environment: &Rc<Environment>) -> Result<Rc<Self>, LmdbCode> {
         Self::begin(environment, None, ffi::MDB_RDONLY)
     }
 
     /// Commits; nobody else may hold the transaction.
-    pub(crate) fn commit(self: Rc<Self>) -> Result<(), Code> {
+    pub(crate) fn commit(self: Rc<Self>) -> Result<(), LmdbCode> {
         let mut transaction = Rc::try_unwrap(self).map_err(|_| ffi::MDB_BAD_TXN)?;
         transaction.is_running = false;
         // SAFETY: the transaction runs, no cursor and no child holds it, and it is not touched again, even if committing fails.
@@ -133,7 +133,7 @@ impl Transaction {
     }
 
     /// Opens a table by its name.
-    fn open_table(&self, name: &str, flags: c_uint) -> Result<Table, Code> {
+    fn open_table(&self, name: &str, flags: c_uint) -> Result<Table, LmdbCode> {
         let name = CString::new(name).map_err(|_| libc::EINVAL)?;
         let mut table = 0;
         let handle = self.handle.as_ptr();
@@ -143,7 +143,7 @@ impl Transaction {
     }
 
     /// Has a table of this name and kind, with the comparisons of the kind.
-    pub(crate) fn open_kind(&self, kind: &Kind, flags: c_uint) -> Result<Table, Code> {
+    pub(crate) fn open_kind(&self, kind: &Kind, flags: c_uint) -> Result<Table, LmdbCode> {
         let table = self.open_table(kind.name, table_flags(kind) | flags)?;
         let handle = self.handle.as_ptr();
         if kind.keys.order == Order::ByLen {
@@ -161,18 +161,23 @@ impl Transaction {
     }
 
     /// How two keys of a table follow each other, or two values of a key.
-    pub(crate) fn compare(&self, table: Table, (one, other): (&[u8], &[u8]), of: Part) -> Ordering {
+    pub(crate) fn compare(
+        &self,
+        table: Table,
+        (one, other): (&[u8], &[u8]),
+        of: RecordPart,
+    ) -> Ordering {
         let (handle, one, other) = (self.handle.as_ptr(), borrowed(one), borrowed(other));
         let compare = match of {
-            Part::Keys => ffi::mdb_cmp,
-            Part::Values => ffi::mdb_dcmp,
+            RecordPart::Keys => ffi::mdb_cmp,
+            RecordPart::Values => ffi::mdb_dcmp,
         };
         // SAFETY: the transaction runs, its table is open and has values to compare if these are, and LMDB only reads both.
         unsafe { compare(handle, table, &raw const one, &raw const other) }.cmp(&0)
     }
 
     /// Gives up the state that is read, and then reads the newest.
-    pub(crate) fn renew(&self) -> Result<(), Code> {
+    pub(crate) fn renew(&self) -> Result<(), LmdbCode> {
         // SAFETY: the transaction reads, and no cursor of it is used before it is renewed.
         unsafe { ffi::mdb_txn_reset(self.handle.as_ptr()) };
         // SAFETY: the transaction reads, and was reset.
@@ -180,7 +185,7 @@ impl Transaction {
     }
 
     /// The first value of a key.
-    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Vec<u8>, Code> {
+    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Vec<u8>, LmdbCode> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
         let handle = self.handle.as_ptr();
         // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
@@ -196,7 +201,7 @@ impl Transaction {
         key: &[u8],
         value: &[u8],
         flags: c_uint,
-    ) -> Result<(), (Code, Vec<u8>)> {
+    ) -> Result<(), (LmdbCode, Vec<u8>)> {
         let (mut key, mut data) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
         // SAFETY: the transaction runs; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
@@ -211,7 +216,7 @@ impl Transaction {
         table: Table,
         key: &[u8],
         value: Option<&[u8]>,
-    ) -> Result<(), Code> {
+    ) -> Result<(), LmdbCode> {
         let mut key = borrowed(key);
         let mut value = value.map(borrowed);
         let value = value.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
@@ -220,7 +225,7 @@ impl Transaction {
     }
 
     /// How many records a table has.
-    pub(crate) fn entries(&self, table: Table) -> Result<u64, Code> {
+    pub(crate) fn entries(&self, table: Table) -> Result<u64, LmdbCode> {
         let mut stat = ffi::MDB_stat {
             ms_psize: 0,
             ms_depth: 0,
@@ -235,7 +240,7 @@ impl Transaction {
     }
 
     /// Removes all records of a table, and the table itself if `is_deleted`.
-    pub(crate) fn drop_table(&self, table: Table, is_deleted: bool) -> Result<(), Code> {
+    pub(crate) fn drop_table(&self, table: Table, is_deleted: bool) -> Result<(), LmdbCode> {
         // SAFETY: the transaction runs, and the caller opens the table anew before it is used again.
         check(unsafe { ffi::mdb_drop(self.handle.as_ptr(), table, c_int::from(is_deleted)) })
     }
@@ -257,7 +262,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn open(transaction: &Rc<Transaction>, table: Table) -> Result<Self, Code> {
+    pub(crate) fn open(transaction: &Rc<Transaction>, table: Table) -> Result<Self, LmdbCode> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
         // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
@@ -268,19 +273,19 @@ impl Cursor {
         })
     }
 
-    /// Moves, and shows key and value to `look`: those given where LMDB tells none.
-    pub(crate) fn look<R>(
+    /// Moves, and shows key and value to `visit`: those given where LMDB tells none.
+    pub(crate) fn move_to<R>(
         &mut self,
         (key, value): (&[u8], &[u8]),
         operation: ffi::MDB_cursor_op,
-        look: impl FnOnce(&[u8], &[u8]) -> R,
-    ) -> Result<R, Code> {
+        visit: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> Result<R, LmdbCode> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and points them elsewhere.
         check(unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, operation) })?;
-        // SAFETY: the call succeeded, and nothing changes while `look` runs, which has neither cursor nor transaction.
-        Ok(unsafe { look(as_slice(&key), as_slice(&value)) })
+        // SAFETY: the call succeeded, and nothing changes while `visit` runs, which has neither cursor nor transaction.
+        Ok(unsafe { visit(as_slice(&key), as_slice(&value)) })
     }
 
     /// Puts a record by the cursor. An error comes with the value that is there, where LMDB tells it.
@@ -289,7 +294,7 @@ impl Cursor {
         key: &[u8],
         value: &[u8],
         flags: c_uint,
-    ) -> Result<(), (Code, Vec<u8>)> {
+    ) -> Result<(), (LmdbCode, Vec<u8>)> {
         let (mut key, mut data) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
@@ -304,7 +309,7 @@ impl Cursor {
         key: &[u8],
         values: &[u8],
         size: usize,
-    ) -> Result<usize, Code> {
+    ) -> Result<usize, LmdbCode> {
         let mut key = borrowed(key);
         let (mut first, mut count) = (borrowed(values), borrowed(&[]));
         first.mv_size = size;
@@ -319,13 +324,13 @@ impl Cursor {
     }
 
     /// Deletes what the cursor is on.
-    pub(crate) fn delete(&mut self, flags: c_uint) -> Result<(), Code> {
+    pub(crate) fn delete(&mut self, flags: c_uint) -> Result<(), LmdbCode> {
         // SAFETY: the cursor and its transaction are live.
         check(unsafe { ffi::mdb_cursor_del(self.handle.as_ptr(), flags) })
     }
 
     /// How many values the key has.
-    pub(crate) fn count(&self) -> Result<u64, Code> {
+    pub(crate) fn count(&self) -> Result<u64, LmdbCode> {
         let mut count = 0;
         // SAFETY: the cursor and its transaction are live, and `count` is a place for the number.
         check(unsafe { ffi::mdb_cursor_count(self.handle.as_ptr(), &raw mut count) })?;
@@ -350,7 +355,7 @@ unsafe fn finish_put(
     data: ffi::MDB_val,
     value: &[u8],
     flags: c_uint,
-) -> Result<(), (Code, Vec<u8>)> {
+) -> Result<(), (LmdbCode, Vec<u8>)> {
     if code == ffi::MDB_KEYEXIST && flags & ffi::MDB_NOOVERWRITE != 0 {
         // SAFETY: LMDB has pointed `data` to the existing value.
         return Err((code, unsafe { as_slice(&data) }.to_vec()));
@@ -384,7 +389,7 @@ unsafe fn as_slice(value: &ffi::MDB_val) -> &[u8] {
     unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
 }
 
-fn check(code: c_int) -> Result<(), Code> {
+fn check(code: c_int) -> Result<(), LmdbCode> {
     match code {
         ffi::MDB_SUCCESS => Ok(()),
         code => Err(code),

@@ -1,11 +1,11 @@
 //! Both sides of a comparison, and what is open there.
 
-use super::slot::Slot;
+use super::slot::CursorSlot;
 use crate::{
-    brief::brief,
+    abbreviate::abbreviate,
     deviations::Deviation,
     operation::{Answer, Operation, split_record},
-    side::Side,
+    side::TestedEngine,
 };
 use std::fmt;
 
@@ -18,14 +18,14 @@ pub(crate) const READER_COUNT: usize = 3;
 /// Two answers that are not the same, or records that are not.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Difference {
-    what: String,
+    description: String,
     teak: String,
     lmdb: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.what)?;
+        writeln!(f, "{}", self.description)?;
         writeln!(f, "  Teak: {}", self.teak)?;
         write!(f, "  LMDB: {}", self.lmdb)
     }
@@ -35,7 +35,7 @@ impl fmt::Display for Difference {
 pub(crate) struct Runner<T, L> {
     pub(super) teak: T,
     pub(super) lmdb: L,
-    pub(super) slots: Vec<Option<Slot>>,
+    pub(super) slots: Vec<Option<CursorSlot>>,
     pub(super) readers: [bool; READER_COUNT],
     pub(super) is_writing: bool,
     pub(super) depth: usize,
@@ -66,7 +66,7 @@ impl Tally {
     }
 }
 
-impl<T: Side, L: Side> Runner<T, L> {
+impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
     /// Has both sides answer, and compares.
     pub(super) fn ask(&mut self, operation: &Operation) -> Result<Answer, Difference> {
         let teak = self.teak.perform(operation);
@@ -84,7 +84,11 @@ impl<T: Side, L: Side> Runner<T, L> {
     }
 }
 
-pub(super) fn difference(what: &impl fmt::Debug, teak: &Answer, lmdb: &Answer) -> Difference {
+pub(super) fn difference(
+    description: &impl fmt::Debug,
+    teak: &Answer,
+    lmdb: &Answer,
+) -> Difference {
     let of_moves = match (teak, lmdb) {
         (Answer::Several(teak), Answer::Several(lmdb)) => {
             let mut answers = teak.iter().zip(lmdb).enumerate();
@@ -97,13 +101,13 @@ pub(super) fn difference(what: &impl fmt::Debug, teak: &Answer, lmdb: &Answer) -
         None => (String::new(), teak, lmdb),
     };
     Difference {
-        what: brief(what) + &at,
-        teak: brief(teak),
-        lmdb: brief(lmdb),
+        description: abbreviate(description) + &at,
+        teak: abbreviate(teak),
+        lmdb: abbreviate(lmdb),
     }
 }
 
-pub(super) fn first_other_record(what: String, teak: &[u8], lmdb: &[u8]) -> Difference {
+pub(super) fn first_other_record(description: String, teak: &[u8], lmdb: &[u8]) -> Difference {
     let (mut teak, mut lmdb) = (teak, lmdb);
     let mut index = 0;
     while let (Some(of_teak), Some(of_lmdb)) = (split_record(teak), split_record(lmdb)) {
@@ -114,8 +118,8 @@ pub(super) fn first_other_record(what: String, teak: &[u8], lmdb: &[u8]) -> Diff
         index += 1;
     }
     Difference {
-        what: format!("{what}, record {index}"),
-        teak: brief(&split_record(teak).map(|split| split.0)),
-        lmdb: brief(&split_record(lmdb).map(|split| split.0)),
+        description: format!("{description}, record {index}"),
+        teak: abbreviate(&split_record(teak).map(|split| split.0)),
+        lmdb: abbreviate(&split_record(lmdb).map(|split| split.0)),
     }
 }

@@ -2,46 +2,50 @@
 
 use crate::{
     kind::KINDS,
-    operation::{How, Move, TableIndex},
+    operation::{CursorMove, PutMode, TableIndex},
 };
 
-pub(super) fn is_possible_put(is_multi: bool, how: How) -> bool {
-    match how {
-        How::Upsert | How::NewKey | How::Append => true,
-        How::NewPair | How::AppendValue => is_multi,
-        How::Reserve => !is_multi,
-        How::Current => false,
+pub(super) fn is_possible_put(is_multi: bool, mode: PutMode) -> bool {
+    match mode {
+        PutMode::Upsert | PutMode::NewKey | PutMode::Append => true,
+        PutMode::NewPair | PutMode::AppendValue => is_multi,
+        PutMode::Reserve => !is_multi,
+        PutMode::Current => false,
     }
 }
 
-pub(super) fn is_possible_put_at(is_multi: bool, how: How) -> bool {
-    match how {
-        How::Current => true,
-        How::Reserve => false,
-        how => is_possible_put(is_multi, how),
+pub(super) fn is_possible_put_at(is_multi: bool, mode: PutMode) -> bool {
+    match mode {
+        PutMode::Current => true,
+        PutMode::Reserve => false,
+        mode => is_possible_put(is_multi, mode),
     }
 }
 
-pub(super) fn is_possible_move(slot: &Slot, to: &Move) -> bool {
+pub(super) fn is_possible_move(slot: &CursorSlot, to: &CursorMove) -> bool {
     let kind = &KINDS[slot.table];
     let is_multi = kind.is_multi();
     let is_fitting = match to {
-        Move::Set(key) | Move::SetKey(key) | Move::SetRange(key) => kind.keys.fits(key),
-        Move::GetBoth(key, value) | Move::GetBothRange(key, value) => kind.fits(key, value),
+        CursorMove::Set(key) | CursorMove::SetKey(key) | CursorMove::SetRange(key) => {
+            kind.keys.fits(key)
+        }
+        CursorMove::GetBoth(key, value) | CursorMove::GetBothRange(key, value) => {
+            kind.fits(key, value)
+        }
         _ => true,
     };
     if !is_fitting || (to.is_of_values() && !is_multi) {
         return false;
     }
-    slot.place != Place::Gap
+    slot.position != CursorPosition::Gap
         || !is_multi
         || to.is_absolute()
-        || matches!(to, Move::Next | Move::Prev)
+        || matches!(to, CursorMove::Next | CursorMove::Prev)
 }
 
 /// Where both cursors of a slot are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum CursorPosition {
     Nowhere,
     On(Vec<u8>, Vec<u8>),
     /// Where the record was that is removed now.
@@ -49,18 +53,18 @@ pub(super) enum Place {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct CursorSlot {
     pub(super) table: TableIndex,
-    pub(super) place: Place,
+    pub(super) position: CursorPosition,
     /// Whether LMDB may have noted that its cursor is on the last record.
     pub(super) is_at_end: bool,
 }
 
-impl Slot {
+impl CursorSlot {
     pub(super) fn new(table: TableIndex) -> Self {
         Self {
             table,
-            place: Place::Nowhere,
+            position: CursorPosition::Nowhere,
             is_at_end: false,
         }
     }

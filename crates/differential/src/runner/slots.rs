@@ -2,24 +2,24 @@
 
 use super::{
     both_sides::{Difference, Runner, SLOT_COUNT},
-    slot::{Place, Slot},
+    slot::{CursorPosition, CursorSlot},
 };
 use crate::{
     deviations::Deviation,
     kind::KINDS,
-    operation::{Answer, How, Move, Operation, Record, TableIndex, View},
-    side::Side,
+    operation::{Answer, CursorMove, Operation, PutMode, ReadView, Record, TableIndex},
+    side::TestedEngine,
 };
 use std::mem;
 
 /// What happens to a table.
-enum Change<'c> {
+enum TableChange<'c> {
     /// This key goes, or this value of it alone.
     Removal(&'c [u8], Option<&'c [u8]>),
     Other,
 }
 
-impl Change<'_> {
+impl TableChange<'_> {
     fn removes(&self, (key, value): Record<'_>) -> bool {
         match self {
             Self::Removal(removed, None) => *removed == key,
@@ -29,30 +29,30 @@ impl Change<'_> {
     }
 }
 
-impl<T: Side, L: Side> Runner<T, L> {
+impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
     pub(super) fn follow_move(
         &mut self,
         slot: usize,
-        to: &Move,
+        to: &CursorMove,
         answer: Answer,
     ) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
             return Ok(());
         };
         here.is_at_end = match (to, &answer) {
-            (Move::Last, _) | (_, Answer::NotFound) => true,
-            (Move::Current | Move::Count, _) => here.is_at_end,
+            (CursorMove::Last, _) | (_, Answer::NotFound) => true,
+            (CursorMove::Current | CursorMove::Count, _) => here.is_at_end,
             _ => false,
         };
         match answer {
-            Answer::Pair(key, value) => here.place = Place::On(key, value),
-            Answer::NotFound if to.loses_place() || here.place == Place::Gap => {
-                match (to.is_search(), &here.place) {
+            Answer::Pair(key, value) => here.position = CursorPosition::On(key, value),
+            Answer::NotFound if to.loses_position() || here.position == CursorPosition::Gap => {
+                match (to.is_search(), &here.position) {
                     (true, _) => Deviation::FailedSearch.meet(),
-                    (false, Place::Gap) => Deviation::Gap.meet(),
+                    (false, CursorPosition::Gap) => Deviation::Gap.meet(),
                     (false, _) => Deviation::FailedKeyStep.meet(),
                 }
-                return self.begin_anew_at(slot);
+                return self.restart_slot(slot);
             }
             _ => {}
         }
@@ -63,7 +63,7 @@ impl<T: Side, L: Side> Runner<T, L> {
         &mut self,
         slot: usize,
         (key, value): Record<'_>,
-        how: How,
+        mode: PutMode,
         answer: &Answer,
     ) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
@@ -73,25 +73,25 @@ impl<T: Side, L: Side> Runner<T, L> {
         let mut replaced = None;
         match answer {
             Answer::Done => {
-                let place = Place::On(key.to_vec(), value.to_vec());
-                let before = mem::replace(&mut here.place, place);
-                if let (How::Current, Place::On(_, value)) = (how, before) {
+                let position = CursorPosition::On(key.to_vec(), value.to_vec());
+                let before = mem::replace(&mut here.position, position);
+                if let (PutMode::Current, CursorPosition::On(_, value)) = (mode, before) {
                     replaced = Some(value).filter(|_| KINDS[table].is_multi());
                 }
-                here.is_at_end = match how {
-                    How::Append => true,
-                    How::Current => here.is_at_end,
+                here.is_at_end = match mode {
+                    PutMode::Append => true,
+                    PutMode::Current => here.is_at_end,
                     _ => false,
                 };
             }
             _ => {
                 Deviation::RefusedPut.meet();
-                self.begin_anew_at(slot)?;
+                self.restart_slot(slot)?;
             }
         }
         let change = match &replaced {
-            Some(replaced) => Change::Removal(key, Some(replaced)),
-            None => Change::Other,
+            Some(replaced) => TableChange::Removal(key, Some(replaced)),
+            None => TableChange::Other,
         };
         self.follow_others(table, Some(slot), &change)
     }
@@ -106,24 +106,24 @@ impl<T: Side, L: Side> Runner<T, L> {
         };
         Deviation::Gap.meet();
         let (table, is_at_end) = (here.table, here.is_at_end);
-        let place = mem::replace(&mut here.place, Place::Gap);
+        let position = mem::replace(&mut here.position, CursorPosition::Gap);
         if is_at_end {
             Deviation::RemovedAtEnd.meet();
-            self.begin_anew_at(slot)?;
+            self.restart_slot(slot)?;
         }
-        let Place::On(key, value) = place else {
+        let CursorPosition::On(key, value) = position else {
             return Ok(());
         };
         if KINDS[table].is_multi() {
-            let (view, key) = (View::Writer, key.clone());
+            let (view, key) = (ReadView::Writer, key.clone());
             if self.ask(&Operation::Get { view, table, key })? == Answer::NotFound {
                 Deviation::RemovedKey.meet();
-                self.begin_anew_at(slot)?;
+                self.restart_slot(slot)?;
             }
         }
         let is_one = KINDS[table].is_multi() && !is_whole_key;
         let value = is_one.then_some(&value[..]);
-        self.follow_others(table, Some(slot), &Change::Removal(&key, value))
+        self.follow_others(table, Some(slot), &TableChange::Removal(&key, value))
     }
 
     /// What changes past cursors do to them.
@@ -134,19 +134,19 @@ impl<T: Side, L: Side> Runner<T, L> {
     ) -> Result<(), Difference> {
         match operation {
             Operation::Put { table, .. } | Operation::PutMany { table, .. } => {
-                self.follow_others(*table, None, &Change::Other)
+                self.follow_others(*table, None, &TableChange::Other)
             }
             Operation::Delete { table, key, value } => {
                 let change = match answer {
                     Answer::Done if KINDS[*table].is_multi() => {
-                        Change::Removal(key, value.as_deref())
+                        TableChange::Removal(key, value.as_deref())
                     }
-                    Answer::Done => Change::Removal(key, None),
-                    _ => Change::Other,
+                    Answer::Done => TableChange::Removal(key, None),
+                    _ => TableChange::Other,
                 };
                 self.follow_others(*table, None, &change)
             }
-            Operation::Clear { table } => self.begin_anew(|slot| slot.table == *table),
+            Operation::Clear { table } => self.restart_both(|slot| slot.table == *table),
             _ => Ok(()),
         }
     }
@@ -156,7 +156,7 @@ impl<T: Side, L: Side> Runner<T, L> {
         &mut self,
         table: TableIndex,
         by: Option<usize>,
-        change: &Change<'_>,
+        change: &TableChange<'_>,
     ) -> Result<(), Difference> {
         let is_multi = KINDS[table].is_multi();
         for slot in 0..SLOT_COUNT {
@@ -166,53 +166,53 @@ impl<T: Side, L: Side> Runner<T, L> {
             if here.table != table || by == Some(slot) {
                 continue;
             }
-            match &here.place {
-                Place::On(key, value) if change.removes((key, value)) => {
+            match &here.position {
+                CursorPosition::On(key, value) if change.removes((key, value)) => {
                     Deviation::Gap.meet();
-                    here.place = Place::Gap;
+                    here.position = CursorPosition::Gap;
                     if is_multi {
                         Deviation::RemovedKey.meet();
-                        self.begin_anew_at(slot)?;
+                        self.restart_slot(slot)?;
                     } else if here.is_at_end {
                         Deviation::RemovedAtEnd.meet();
-                        self.begin_anew_at(slot)?;
+                        self.restart_slot(slot)?;
                     }
                 }
-                Place::On(key, value) if is_multi => {
+                CursorPosition::On(key, value) if is_multi => {
                     Deviation::ChangeBesidePair.meet();
                     let (key, value) = (key.clone(), value.clone());
                     here.is_at_end = false;
                     self.ask(&Operation::Refresh { slot, key, value })?;
                 }
-                Place::Nowhere | Place::On(..) => {}
-                Place::Gap => {
+                CursorPosition::Nowhere | CursorPosition::On(..) => {}
+                CursorPosition::Gap => {
                     Deviation::ChangeInGap.meet();
-                    self.begin_anew_at(slot)?;
+                    self.restart_slot(slot)?;
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) fn begin_anew(
+    pub(super) fn restart_both(
         &mut self,
-        is_meant: impl Fn(&Slot) -> bool,
+        is_meant: impl Fn(&CursorSlot) -> bool,
     ) -> Result<(), Difference> {
         for slot in 0..SLOT_COUNT {
             if self.slots[slot].as_ref().is_some_and(&is_meant) {
-                self.begin_anew_at(slot)?;
+                self.restart_slot(slot)?;
             }
         }
         Ok(())
     }
 
     /// Opens the cursors of a slot anew.
-    fn begin_anew_at(&mut self, slot: usize) -> Result<(), Difference> {
+    fn restart_slot(&mut self, slot: usize) -> Result<(), Difference> {
         let Some(table) = self.slots[slot].as_ref().map(|slot| slot.table) else {
             return Ok(());
         };
         let answer = self.ask(&Operation::Open { slot, table })?;
-        self.slots[slot] = (answer == Answer::Done).then(|| Slot::new(table));
+        self.slots[slot] = (answer == Answer::Done).then(|| CursorSlot::new(table));
         Ok(())
     }
 }

@@ -1,14 +1,14 @@
 //! All ways of changing.
 
 use super::{
-    judge::Judge,
+    collector::FindingCollector,
     pairs, reads,
     tables::{Plain, some_tables},
 };
 use std::time::Duration;
 use teak::{
-    Action, BulkOptions, Bunch, CompactOptions, Database, Durability, Error, FreeCursor, Geometry,
-    Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
+    Action, BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
+    Geometry, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
 };
 
 /// Ways of changing a table in which a key has one value.
@@ -17,55 +17,55 @@ const CHANGES: usize = 26;
 const STEPS: usize = 6;
 
 /// Changes some tables in some ways, beside a reader and a feed, and commits.
-pub(super) fn change(judge: &mut Judge<'_>, database: &Database) {
-    let feed = judge.note("a feed", database.follow());
-    let reader = judge.note("a reader", database.begin_read());
-    let result = change_some(judge, database);
-    judge.note("changing", result);
+pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) {
+    let feed = collector.note("a feed", database.follow());
+    let reader = collector.note("a reader", database.begin_read());
+    let result = change_some(collector, database);
+    collector.note("changing", result);
     if let Some(reader) = &reader {
-        reads::all(judge, reader);
-        super::states::differ(judge, reader, database);
+        reads::all(collector, reader);
+        super::states::differ(collector, reader, database);
     }
     if let Some(mut feed) = feed {
-        let changes = judge.note("the feed", feed.poll()).flatten();
+        let changes = collector.note("the feed", feed.poll()).flatten();
         if let Some(changes) = changes {
-            judge.note("tables of the feed", changes.tables());
+            collector.note("tables of the feed", changes.tables());
         }
     }
 }
 
-fn change_some(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
+fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
     let Some(mut txn) = database.begin_write_timeout(Duration::from_secs(60))? else {
-        judge.find("the writer's place is taken".to_owned());
+        collector.find("the writer lock is taken".to_owned());
         return Ok(());
     };
     let durability = [Durability::Durable, Durability::Lazy, Durability::Async];
-    txn.set_durability(durability[judge.rng.usize(0..3)]);
-    if judge.rng.u8(0..4) == 0 {
-        let _ = txn.set_geometry(geometry(judge));
+    txn.set_durability(durability[collector.rng.usize(0..3)]);
+    if collector.rng.u8(0..4) == 0 {
+        let _ = txn.set_geometry(geometry(collector));
     }
-    for info in some_tables(judge, &txn) {
+    for info in some_tables(collector, &txn) {
         for _ in 0..STEPS {
             let savepoint = txn.savepoint()?;
-            let result = change_table(judge, &mut txn, &info);
+            let result = change_table(collector, &mut txn, &info);
             let is_error = result.is_err();
-            judge.note("a change", result);
+            collector.note("a change", result);
             if is_error {
                 txn.rollback_to(&savepoint)?;
             }
             txn.release(savepoint)?;
         }
-        if judge.rng.u8(0..8) == 0 {
-            judge.note("a checkpoint", txn.checkpoint());
+        if collector.rng.u8(0..8) == 0 {
+            collector.note("a checkpoint", txn.checkpoint());
         }
     }
-    if judge.rng.bool() {
-        reads::all(judge, &txn);
+    if collector.rng.bool() {
+        reads::all(collector, &txn);
     }
     let _ = (txn.dirty_bytes(), txn.info());
     let table = txn.create_table::<Bytes, Bytes>("new")?;
     table.insert(&mut txn, b"key", &[7; 5000])?;
-    match judge.rng.u8(0..6) {
+    match collector.rng.u8(0..6) {
         0 => txn.abort(),
         1 => {
             txn.roll_back()?;
@@ -78,24 +78,24 @@ fn change_some(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
     }
     let _ = database.sync_if_due();
     database.sync()?;
-    rename(judge, database)
+    rename(collector, database)
 }
 
-fn geometry(judge: &mut Judge<'_>) -> Geometry {
+fn geometry(collector: &mut FindingCollector<'_>) -> Geometry {
     Geometry {
-        shrink_threshold_bytes: [0, 1 << 12, u64::MAX][judge.rng.usize(0..3)],
-        growth_step_bytes: [0, 1 << 12, 1 << 16][judge.rng.usize(0..3)],
+        shrink_threshold_bytes: [0, 1 << 12, u64::MAX][collector.rng.usize(0..3)],
+        growth_step_bytes: [0, 1 << 12, 1 << 16][collector.rng.usize(0..3)],
         ..Geometry::default()
     }
 }
 
 /// Changes that are given up, then a name that is kept.
-fn rename(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
+fn rename(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
     let mut txn = database.begin_write()?;
-    let tables = some_tables(judge, &txn);
+    let tables = some_tables(collector, &txn);
     if let Some(info) = tables.first() {
         let renamed = txn.rename_table(&info.name, "renamed");
-        judge.note("renaming", renamed);
+        collector.note("renaming", renamed);
     }
     txn.abort();
     let mut txn = database.begin_write()?;
@@ -105,32 +105,36 @@ fn rename(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
     }
 }
 
-fn change_table(judge: &mut Judge<'_>, txn: &mut WriteTxn, info: &TableInfo) -> Result<()> {
+fn change_table(
+    collector: &mut FindingCollector<'_>,
+    txn: &mut WriteTxn,
+    info: &TableInfo,
+) -> Result<()> {
     if info.options.is_multi() {
         let table = txn.open_multi_table(&info.name)?;
-        let some = pairs::some_pairs(judge, txn, &table);
-        if judge.rng.u8(0..5) == 0 {
-            return change_by_cursor(judge, txn, FreeCursor::for_multi(&table), true);
+        let some = pairs::some_pairs(collector, txn, &table);
+        if collector.rng.u8(0..5) == 0 {
+            return change_by_cursor(collector, txn, DetachedCursor::for_multi(&table), true);
         }
-        let step = judge.rng.usize(0..pairs::CHANGES);
-        return pairs::change(judge, txn, &table, &some, step);
+        let step = collector.rng.usize(0..pairs::CHANGES);
+        return pairs::change(collector, txn, &table, &some, step);
     }
     let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
-    let keys = reads::some_keys(judge, txn, &table);
-    let step = judge.rng.usize(0..CHANGES);
-    change_plain(judge, txn, info, &table, &keys, step)
+    let keys = reads::some_keys(collector, txn, &table);
+    let step = collector.rng.usize(0..CHANGES);
+    change_plain(collector, txn, info, &table, &keys, step)
 }
 
 fn change_plain(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &mut WriteTxn,
     info: &TableInfo,
     table: &Plain,
     keys: &[Vec<u8>],
     step: usize,
 ) -> Result<()> {
-    let key = &keys[judge.rng.usize(0..keys.len())][..];
-    let value = vec![5; [0, 3, 90, 1500, 9000][judge.rng.usize(0..5)]];
+    let key = &keys[collector.rng.usize(0..keys.len())][..];
+    let value = vec![5; [0, 3, 90, 1500, 9000][collector.rng.usize(0..5)]];
     let value = &value[..];
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     match step {
@@ -181,7 +185,7 @@ fn change_plain(
                 let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
                 table.insert(txn, &key, value)?;
                 if i % 40 == 0 {
-                    judge.note("a lookup", table.get(txn, &key));
+                    collector.note("a lookup", table.get(txn, &key));
                 }
             }
             Ok(())
@@ -198,19 +202,19 @@ fn change_plain(
             }
             Ok(())
         }
-        _ => change_by_cursor(judge, txn, FreeCursor::new(table), false),
+        _ => change_by_cursor(collector, txn, DetachedCursor::new(table), false),
     }
 }
 
 fn change_by_cursor(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &mut WriteTxn,
-    mut cursor: FreeCursor,
+    mut cursor: DetachedCursor,
     is_multi: bool,
 ) -> Result<()> {
     for _ in 0..12 {
-        let key: [u8; 8] = std::array::from_fn(|_| judge.rng.u8(..));
-        match judge.rng.u8(0..10) {
+        let key: [u8; 8] = std::array::from_fn(|_| collector.rng.u8(..));
+        match collector.rng.u8(0..10) {
             0 => drop(cursor.first(txn)?),
             1 => drop(cursor.last(txn)?),
             2 => drop(cursor.next(txn)?),
@@ -224,19 +228,19 @@ fn change_by_cursor(
             7 => drop(cursor.update(txn, &key)?),
             8 if is_multi => drop(cursor.remove_all_values(txn)?),
             9 => {
-                let bunches = [
-                    Bunch::Before,
-                    Bunch::ToHere,
-                    Bunch::FromHere,
-                    Bunch::Behind,
-                    Bunch::Whole,
-                    Bunch::ValuesBefore,
-                    Bunch::Values,
+                let scopes = [
+                    DeleteScope::Before,
+                    DeleteScope::UpToCurrent,
+                    DeleteScope::FromCurrent,
+                    DeleteScope::After,
+                    DeleteScope::All,
+                    DeleteScope::ValuesBefore,
+                    DeleteScope::AllValues,
                 ];
-                let bunch = bunches[judge
+                let scope = scopes[collector
                     .rng
-                    .usize(0..bunches.len() - 2 * usize::from(!is_multi))];
-                cursor.remove_bunch(txn, bunch)?;
+                    .usize(0..scopes.len() - 2 * usize::from(!is_multi))];
+                cursor.remove_scope(txn, scope)?;
             }
             _ => drop(cursor.current(txn)?),
         }
@@ -245,36 +249,36 @@ fn change_by_cursor(
 }
 
 /// Drops or clears tables, and commits, a few times, so that what is released later is released too.
-pub(super) fn clear(judge: &mut Judge<'_>, database: &Database) {
-    let result = clear_some(judge, database);
-    judge.note("dropping", result);
+pub(super) fn clear(collector: &mut FindingCollector<'_>, database: &Database) {
+    let result = clear_some(collector, database);
+    collector.note("dropping", result);
     for _ in 0..4 {
         let result = database.begin_write().and_then(|mut txn| {
             let table = txn.create_table::<Bytes, Bytes>("small")?;
-            table.insert(&mut txn, b"key", &[judge.rng.u8(..)])?;
+            table.insert(&mut txn, b"key", &[collector.rng.u8(..)])?;
             txn.commit()
         });
-        judge.note("committing", result);
+        collector.note("committing", result);
     }
 }
 
-fn clear_some(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
+fn clear_some(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
     let mut txn = database.begin_write()?;
-    for info in some_tables(judge, &txn) {
-        let is_cleared = judge.rng.bool();
+    for info in some_tables(collector, &txn) {
+        let is_cleared = collector.rng.bool();
         let result = txn.nested(|txn| match (is_cleared, info.options.is_multi()) {
             (false, _) => txn.drop_table(&info.name).map(drop),
             (true, true) => txn.open_multi_table::<Bytes, Bytes>(&info.name)?.clear(txn),
             (true, false) => txn.open_table::<Bytes, Bytes>(&info.name)?.clear(txn),
         });
-        judge.note("clearing a table", result);
+        collector.note("clearing a table", result);
     }
     txn.commit().map(drop)
 }
 
 /// Moves pages to the front of the file.
-pub(super) fn compact(judge: &mut Judge<'_>, database: &Database) {
-    let options = match judge.rng.u8(0..3) {
+pub(super) fn compact(collector: &mut FindingCollector<'_>, database: &Database) {
+    let options = match collector.rng.u8(0..3) {
         0 => CompactOptions::new(),
         1 => CompactOptions::new().until_file_bytes(1 << 14),
         _ => CompactOptions::new()
@@ -282,5 +286,5 @@ pub(super) fn compact(judge: &mut Judge<'_>, database: &Database) {
             .max_moved_bytes(1 << 16),
     };
     let compacted = database.compact_with(&options, &mut |_| std::ops::ControlFlow::Continue(()));
-    judge.note("compacting", compacted);
+    collector.note("compacting", compacted);
 }

@@ -1,6 +1,6 @@
 //! All that copies a database.
 
-use super::judge::Judge;
+use super::collector::FindingCollector;
 use crate::seeds::options;
 use std::{
     fs::File,
@@ -12,12 +12,12 @@ use teak::{Database, Error};
 use tempfile::TempDir;
 
 /// A place for bytes that takes so many at most.
-struct Sink {
+struct LimitedSink {
     bytes: Vec<u8>,
     max: usize,
 }
 
-impl Write for Sink {
+impl Write for LimitedSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         match self.bytes.len() > self.max {
@@ -32,14 +32,18 @@ impl Write for Sink {
 }
 
 /// Backups, increments, dense copies, and what is made of them.
-pub(super) fn all(judge: &mut Judge<'_>, database: &Database, directory: Option<&TempDir>) {
-    let Some(txn) = judge.note("a reader", database.begin_read()) else {
+pub(super) fn all(
+    collector: &mut FindingCollector<'_>,
+    database: &Database,
+    directory: Option<&TempDir>,
+) {
+    let Some(txn) = collector.note("a reader", database.begin_read()) else {
         return;
     };
     // Named states may be as long as the file, and so may what it has grown by.
-    let sink = || Sink {
+    let sink = || LimitedSink {
         bytes: Vec::new(),
-        max: 2 * judge.records_max + (8 << 20),
+        max: 2 * collector.records_max + (8 << 20),
     };
     let (mut full, mut increment) = (sink(), sink());
     let go_on = &mut |_| ControlFlow::Continue(());
@@ -50,21 +54,21 @@ pub(super) fn all(judge: &mut Judge<'_>, database: &Database, directory: Option<
         .and_then(|s| database.open_snapshot(&s.name).ok());
     let since = older.map(|older| txn.write_backup_since(&older, &mut increment, go_on));
     if full.bytes.len().max(increment.bytes.len()) > full.max {
-        judge.find("a backup is far longer than the file".to_owned());
+        collector.find("a backup is far longer than the file".to_owned());
     }
-    judge.note("a backup", copied);
-    since.map(|since| judge.note("an incremental backup", since));
+    collector.note("a backup", copied);
+    since.map(|since| collector.note("an incremental backup", since));
     let Some(directory) = directory else {
         return;
     };
     let target = |name: &str| directory.path().join(name);
     let copied = database.backup(target("backup"), go_on);
-    if judge.note("a backup", copied).is_some() {
-        expect_sound(judge, "a backup", &target("backup"));
+    if collector.note("a backup", copied).is_some() {
+        expect_sound(collector, "a backup", &target("backup"));
     }
     let copied = database.backup_compact(target("dense"), &mut |_| ControlFlow::Continue(()));
-    if judge.note("a dense copy", copied).is_some() {
-        expect_any(judge, "a dense copy", &target("dense"));
+    if collector.note("a dense copy", copied).is_some() {
+        expect_any(collector, "a dense copy", &target("dense"));
     }
     if increment.bytes.is_empty() {
         return;
@@ -86,14 +90,14 @@ pub(super) fn all(judge: &mut Judge<'_>, database: &Database, directory: Option<
 }
 
 /// A copy of a sound database is sound.
-fn expect_any(judge: &mut Judge<'_>, what: &str, path: &Path) {
-    if judge.is_clean {
-        expect_sound(judge, what, path);
+fn expect_any(collector: &mut FindingCollector<'_>, description: &str, path: &Path) {
+    if collector.is_clean {
+        expect_sound(collector, description, path);
     }
 }
 
 /// Checks what was made of a forged file.
-pub(super) fn expect_sound(judge: &mut Judge<'_>, what: &str, path: &Path) {
+pub(super) fn expect_sound(collector: &mut FindingCollector<'_>, description: &str, path: &Path) {
     let report = options()
         .open(path)
         .and_then(|database| database.check(&mut |_| {}));
@@ -102,7 +106,7 @@ pub(super) fn expect_sound(judge: &mut Judge<'_>, what: &str, path: &Path) {
         return;
     }
     let is_sound = report.as_ref().is_ok_and(|report| report.is_clean());
-    if !is_sound && (judge.is_clean || what == "what was saved") {
-        judge.find(format!("{what} is no sound database: {report:?}"));
+    if !is_sound && (collector.is_clean || description == "what was saved") {
+        collector.find(format!("{description} is no sound database: {report:?}"));
     }
 }

@@ -1,15 +1,15 @@
 //! All ways in which cursors go.
 
-use super::{judge::Judge, tables::Plain};
+use super::{collector::FindingCollector, tables::Plain};
 use std::ops::ControlFlow;
-use teak::{FreeCursor, ReadTxn, Result, Transaction};
+use teak::{DetachedCursor, ReadTxn, Result, Transaction};
 
 /// Steps by chance.
 const STEPS: usize = 60;
 
 /// A cursor that borrows from the transaction.
 pub(super) fn borrowing<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Plain,
     keys: &[&[u8]],
@@ -17,9 +17,9 @@ pub(super) fn borrowing<T: Transaction>(
     let mut cursor = table.cursor(txn)?;
     let other = table.cursor(txn)?;
     for _ in 0..STEPS {
-        let key = keys[judge.rng.usize(0..keys.len())];
-        let number = judge.rng.u64(0..300);
-        let moved = match judge.rng.u8(0..16) {
+        let key = keys[collector.rng.usize(0..keys.len())];
+        let number = collector.rng.u64(0..300);
+        let moved = match collector.rng.u8(0..16) {
             0 => cursor.first(),
             1 => cursor.last(),
             2..=4 => cursor.next(),
@@ -33,9 +33,9 @@ pub(super) fn borrowing<T: Transaction>(
             14 => cursor.skip(number as i64 - 150),
             _ => cursor.read_batch(number as usize, |_, _| {}),
         };
-        judge.note("a cursor", moved);
+        collector.note("a cursor", moved);
         if cursor.is_on_record() {
-            judge.note("a cursor's value", cursor.value());
+            collector.note("a cursor's value", cursor.value());
         }
         let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
         let _ = cursor.distance(&other);
@@ -44,27 +44,27 @@ pub(super) fn borrowing<T: Transaction>(
     let mut is_on = cursor.first()?;
     while is_on {
         count += 1;
-        if count > judge.records_max {
-            judge.find("a cursor meets more records than the file has bytes".to_owned());
+        if count > collector.records_max {
+            collector.find("a cursor meets more records than the file has bytes".to_owned());
             break;
         }
-        is_on = judge.note("a cursor", cursor.next()).unwrap_or(false);
+        is_on = collector.note("a cursor", cursor.next()).unwrap_or(false);
     }
     Ok(())
 }
 
 /// A cursor that keeps the transaction.
 pub(super) fn owned(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &ReadTxn,
     table: &Plain,
     keys: &[Vec<u8>],
 ) -> Result<()> {
     let mut cursor = table.cursor_owned(txn)?;
     for _ in 0..STEPS {
-        let key = &keys[judge.rng.usize(0..keys.len())];
-        let number = judge.rng.u64(0..300);
-        let moved = match judge.rng.u8(0..14) {
+        let key = &keys[collector.rng.usize(0..keys.len())];
+        let number = collector.rng.u64(0..300);
+        let moved = match collector.rng.u8(0..14) {
             0 => cursor.first(),
             1 => cursor.last(),
             2..=3 => cursor.next(),
@@ -78,9 +78,9 @@ pub(super) fn owned(
             12 => cursor.skip(number as i64 - 150),
             _ => cursor.read_batch(number as usize, |_, _| {}),
         };
-        judge.note("an owned cursor", moved);
+        collector.note("an owned cursor", moved);
         if cursor.is_on_record() {
-            judge.note("an owned cursor's value", cursor.value().map(<[u8]>::len));
+            collector.note("an owned cursor's value", cursor.value().map(<[u8]>::len));
         }
         let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
     }
@@ -89,21 +89,21 @@ pub(super) fn owned(
 
 /// A cursor that no transaction holds; over pairs if there are values.
 pub(super) fn free<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
-    mut cursor: FreeCursor,
+    mut cursor: DetachedCursor,
     keys: &[&[u8]],
     values: &[&[u8]],
 ) {
     let is_multi = !values.is_empty();
     for _ in 0..STEPS {
-        let key = keys[judge.rng.usize(0..keys.len())];
+        let key = keys[collector.rng.usize(0..keys.len())];
         let value = match values {
             [] => key,
-            values => values[judge.rng.usize(0..values.len())],
+            values => values[collector.rng.usize(0..values.len())],
         };
-        let count = judge.rng.usize(0..200);
-        let moved = match judge.rng.u8(0..if is_multi { 28 } else { 13 }) {
+        let count = collector.rng.usize(0..200);
+        let moved = match collector.rng.u8(0..if is_multi { 28 } else { 13 }) {
             0 => cursor.first(txn),
             1 => cursor.last(txn),
             2..=3 => cursor.next(txn),
@@ -116,7 +116,7 @@ pub(super) fn free<T: Transaction>(
             11 => cursor.seek_less_or_equal(txn, key),
             12 => {
                 cursor.reset();
-                Ok(cursor.is_nowhere())
+                Ok(cursor.is_unset())
             }
             13 => cursor.next_key(txn),
             14 => cursor.prev_key(txn),
@@ -134,7 +134,7 @@ pub(super) fn free<T: Transaction>(
             26 => cursor.read_packed(txn).map(|packed| packed.is_some()),
             _ => cursor.read_packed_back(txn).map(|packed| packed.is_some()),
         };
-        judge.note("a free cursor", moved);
+        collector.note("a free cursor", moved);
         let _ = (cursor.key().len(), cursor.table_name().len());
         let mut left = count;
         let stop = |left: &mut usize| {
@@ -144,10 +144,10 @@ pub(super) fn free<T: Transaction>(
                 _ => ControlFlow::Continue(()),
             }
         };
-        match judge.rng.u8(0..20) {
-            0 => drop(judge.note("a batch", cursor.read_batch(txn, count, |_, _| {}))),
-            1 => drop(judge.note("a scan", cursor.scan(txn, |_, _| stop(&mut left)))),
-            2 => drop(judge.note("a scan back", cursor.scan_back(txn, |_, _| stop(&mut left)))),
+        match collector.rng.u8(0..20) {
+            0 => drop(collector.note("a batch", cursor.read_batch(txn, count, |_, _| {}))),
+            1 => drop(collector.note("a scan", cursor.scan(txn, |_, _| stop(&mut left)))),
+            2 => drop(collector.note("a scan back", cursor.scan_back(txn, |_, _| stop(&mut left)))),
             _ => {}
         }
     }

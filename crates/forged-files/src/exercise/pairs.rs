@@ -1,9 +1,10 @@
 //! All that can be done with tables in which a key has several values.
 
-use super::{cursors, judge::Judge};
+use super::{collector::FindingCollector, cursors};
 use std::ops::{Bound, ControlFlow};
 use teak::{
-    Action, FreeCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
+    Action, DetachedCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn,
+    codec::Bytes,
 };
 
 pub(super) type Multi = MultiTable<Bytes, Bytes>;
@@ -14,37 +15,41 @@ const PAIRS_MAX: usize = 6;
 pub(super) const CHANGES: usize = 22;
 
 /// Reads a table in all ways.
-pub(super) fn read<T: Transaction>(judge: &mut Judge<'_>, txn: &T, info: &TableInfo) {
-    if let Some(table) = judge.note("opening a table", txn.open_multi_table(&info.name)) {
-        let result = table_in(judge, txn, &table, info);
-        judge.note("reading", result);
+pub(super) fn read<T: Transaction>(
+    collector: &mut FindingCollector<'_>,
+    txn: &T,
+    info: &TableInfo,
+) {
+    if let Some(table) = collector.note("opening a table", txn.open_multi_table(&info.name)) {
+        let result = table_in(collector, txn, &table, info);
+        collector.note("reading", result);
     }
 }
 
 /// Pairs that a scan finds before an error, by chance, and one that will not be there.
 pub(super) fn some_pairs<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Multi,
 ) -> Vec<Pair> {
     let pairs = table.iter(txn).into_iter().flatten().take(1000);
     let mut pairs: Vec<_> = pairs.map_while(Result::ok).collect();
-    judge.rng.shuffle(&mut pairs);
+    collector.rng.shuffle(&mut pairs);
     pairs.truncate(PAIRS_MAX);
     pairs.push((b"eight by".to_vec(), b"or other".to_vec()));
     pairs
 }
 
 fn table_in<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Multi,
     info: &TableInfo,
 ) -> Result<()> {
-    let there = judge.exhaust("a scan of pairs", table.iter(txn)?);
-    let back = judge.exhaust("a scan of pairs back", table.iter(txn)?.rev());
-    judge.agree("a scan and one back differ", &there, &back);
-    judge.agree(
+    let there = collector.exhaust("a scan of pairs", table.iter(txn)?);
+    let back = collector.exhaust("a scan of pairs back", table.iter(txn)?.rev());
+    collector.agree("a scan and one back differ", &there, &back);
+    collector.agree(
         "a scan and the count differ",
         &(there as u64),
         &info.stat.records,
@@ -52,35 +57,35 @@ fn table_in<T: Transaction>(
     let mut of_keys = 0;
     let mut last = Vec::new();
     for key in table.keys(txn)? {
-        let Some((key, _)) = judge.note("a scan of keys", key) else {
+        let Some((key, _)) = collector.note("a scan of keys", key) else {
             break;
         };
-        let count = judge.note("a count of values", table.count(txn, &key));
+        let count = collector.note("a count of values", table.count(txn, &key));
         of_keys = count.unwrap_or(0).saturating_add(of_keys);
         // Of a nested tree its root says so; whoever goes through the values finds out.
-        if of_keys > judge.records_max as u64 {
+        if of_keys > collector.records_max as u64 {
             break;
         }
         last = key;
     }
-    judge.agree(
+    collector.agree(
         "a scan and the counts of keys differ",
         &(there as u64),
         &of_keys,
     );
-    judge.exhaust("the values of a key", table.values(txn, &last)?);
-    judge.exhaust("the values of a key back", table.values(txn, &last)?.rev());
-    let pairs = some_pairs(judge, txn, table);
+    collector.exhaust("the values of a key", table.values(txn, &last)?);
+    collector.exhaust("the values of a key back", table.values(txn, &last)?.rev());
+    let pairs = some_pairs(collector, txn, table);
     for (key, value) in &pairs {
-        judge.note("a pair", table.contains(txn, key, value));
-        judge.note("a key", table.contains_key(txn, key));
-        judge.note("the first value", table.first_value(txn, key));
-        judge.note("the last value", table.last_value(txn, key));
-        judge.note("the next pair", table.get_or_next(txn, key, value));
-        judge.note("statistics of a key", table.value_stat(txn, key));
-        judge.exhaust("values", table.values(txn, key)?.take(300));
+        collector.note("a pair", table.contains(txn, key, value));
+        collector.note("a key", table.contains_key(txn, key));
+        collector.note("the first value", table.first_value(txn, key));
+        collector.note("the last value", table.last_value(txn, key));
+        collector.note("the next pair", table.get_or_next(txn, key, value));
+        collector.note("statistics of a key", table.value_stat(txn, key));
+        collector.exhaust("values", table.values(txn, key)?.take(300));
         let mut read = 0;
-        let max = judge.records_max;
+        let max = collector.records_max;
         let packed = table.for_each_packed(txn, key, |values| {
             read += values.len().max(1);
             match read > max {
@@ -89,50 +94,56 @@ fn table_in<T: Transaction>(
             }
         });
         if packed.is_ok() && read > max {
-            judge.find("packed values have more bytes than the file".to_owned());
+            collector.find("packed values have more bytes than the file".to_owned());
         }
-        let rank = judge.note("a rank", table.rank(txn, key, value));
+        let rank = collector.note("a rank", table.rank(txn, key, value));
         let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
-        let count = judge.note("a count of pairs", table.count_range_pairs(txn, before));
+        let count = collector.note("a count of pairs", table.count_range_pairs(txn, before));
         if rank.is_some() {
-            judge.agree("a rank and a count of pairs differ", &rank, &count);
+            collector.agree("a rank and a count of pairs differ", &rank, &count);
         }
-        let number = rank.unwrap_or_else(|| judge.rng.u64(..));
-        judge.note("the n-th pair", table.nth(txn, number));
-        judge.note("a count", table.count_range(txn, ..&key[..]));
-        judge.note("an estimate", table.estimate_range(txn, &key[..]..));
-        judge.note("an estimate", table.estimate_range_pairs(txn, before));
-        judge.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
-        judge.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
-        judge.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
+        let number = rank.unwrap_or_else(|| collector.rng.u64(..));
+        collector.note("the n-th pair", table.nth(txn, number));
+        collector.note("a count", table.count_range(txn, ..&key[..]));
+        collector.note("an estimate", table.estimate_range(txn, &key[..]..));
+        collector.note("an estimate", table.estimate_range_pairs(txn, before));
+        collector.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
+        collector.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
+        collector.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
     }
-    let parts = [1, 2, 3, 7, 1000][judge.rng.usize(0..5)];
-    let parts = judge.note("a split", table.split(txn, .., parts));
+    let parts = [1, 2, 3, 7, 1000][collector.rng.usize(0..5)];
+    let parts = collector.note("a split", table.split(txn, .., parts));
     let mut sum = 0;
     for part in parts.into_iter().flatten() {
-        sum += judge.exhaust("a part", part);
+        sum += collector.exhaust("a part", part);
     }
-    judge.agree("a scan and its parts differ", &there, &sum);
+    collector.agree("a scan and its parts differ", &there, &sum);
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
     let _ = (table.options(txn), table.sequence(txn));
-    cursor(judge, txn, table, &pairs)?;
+    cursor(collector, txn, table, &pairs)?;
     let (keys, values): (Vec<_>, Vec<_>) = (pairs.iter())
         .map(|(key, value)| (&key[..], &value[..]))
         .unzip();
-    cursors::free(judge, txn, FreeCursor::for_multi(table), &keys, &values);
+    cursors::free(
+        collector,
+        txn,
+        DetachedCursor::for_multi(table),
+        &keys,
+        &values,
+    );
     Ok(())
 }
 
 fn cursor<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Multi,
     pairs: &[Pair],
 ) -> Result<()> {
     let mut cursor = table.cursor(txn)?;
     for _ in 0..60 {
-        let (key, value) = &pairs[judge.rng.usize(0..pairs.len())];
-        let moved = match judge.rng.u8(0..28) {
+        let (key, value) = &pairs[collector.rng.usize(0..pairs.len())];
+        let moved = match collector.rng.u8(0..28) {
             0 => cursor.first(),
             1 => cursor.last(),
             2 => cursor.next(),
@@ -162,7 +173,7 @@ fn cursor<T: Transaction>(
             26 => cursor.read_packed_back().map(|packed| packed.is_some()),
             _ => cursor.read_batch(50, |_, _| {}),
         };
-        judge.note("a cursor over pairs", moved);
+        collector.note("a cursor over pairs", moved);
         let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
         let _ = (cursor.is_first(), cursor.is_last(), cursor.is_on_pair());
         let _ = (cursor.is_first_value(), cursor.is_last_value());
@@ -172,16 +183,20 @@ fn cursor<T: Transaction>(
 }
 
 /// Reads a table by what keeps the transaction.
-pub(super) fn owned(judge: &mut Judge<'_>, txn: &ReadTxn, info: &TableInfo) -> Result<()> {
+pub(super) fn owned(
+    collector: &mut FindingCollector<'_>,
+    txn: &ReadTxn,
+    info: &TableInfo,
+) -> Result<()> {
     let table: Multi = txn.open_multi_table(&info.name)?;
-    judge.exhaust("an owned scan of pairs", table.range_owned(txn, ..)?);
-    judge.exhaust("an owned scan back", table.range_owned(txn, ..)?.rev());
-    let pairs = some_pairs(judge, txn, &table);
+    collector.exhaust("an owned scan of pairs", table.range_owned(txn, ..)?);
+    collector.exhaust("an owned scan back", table.range_owned(txn, ..)?.rev());
+    let pairs = some_pairs(collector, txn, &table);
     let mut cursor = table.cursor_owned(txn)?;
     for (key, value) in &pairs {
-        judge.exhaust("owned values", table.values_owned(txn, key)?);
+        collector.exhaust("owned values", table.values_owned(txn, key)?);
         let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
-        judge.exhaust(
+        collector.exhaust(
             "owned pairs",
             table.range_pairs_owned(txn, before)?.rev().take(9),
         );
@@ -196,7 +211,7 @@ pub(super) fn owned(judge: &mut Judge<'_>, txn: &ReadTxn, info: &TableInfo) -> R
             cursor.read_batch(9, |_, _| {}),
         ];
         for moved in moves {
-            judge.note("an owned cursor over pairs", moved);
+            collector.note("an owned cursor over pairs", moved);
         }
         let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
     }
@@ -205,14 +220,14 @@ pub(super) fn owned(judge: &mut Judge<'_>, txn: &ReadTxn, info: &TableInfo) -> R
 
 /// Changes a table in one way.
 pub(super) fn change(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &mut WriteTxn,
     table: &Multi,
     pairs: &[Pair],
     step: usize,
 ) -> Result<()> {
-    let (key, value) = &pairs[judge.rng.usize(0..pairs.len())];
-    let other = &pairs[judge.rng.usize(0..pairs.len())].1;
+    let (key, value) = &pairs[collector.rng.usize(0..pairs.len())];
+    let other = &pairs[collector.rng.usize(0..pairs.len())].1;
     let some: Vec<(&[u8], &[u8])> = (pairs.iter())
         .map(|(key, value)| (&key[..], &value[..]))
         .collect();

@@ -1,9 +1,8 @@
 //! All ways of reading tables in which a key has one value.
 
 use super::{
-    cursors,
-    judge::Judge,
-    pairs,
+    collector::FindingCollector,
+    cursors, pairs,
     tables::{Plain, some_tables},
 };
 use std::ops::ControlFlow;
@@ -13,12 +12,12 @@ use teak::{Database, ReadTxn, Result, TableInfo, Transaction};
 const KEYS_MAX: usize = 6;
 
 /// Reads the newest state.
-pub(super) fn newest(judge: &mut Judge<'_>, database: &Database) {
-    let Some(mut txn) = judge.note("a reader", database.begin_read()) else {
+pub(super) fn newest(collector: &mut FindingCollector<'_>, database: &Database) {
+    let Some(mut txn) = collector.note("a reader", database.begin_read()) else {
         return;
     };
-    all(judge, &txn);
-    owned(judge, &txn);
+    all(collector, &txn);
+    owned(collector, &txn);
     let _ = (
         txn.lag(),
         txn.read_faults(),
@@ -29,28 +28,28 @@ pub(super) fn newest(judge: &mut Judge<'_>, database: &Database) {
     let _ = txn.refresh();
     let parked = txn.park();
     if let Some(txn) = parked.ok().and_then(|parked| parked.resume().ok()) {
-        judge.note("the tables", txn.tables());
+        collector.note("the tables", txn.tables());
     }
 }
 
 /// Reads some tables of a state by all that borrows from a transaction.
-pub(super) fn all<T: Transaction>(judge: &mut Judge<'_>, txn: &T) {
-    for info in some_tables(judge, txn) {
+pub(super) fn all<T: Transaction>(collector: &mut FindingCollector<'_>, txn: &T) {
+    for info in some_tables(collector, txn) {
         if info.options.is_multi() {
-            pairs::read(judge, txn, &info);
+            pairs::read(collector, txn, &info);
         } else {
-            let table = judge.note("opening a table", txn.open_table(&info.name));
+            let table = collector.note("opening a table", txn.open_table(&info.name));
             if let Some(table) = table {
-                let result = table_in(judge, txn, &table, &info);
-                judge.note("reading", result);
+                let result = table_in(collector, txn, &table, &info);
+                collector.note("reading", result);
             }
         }
     }
 }
 
 /// Every page of every table.
-pub(super) fn walk(judge: &mut Judge<'_>, txn: &ReadTxn) {
-    let max = judge.records_max;
+pub(super) fn walk(collector: &mut FindingCollector<'_>, txn: &ReadTxn) {
+    let max = collector.records_max;
     let mut visits = 0;
     let walked = txn.walk_pages(&mut |_| {
         visits += 1;
@@ -59,106 +58,112 @@ pub(super) fn walk(judge: &mut Judge<'_>, txn: &ReadTxn) {
             false => ControlFlow::Continue(()),
         }
     });
-    judge.note("a walk over pages", walked);
+    collector.note("a walk over pages", walked);
     if visits > max {
-        judge.find("a walk visits more pages than the file has bytes".to_owned());
+        collector.find("a walk visits more pages than the file has bytes".to_owned());
     }
 }
 
 /// Keys that a scan finds before an error, by chance, and one that will not be there.
 pub(super) fn some_keys<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Plain,
 ) -> Vec<Vec<u8>> {
     let records = table.iter(txn).into_iter().flatten().take(500);
     let mut keys: Vec<_> = records.map_while(|r| r.ok().map(|(key, _)| key)).collect();
-    judge.rng.shuffle(&mut keys);
+    collector.rng.shuffle(&mut keys);
     keys.truncate(KEYS_MAX);
     keys.push(b"eight by".to_vec());
     keys
 }
 
 fn table_in<T: Transaction>(
-    judge: &mut Judge<'_>,
+    collector: &mut FindingCollector<'_>,
     txn: &T,
     table: &Plain,
     info: &TableInfo,
 ) -> Result<()> {
-    let there = judge.exhaust("a scan", table.iter(txn)?);
-    let back = judge.exhaust("a scan back", table.iter(txn)?.rev());
-    judge.agree("a scan and one back differ", &there, &back);
-    judge.agree(
+    let there = collector.exhaust("a scan", table.iter(txn)?);
+    let back = collector.exhaust("a scan back", table.iter(txn)?.rev());
+    collector.agree("a scan and one back differ", &there, &back);
+    collector.agree(
         "a scan and the count differ",
         &(there as u64),
         &info.stat.records,
     );
-    let keys = some_keys(judge, txn, table);
+    let keys = some_keys(collector, txn, table);
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    judge.note("many lookups", table.get_many(txn, &slices));
-    judge.note("the first record", table.first(txn));
-    judge.note("the last record", table.last(txn));
+    collector.note("many lookups", table.get_many(txn, &slices));
+    collector.note("the first record", table.first(txn));
+    collector.note("the last record", table.last(txn));
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
     let _ = (table.options(txn), table.sequence(txn));
     for key in &slices {
-        judge.note("a lookup", table.get(txn, key));
-        judge.note("a lookup of a record", table.get_record(txn, key));
-        judge.note("a lookup of the next", table.get_or_next(txn, key));
-        judge.note("a lookup", table.contains(txn, key));
-        judge.exhaust("a range", table.range(txn, *key..)?.take(40));
-        judge.exhaust("a range back", table.range(txn, ..*key)?.rev().take(40));
-        if let Some(prefix) = judge.note("a prefix", table.prefix(txn, &key[..key.len() / 2])) {
-            judge.exhaust("a prefix", prefix.take(40));
+        collector.note("a lookup", table.get(txn, key));
+        collector.note("a lookup of a record", table.get_record(txn, key));
+        collector.note("a lookup of the next", table.get_or_next(txn, key));
+        collector.note("a lookup", table.contains(txn, key));
+        collector.exhaust("a range", table.range(txn, *key..)?.take(40));
+        collector.exhaust("a range back", table.range(txn, ..*key)?.rev().take(40));
+        if let Some(prefix) = collector.note("a prefix", table.prefix(txn, &key[..key.len() / 2])) {
+            collector.exhaust("a prefix", prefix.take(40));
         }
-        let rank = judge.note("a rank", table.rank(txn, key));
-        let count = judge.note("a count", table.count_range(txn, ..*key));
+        let rank = collector.note("a rank", table.rank(txn, key));
+        let count = collector.note("a count", table.count_range(txn, ..*key));
         if rank.is_some() {
-            judge.agree("a rank and a count differ", &rank, &count);
+            collector.agree("a rank and a count differ", &rank, &count);
         }
-        let number = rank.unwrap_or_else(|| judge.rng.u64(..));
-        judge.note("the n-th record", table.nth(txn, number));
-        judge.note("an estimate", table.estimate_range(txn, *key..));
+        let number = rank.unwrap_or_else(|| collector.rng.u64(..));
+        collector.note("the n-th record", table.nth(txn, number));
+        collector.note("an estimate", table.estimate_range(txn, *key..));
     }
     let (a, b) = (slices[0], slices[slices.len() / 2]);
-    judge.note("a count", table.count_range(txn, a.min(b)..a.max(b)));
-    let parts = [1, 2, 3, 7, 1000][judge.rng.usize(0..5)];
-    judge.note("keys that split", table.split_keys(txn, .., parts));
-    let parts = judge.note("a split", table.split(txn, .., parts));
+    collector.note("a count", table.count_range(txn, a.min(b)..a.max(b)));
+    let parts = [1, 2, 3, 7, 1000][collector.rng.usize(0..5)];
+    collector.note("keys that split", table.split_keys(txn, .., parts));
+    let parts = collector.note("a split", table.split(txn, .., parts));
     let mut sum = 0;
     for part in parts.into_iter().flatten() {
-        sum += judge.exhaust("a part", part);
+        sum += collector.exhaust("a part", part);
     }
-    judge.agree("a scan and its parts differ", &there, &sum);
-    cursors::borrowing(judge, txn, table, &slices)?;
-    cursors::free(judge, txn, teak::FreeCursor::new(table), &slices, &[]);
+    collector.agree("a scan and its parts differ", &there, &sum);
+    cursors::borrowing(collector, txn, table, &slices)?;
+    cursors::free(
+        collector,
+        txn,
+        teak::DetachedCursor::new(table),
+        &slices,
+        &[],
+    );
     Ok(())
 }
 
 /// Reads some tables by what keeps the transaction.
-fn owned(judge: &mut Judge<'_>, txn: &ReadTxn) {
-    for info in some_tables(judge, txn) {
+fn owned(collector: &mut FindingCollector<'_>, txn: &ReadTxn) {
+    for info in some_tables(collector, txn) {
         let result = match info.options.is_multi() {
-            true => pairs::owned(judge, txn, &info),
-            false => owned_in(judge, txn, &info),
+            true => pairs::owned(collector, txn, &info),
+            false => owned_in(collector, txn, &info),
         };
-        judge.note("reading what is owned", result);
+        collector.note("reading what is owned", result);
     }
 }
 
-fn owned_in(judge: &mut Judge<'_>, txn: &ReadTxn, info: &TableInfo) -> Result<()> {
+fn owned_in(collector: &mut FindingCollector<'_>, txn: &ReadTxn, info: &TableInfo) -> Result<()> {
     let table: Plain = txn.open_table(&info.name)?;
-    let keys = some_keys(judge, txn, &table);
-    judge.exhaust("an owned range", table.range_owned(txn, ..)?);
-    judge.exhaust("an owned range back", table.range_owned(txn, ..)?.rev());
+    let keys = some_keys(collector, txn, &table);
+    collector.exhaust("an owned range", table.range_owned(txn, ..)?);
+    collector.exhaust("an owned range back", table.range_owned(txn, ..)?.rev());
     for part in table.split_owned(txn, .., 3)? {
-        judge.exhaust("an owned part", part);
+        collector.exhaust("an owned part", part);
     }
     for key in &keys {
-        judge.note("an owned lookup", table.get_owned(txn, key));
-        judge.exhaust(
+        collector.note("an owned lookup", table.get_owned(txn, key));
+        collector.exhaust(
             "an owned range",
             table.range_owned(txn, &key[..]..)?.take(5),
         );
     }
-    cursors::owned(judge, txn, &table, &keys)
+    cursors::owned(collector, txn, &table, &keys)
 }

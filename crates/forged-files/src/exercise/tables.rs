@@ -1,19 +1,22 @@
 //! The tables that are tried.
 
-use super::judge::Judge;
+use super::collector::FindingCollector;
 use teak::{Table, TableInfo, Transaction, codec::Bytes};
 
 /// Tables that are read and changed in all ways; of a catalog with more it is a few by chance.
 const TABLES_MAX: usize = 5;
 
 /// The tables that can be opened; a few of them if there are many.
-pub(super) fn some_tables(judge: &mut Judge<'_>, txn: &impl Transaction) -> Vec<TableInfo> {
-    let Some(mut tables) = judge.note("the tables", txn.tables()) else {
+pub(super) fn some_tables(
+    collector: &mut FindingCollector<'_>,
+    txn: &impl Transaction,
+) -> Vec<TableInfo> {
+    let Some(mut tables) = collector.note("the tables", txn.tables()) else {
         return Vec::new();
     };
     tables.retain(|info| info.unknown.is_none() && info.missing_comparisons.is_empty());
     while tables.len() > TABLES_MAX {
-        tables.swap_remove(judge.rng.usize(0..tables.len()));
+        tables.swap_remove(collector.rng.usize(0..tables.len()));
     }
     tables
 }

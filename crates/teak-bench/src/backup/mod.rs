@@ -9,7 +9,7 @@ pub(crate) use report::{describe_run, table};
 
 use crate::{
     arguments::BackupRun,
-    bench::{Contender, settle},
+    bench::{BenchContender, settle},
     data::{DataSet, Key, RECORD_LEN, Record},
     engines::{self, Copying, Durability, EngineKind, Insertion},
     process::{Traffic, forget_cached},
@@ -32,9 +32,9 @@ const COMPARED: usize = 1000;
 const SEED: u64 = 0x636f_7079;
 
 /// The copies of a state, in this order.
-fn copyings(kind: EngineKind, state: State) -> &'static [Copying] {
+fn copyings(kind: EngineKind, state: BackupState) -> &'static [Copying] {
     match (kind, state) {
-        (EngineKind::Teak, State::Changed) => {
+        (EngineKind::Teak, BackupState::Changed) => {
             &[Copying::Increment, Copying::Plain, Copying::Compact]
         }
         _ => &[Copying::Plain, Copying::Compact],
@@ -44,38 +44,38 @@ fn copyings(kind: EngineKind, state: State) -> &'static [Copying] {
 /// Since when a database is what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum BackupState {
     Loaded,
     Changed,
 }
 
 /// The length of a file, and what the file system has set aside for it.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Length {
+struct FileLength {
     file_bytes: u64,
     allocated_bytes: u64,
 }
 
 /// What one copy came to.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct BackupFigure {
     work: &'static str,
     engine: EngineKind,
-    state: State,
+    state: BackupState,
     copying: Copying,
     data_bytes: u64,
     /// Records that were changed since the first copy.
     changed_records: u64,
-    source: Length,
-    copy: Length,
+    source: FileLength,
+    copy: FileLength,
     #[serde(flatten)]
     traffic: Traffic,
     seconds: f64,
 }
 
 /// One engine's database, and what is in it.
-struct Source<'d> {
-    contender: Contender,
+struct BackupSource<'d> {
+    contender: BenchContender,
     data: &'d DataSet,
     /// Keys that have another value than they were loaded with.
     changed: Vec<Key>,
@@ -86,13 +86,13 @@ struct Source<'d> {
 }
 
 /// Runs what `backup` asks for, with databases below `directory`.
-pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<BackupFigure>> {
     let data = DataSet::new(usize::try_from(backup.bytes)? / RECORD_LEN);
     let mut figures = Vec::new();
     for &kind in &backup.engines {
         eprintln!("{kind}");
-        let mut source = Source {
-            contender: Contender::new(kind, directory.join(kind.name())),
+        let mut source = BackupSource {
+            contender: BenchContender::new(kind, directory.join(kind.name())),
             data: &data,
             changed: Vec::new(),
             target: directory.join("copy"),
@@ -106,17 +106,17 @@ pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-impl Source<'_> {
-    fn run(&mut self, backup: &BackupRun) -> Result<Vec<Figure>> {
+impl BackupSource<'_> {
+    fn run(&mut self, backup: &BackupRun) -> Result<Vec<BackupFigure>> {
         self.load()?;
-        let mut figures = self.copy_all(State::Loaded)?;
+        let mut figures = self.copy_all(BackupState::Loaded)?;
         self.change(backup.changed_permille)?;
-        figures.extend(self.copy_all(State::Changed)?);
+        figures.extend(self.copy_all(BackupState::Changed)?);
         Ok(figures)
     }
 
     fn load(&mut self) -> Result<()> {
-        self.contender.start_anew(self.data)?;
+        self.contender.recreate(self.data)?;
         for keys in self.data.keys.chunks(LOADED_AT_ONCE) {
             let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
             self.contender.engine()?.write(&records, Insertion::Batch)?;
@@ -140,14 +140,14 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn copy_all(&mut self, state: State) -> Result<Vec<Figure>> {
+    fn copy_all(&mut self, state: BackupState) -> Result<Vec<BackupFigure>> {
         let copyings = copyings(self.contender.kind, state);
         let copy = |copying: &Copying| self.copy(state, *copying);
         copyings.iter().map(copy).collect()
     }
 
     /// Makes one copy, compares it and removes it.
-    fn copy(&mut self, state: State, copying: Copying) -> Result<Figure> {
+    fn copy(&mut self, state: BackupState, copying: Copying) -> Result<BackupFigure> {
         self.contender.close()?;
         settle(self.contender.directory())?;
         forget_cached(self.contender.directory())?;
@@ -159,7 +159,7 @@ impl Source<'_> {
         File::open(largest(&self.target)?)?.sync_all()?;
         let seconds = begin.elapsed().as_secs_f64();
         let traffic = Traffic::so_far().since(before);
-        let figure = Figure {
+        let figure = BackupFigure {
             work: "backup",
             engine: self.contender.kind,
             state,
@@ -174,11 +174,11 @@ impl Source<'_> {
         if copying == Copying::Increment {
             engines::teak::apply_increment(&self.first, &self.target)?;
         }
-        let mut copy = Contender::new(self.contender.kind, self.target.clone());
+        let mut copy = BenchContender::new(self.contender.kind, self.target.clone());
         copy.reopen(Durability::Durable, self.data)?;
         self.compare(&mut copy).context("a copy is not whole")?;
         match (state, copying) {
-            (State::Loaded, Copying::Plain) => {
+            (BackupState::Loaded, Copying::Plain) => {
                 copy.close()?;
                 fs::rename(&self.target, &self.first)?;
             }
@@ -188,7 +188,7 @@ impl Source<'_> {
     }
 
     /// Compares a sample of what was changed and of what was loaded.
-    fn compare(&self, copy: &mut Contender) -> Result<()> {
+    fn compare(&self, copy: &mut BenchContender) -> Result<()> {
         let engine = copy.engine()?;
         let sample = |keys: &[Key]| {
             let every = keys.len().div_ceil(COMPARED).max(1);
@@ -208,9 +208,9 @@ impl Source<'_> {
     }
 }
 
-fn length(directory: &Path) -> Result<Length> {
+fn length(directory: &Path) -> Result<FileLength> {
     let metadata = fs::metadata(largest(directory)?)?;
-    Ok(Length {
+    Ok(FileLength {
         file_bytes: metadata.len(),
         allocated_bytes: metadata.blocks() * 512,
     })

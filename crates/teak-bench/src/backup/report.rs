@@ -1,6 +1,6 @@
 //! The table on the terminal.
 
-use super::{Figure, State};
+use super::{BackupFigure, BackupState};
 use crate::{
     arguments::BackupRun,
     data::{KEY_LEN, RECORD_LEN, VALUE_LEN},
@@ -19,7 +19,7 @@ pub(crate) fn describe_run(backup: &BackupRun) -> String {
 }
 
 /// A line for each copy.
-pub(crate) fn table(figures: &[Figure]) -> Table {
+pub(crate) fn table(figures: &[BackupFigure]) -> Table {
     let header = [
         "engine",
         "of what was",
@@ -34,8 +34,8 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     let mut table = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {
         let state = match figure.state {
-            State::Loaded => "loaded",
-            State::Changed => "changed",
+            BackupState::Loaded => "loaded",
+            BackupState::Changed => "changed",
         };
         let copying = match figure.copying {
             Copying::Plain => "plain",

@@ -9,14 +9,14 @@ use fastrand::Rng;
 const NEW_KEY_SEED: u64 = 0x6e65_7720;
 
 /// An endless series of changes to a loaded database.
-pub(super) struct Changes<'d> {
+pub(super) struct ChangeSeries<'d> {
     data: &'d DataSet,
     taken: usize,
     rng: Rng,
     expected: Digest,
 }
 
-impl<'d> Changes<'d> {
+impl<'d> ChangeSeries<'d> {
     /// Changes to a database that holds `data` as it was loaded.
     pub(super) fn new(data: &'d DataSet) -> Self {
         Self {

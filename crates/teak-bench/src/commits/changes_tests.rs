@@ -18,7 +18,7 @@ fn every_change_changes_something_and_the_sum_is_known() {
         .iter()
         .map(|key| (*key, Record::new(*key, 0).value));
     let mut model: BTreeMap<Key, Value> = records.collect();
-    let mut changes = Changes::new(&data);
+    let mut changes = ChangeSeries::new(&data);
     assert_eq!(changes.expected(), digest(&model));
     for _ in 0..5 {
         for record in changes.take(13) {
@@ -31,7 +31,7 @@ fn every_change_changes_something_and_the_sum_is_known() {
 #[test]
 fn half_of_the_keys_are_new() {
     let data = DataSet::new(100);
-    let records = Changes::new(&data).take(50);
+    let records = ChangeSeries::new(&data).take(50);
     let old = records
         .iter()
         .filter(|record| data.keys.contains(&record.key))

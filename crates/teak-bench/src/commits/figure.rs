@@ -1,6 +1,6 @@
 //! One line of the result: an engine's figures with one number of threads.
 
-use super::{Runner, Tally};
+use super::{CommitsRunner, CommitsTally};
 use crate::{
     arguments::Commits,
     engines::{Durability, EngineKind},
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// How fast commits were.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct CommitsFigure {
     pub(crate) work: &'static str,
     pub(crate) engine: EngineKind,
     pub(crate) mode: Durability,
@@ -31,13 +31,13 @@ pub(crate) struct Figure {
     pub(crate) p99_ns: u64,
 }
 
-impl Figure {
+impl CommitsFigure {
     /// What a runner's rounds came to; `None` if there was none.
     pub(super) fn new(
         commits: &Commits,
         threads: usize,
-        runner: &Runner,
-        tally: &Tally,
+        runner: &CommitsRunner,
+        tally: &CommitsTally,
     ) -> Option<Self> {
         Some(Self {
             work: "commits",

@@ -9,39 +9,39 @@ mod figure;
 mod report;
 mod slice;
 
-pub(crate) use figure::Figure;
+pub(crate) use figure::CommitsFigure;
 pub(crate) use report::{describe_run, table};
 
 use crate::{
     arguments::Commits,
-    bench::{Contender, settle, turn_order},
+    bench::{BenchContender, settle, turn_order},
     data::{DataSet, Digest, Record},
     engines::{Durability, EngineKind},
     latencies::Latencies,
     statistics::Samples,
-    works::load,
+    workloads::load,
 };
 use anyhow::{Context, Result, ensure};
-use changes::Changes;
+use changes::ChangeSeries;
 use std::path::Path;
 
 /// What a thread does of a slice, on average: enough that beginning and end are lost in it.
 const SLICE_COMMITS_PER_THREAD: usize = 64;
 
 /// An engine in one mode, with its database.
-struct Runner {
-    contender: Contender,
+struct CommitsRunner {
+    contender: BenchContender,
     mode: Durability,
 }
 
 /// What the rounds of one runner came to, with one number of threads.
-struct Tally {
+struct CommitsTally {
     commits_per_second: Samples,
     latencies: Latencies,
 }
 
 /// Runs what `commits` asks for, with databases below `directory`, and says on standard error where it is.
-pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<CommitsFigure>> {
     ensure!(
         u64::from(commits.commits) <= 2 * commits.records,
         "a round of {} commits changes some of {} records twice; give --commits at most twice --records",
@@ -56,7 +56,7 @@ pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<Figure>> {
         runner.contender.reopen(runner.mode, &data)?;
     }
     settle(directory)?;
-    let mut changes = Changes::new(&data);
+    let mut changes = ChangeSeries::new(&data);
     let mut figures = Vec::new();
     for &threads in &commits.threads {
         let done = run_threads(
@@ -75,7 +75,7 @@ pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<Figure>> {
 }
 
 /// Each engine in durable mode, and Teak in those that were asked for.
-fn runners(commits: &Commits, directory: &Path) -> Vec<Runner> {
+fn runners(commits: &Commits, directory: &Path) -> Vec<CommitsRunner> {
     let durable = commits
         .engines
         .iter()
@@ -84,7 +84,7 @@ fn runners(commits: &Commits, directory: &Path) -> Vec<Runner> {
         .mode
         .iter()
         .map(|mode| (EngineKind::Teak, mode.durability()));
-    let mut runners: Vec<Runner> = Vec::new();
+    let mut runners: Vec<CommitsRunner> = Vec::new();
     for (kind, mode) in durable.chain(more) {
         if runners
             .iter()
@@ -92,9 +92,9 @@ fn runners(commits: &Commits, directory: &Path) -> Vec<Runner> {
         {
             continue;
         }
-        let place = directory.join(figure::name(kind, mode).replace(' ', "-"));
-        runners.push(Runner {
-            contender: Contender::new(kind, place),
+        let run_directory = directory.join(figure::name(kind, mode).replace(' ', "-"));
+        runners.push(CommitsRunner {
+            contender: BenchContender::new(kind, run_directory),
             mode,
         });
     }
@@ -105,13 +105,13 @@ fn runners(commits: &Commits, directory: &Path) -> Vec<Runner> {
 fn run_threads(
     commits: &Commits,
     threads: usize,
-    runners: &mut [Runner],
-    changes: &mut Changes<'_>,
-) -> Result<Vec<Figure>> {
+    runners: &mut [CommitsRunner],
+    changes: &mut ChangeSeries<'_>,
+) -> Result<Vec<CommitsFigure>> {
     let count = usize::try_from(commits.commits)?;
     let mut tallies = Vec::new();
     for _ in &*runners {
-        tallies.push(Tally::new()?);
+        tallies.push(CommitsTally::new()?);
     }
     let first = changes.take(slice_len(count, threads));
     for runner in &mut *runners {
@@ -128,7 +128,7 @@ fn run_threads(
     }
     let figures = runners.iter().zip(&tallies);
     Ok(figures
-        .filter_map(|(runner, tally)| Figure::new(commits, threads, runner, tally))
+        .filter_map(|(runner, tally)| CommitsFigure::new(commits, threads, runner, tally))
         .collect())
 }
 
@@ -137,8 +137,8 @@ fn run_round(
     round: usize,
     threads: usize,
     records: &[Record],
-    runners: &mut [Runner],
-    tallies: &mut [Tally],
+    runners: &mut [CommitsRunner],
+    tallies: &mut [CommitsTally],
 ) -> Result<()> {
     let mut seconds = vec![0.0; runners.len()];
     let slices = records.chunks(slice_len(records.len(), threads));
@@ -164,13 +164,13 @@ fn slice_len(count: usize, threads: usize) -> usize {
     count.div_ceil(slices)
 }
 
-impl Runner {
+impl CommitsRunner {
     fn name(&self) -> String {
         figure::name(self.contender.kind, self.mode)
     }
 
     /// Commits `records`, a transaction each, by so many threads.
-    fn commit(&mut self, records: &[Record], threads: usize) -> Result<slice::Outcome> {
+    fn commit(&mut self, records: &[Record], threads: usize) -> Result<slice::CommitsOutcome> {
         let name = self.name();
         let committer = self.contender.engine()?.committer();
         let outcome = slice::run(committer, records, threads)
@@ -205,7 +205,7 @@ impl Runner {
     }
 }
 
-impl Tally {
+impl CommitsTally {
     fn new() -> Result<Self> {
         Ok(Self {
             commits_per_second: Samples::default(),

@@ -1,6 +1,6 @@
 //! The table on the terminal.
 
-use super::Figure;
+use super::CommitsFigure;
 use crate::{
     arguments::Commits,
     data::{KEY_LEN, VALUE_LEN},
@@ -19,8 +19,10 @@ pub(crate) fn describe_run(commits: &Commits) -> String {
 
 /// A line for each number of threads and each engine: the median of commits a second with its spread, how many times as many
 /// the first engine did, and how long the calls took.
-pub(crate) fn table(figures: &[Figure]) -> Table {
-    let first = figures.first().map_or_else(String::new, Figure::name);
+pub(crate) fn table(figures: &[CommitsFigure]) -> Table {
+    let first = figures
+        .first()
+        .map_or_else(String::new, CommitsFigure::name);
     let header = [
         "threads".to_owned(),
         "engine".to_owned(),
@@ -31,7 +33,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     ];
     let mut table = plain_table(header.to_vec());
     for figure in figures {
-        let begins = |known: &&Figure| known.threads == figure.threads;
+        let begins = |known: &&CommitsFigure| known.threads == figure.threads;
         table.add_row([
             figure.threads.to_string(),
             figure.name(),
@@ -48,7 +50,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
 }
 
 /// What came of one number of threads, in a line, for who waits for the table.
-pub(super) fn line(threads: u32, figures: &[Figure]) -> String {
+pub(super) fn line(threads: u32, figures: &[CommitsFigure]) -> String {
     let rates: Vec<String> = figures
         .iter()
         .map(|figure| format!("{} {:.0}", figure.name(), figure.commits_per_second))
@@ -56,13 +58,13 @@ pub(super) fn line(threads: u32, figures: &[Figure]) -> String {
     format!("threads: {threads}; commits/s: {}", rates.join(", "))
 }
 
-fn rate(figure: &Figure) -> String {
+fn rate(figure: &CommitsFigure) -> String {
     let (median, spread) = (figure.commits_per_second, figure.spread);
     format!("{median:.0} ({:.0}..{:.0})", spread.min, spread.max)
 }
 
 /// How many times as many commits the first engine did; nothing for itself and for modes that promise less.
-fn ratio(first: Option<&Figure>, figure: &Figure) -> String {
+fn ratio(first: Option<&CommitsFigure>, figure: &CommitsFigure) -> String {
     match first {
         Some(first) if first.engine != figure.engine && figure.mode == Durability::Durable => {
             let ratio = first.commits_per_second / figure.commits_per_second;

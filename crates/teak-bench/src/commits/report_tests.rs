@@ -1,8 +1,8 @@
 use super::*;
 use crate::{engines::EngineKind, statistics::Spread};
 
-fn figure(mode: Durability, threads: usize, commits_per_second: f64) -> Figure {
-    Figure {
+fn figure(mode: Durability, threads: usize, commits_per_second: f64) -> CommitsFigure {
+    CommitsFigure {
         work: "commits",
         engine: EngineKind::Teak,
         mode,
@@ -30,7 +30,7 @@ fn a_line_has_rate_and_latencies() {
 #[cfg(feature = "lmdb")]
 #[test]
 fn engines_are_compared_with_the_first_of_the_same_number_of_threads() {
-    let other = |threads, rate| Figure {
+    let other = |threads, rate| CommitsFigure {
         engine: EngineKind::Lmdb,
         ..figure(Durability::Durable, threads, rate)
     };

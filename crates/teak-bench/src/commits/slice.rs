@@ -12,38 +12,42 @@ use std::{
 };
 
 /// What a slice came to.
-pub(super) struct Outcome {
+pub(super) struct CommitsOutcome {
     /// From when the first thread began until the last had ended.
     pub(super) elapsed: Duration,
     pub(super) latencies: Latencies,
 }
 
 /// What one thread did of it.
-struct Share {
+struct ThreadShare {
     begin: Instant,
     end: Instant,
     latencies: Latencies,
 }
 
 /// What the threads of a slice share.
-struct Slice<'s> {
+struct CommitsSlice<'s> {
     records: &'s [Record],
     /// How many records were taken; more than there are, in the end.
     taken: AtomicUsize,
     start: Barrier,
 }
 
-impl<'s> Slice<'s> {
+impl<'s> CommitsSlice<'s> {
     /// The record that nobody has taken yet.
     fn take(&self) -> Option<&'s Record> {
         self.records.get(self.taken.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn commit_share(&self, committer: &dyn Committer, mut latencies: Latencies) -> Result<Share> {
+    fn commit_share(
+        &self,
+        committer: &dyn Committer,
+        mut latencies: Latencies,
+    ) -> Result<ThreadShare> {
         self.start.wait();
         let begin = Instant::now();
         committer.commit_each(&mut std::iter::from_fn(|| self.take()), &mut latencies)?;
-        Ok(Share {
+        Ok(ThreadShare {
             begin,
             end: Instant::now(),
             latencies,
@@ -56,8 +60,8 @@ pub(super) fn run(
     committer: &dyn Committer,
     records: &[Record],
     threads: usize,
-) -> Result<Outcome> {
-    let slice = Slice {
+) -> Result<CommitsOutcome> {
+    let slice = CommitsSlice {
         records,
         taken: AtomicUsize::new(0),
         start: Barrier::new(threads),
@@ -72,7 +76,7 @@ pub(super) fn run(
                 .join()
                 .unwrap_or_else(|_| Err(anyhow!("a thread that commits panicked")))
         });
-        ended.collect::<Result<Vec<Share>>>()
+        ended.collect::<Result<Vec<ThreadShare>>>()
     })?;
     let begin = shares.iter().map(|share| share.begin).min();
     let end = shares.iter().map(|share| share.end).max();
@@ -81,7 +85,7 @@ pub(super) fn run(
     for share in &shares {
         latencies.add(&share.latencies)?;
     }
-    Ok(Outcome {
+    Ok(CommitsOutcome {
         elapsed: end - begin,
         latencies,
     })

@@ -1,7 +1,7 @@
 //! What a comparison is told.
 
-use super::{keys::KeyKind, work::Work};
-use crate::{arguments::Places, engines::rivals::Rival};
+use super::{keys::KeyKind, work::CompareWorkload};
+use crate::{arguments::RunPaths, engines::rivals::Rival};
 use clap::{Args, value_parser};
 use std::{
     ffi::OsString,
@@ -35,11 +35,11 @@ pub(crate) struct Compare {
 
     /// Run these works alone (the databases that they need are loaded all the same).
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
-    pub(super) only: Vec<Work>,
+    pub(super) only: Vec<CompareWorkload>,
 
     /// Do not run these works.
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
-    pub(super) skip: Vec<Work>,
+    pub(super) skip: Vec<CompareWorkload>,
 
     /// Rounds of each work; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(1..=1000))]
@@ -106,14 +106,17 @@ pub(crate) struct Compare {
     html: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) places: Places,
+    pub(crate) paths: RunPaths,
 }
 
 impl Compare {
     /// Whether `work` is to be run.
-    pub(super) fn wants(&self, work: Work) -> bool {
-        let is_usual =
-            self.memory_parts.is_none() || matches!(work, Work::Get | Work::GetMany | Work::Coins);
+    pub(super) fn wants(&self, work: CompareWorkload) -> bool {
+        let is_usual = self.memory_parts.is_none()
+            || matches!(
+                work,
+                CompareWorkload::Get | CompareWorkload::GetMany | CompareWorkload::Coins
+            );
         let is_named = self.only.contains(&work) || (self.only.is_empty() && is_usual);
         is_named && !self.skip.contains(&work)
     }
@@ -138,9 +141,9 @@ impl Compare {
     }
 
     /// How many bytes an engine may have for what a work is about, if that is limited.
-    pub(super) fn memory_bytes(&self, work: Work) -> Option<u64> {
+    pub(super) fn memory_bytes(&self, work: CompareWorkload) -> Option<u64> {
         let data_bytes = match work {
-            Work::Coins => self.coins() * COIN_BYTES,
+            CompareWorkload::Coins => self.coins() * COIN_BYTES,
             _ => self.records * (u64::from(self.value) + KEY_BYTES),
         };
         Some((data_bytes / self.memory_parts?).max(MEMORY_BYTES_MIN))

@@ -44,7 +44,7 @@ pub(super) struct Coin(u64);
 
 /// What a block does to the coins.
 #[derive(Default)]
-pub(super) struct Block {
+pub(super) struct ChainBlock {
     pub(super) spent: Vec<Coin>,
     /// Those that live when the block is over.
     pub(super) created: Vec<Coin>,
@@ -95,13 +95,13 @@ impl Chain {
     }
 
     /// The next block.
-    pub(super) fn next_block(&mut self) -> Block {
-        let mut block = Block::default();
+    pub(super) fn next_block(&mut self) -> ChainBlock {
+        let mut block = ChainBlock::default();
         for _ in 0..TRANSACTIONS {
             for _ in 0..self.count(&INPUTS, MANY_INPUTS) {
                 if self.rng.u64(..10_000) < SAME_BLOCK && !block.created.is_empty() {
-                    let which = self.rng.usize(..block.created.len());
-                    block.created.swap_remove(which);
+                    let index = self.rng.usize(..block.created.len());
+                    block.created.swap_remove(index);
                 } else {
                     block.spent.extend(self.take_old());
                 }
@@ -126,12 +126,12 @@ impl Chain {
     fn take_old(&mut self) -> Option<Coin> {
         let age = age_at(self.rng.f64()) as usize;
         let newest = self.blocks.len().saturating_sub(age.max(1));
-        let which = (0..=newest).rev().find(|&index| {
+        let index = (0..=newest).rev().find(|&index| {
             self.blocks
                 .get(index)
                 .is_some_and(|coins| !coins.is_empty())
         })?;
-        let coins = &mut self.blocks[which];
+        let coins = &mut self.blocks[index];
         let coin = self.rng.usize(..coins.len());
         Some(coins.swap_remove(coin))
     }

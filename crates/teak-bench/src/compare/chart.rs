@@ -1,6 +1,6 @@
 //! The charts of the report, as SVG. What is not coloured has the colour of the text around it, so that they can be read on any background.
 
-use super::{figure::Figure, report::duration};
+use super::{figure::CompareFigure, report::duration};
 use anyhow::Result;
 use plotters::{
     coord::Shift,
@@ -43,13 +43,13 @@ const SMALL: u32 = 13;
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 
 /// How many operations a second each engine does: the longer, the better.
-pub(super) fn bars(figures: &[(&Figure, RGBColor)]) -> Result<String> {
+pub(super) fn bars(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     let height = figures.len() as i32 * (BAR_HEIGHT + BAR_GAP) + BAR_GAP;
     let speed = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
     let speeds = figures.iter().map(|(figure, _)| speed(figure.spread.min));
     let fastest = speeds.fold(0.0, f64::max);
     let full = f64::from(WIDTH as i32 - NAMES_WIDTH - FIGURES_WIDTH);
-    let place = |ns: f64| NAMES_WIDTH + (speed(ns) / fastest * full) as i32;
+    let position = |ns: f64| NAMES_WIDTH + (speed(ns) / fastest * full) as i32;
     picture(WIDTH, height as u32, |area| {
         for (index, (figure, colour)) in figures.iter().enumerate() {
             let top = BAR_GAP + index as i32 * (BAR_HEIGHT + BAR_GAP);
@@ -60,10 +60,10 @@ pub(super) fn bars(figures: &[(&Figure, RGBColor)]) -> Result<String> {
                 name,
                 text(HPos::Right),
             ))?;
-            let end = place(figure.ns_per_op).max(NAMES_WIDTH + 1);
+            let end = position(figure.ns_per_op).max(NAMES_WIDTH + 1);
             let bar = [(NAMES_WIDTH, top), (end, bottom)];
             area.draw(&Rectangle::new(bar, colour.filled()))?;
-            let (slowest, fastest) = (place(figure.spread.max), place(figure.spread.min));
+            let (slowest, fastest) = (position(figure.spread.max), position(figure.spread.min));
             let spread = vec![(slowest, middle), (fastest, middle)];
             area.draw(&PathElement::new(spread, TEXT.stroke_width(1)))?;
             let label = format!(
@@ -71,24 +71,24 @@ pub(super) fn bars(figures: &[(&Figure, RGBColor)]) -> Result<String> {
                 count(speed(figure.ns_per_op)),
                 duration(figure.ns_per_op)
             );
-            let behind = (end.max(fastest) + 6, middle);
-            area.draw(&Text::new(label, behind, text(HPos::Left)))?;
+            let after = (end.max(fastest) + 6, middle);
+            area.draw(&Text::new(label, after, text(HPos::Left)))?;
         }
         Ok(())
     })
 }
 
 /// How long how many of the operations took.
-pub(super) fn latency_curves(figures: &[(&Figure, RGBColor)]) -> Result<String> {
-    let points_of = |figure: &Figure| -> Vec<(f64, f64)> {
+pub(super) fn latency_curves(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
+    let points_of = |figure: &CompareFigure| -> Vec<(f64, f64)> {
         let most = (figure.timed.max(10) as f64).log10().min(7.0);
         let points = figure
             .latencies
             .iter()
             .filter(|(percent, _)| *percent >= 50.0);
-        let place = |percent: f64| (-(1.0 - percent / 100.0).log10()).min(most);
+        let position = |percent: f64| (-(1.0 - percent / 100.0).log10()).min(most);
         points
-            .map(|(percent, ns)| (place(*percent), (*ns).max(1) as f64))
+            .map(|(percent, ns)| (position(*percent), (*ns).max(1) as f64))
             .collect()
     };
     let curves: Vec<_> = figures
@@ -97,8 +97,8 @@ pub(super) fn latency_curves(figures: &[(&Figure, RGBColor)]) -> Result<String> 
         .collect();
     let all = curves.iter().flat_map(|(points, _)| points);
     let (mut right, mut low, mut high) = (1.0_f64, f64::MAX, 1.0_f64);
-    for (place, ns) in all {
-        (right, low, high) = (right.max(*place), low.min(*ns), high.max(*ns));
+    for (position, ns) in all {
+        (right, low, high) = (right.max(*position), low.min(*ns), high.max(*ns));
     }
     picture(WIDTH, CURVE_HEIGHT, |area| {
         let mut chart = ChartBuilder::on(area)
@@ -111,7 +111,7 @@ pub(super) fn latency_curves(figures: &[(&Figure, RGBColor)]) -> Result<String> 
             .configure_mesh()
             .x_labels(right as usize + 1)
             .y_labels(4)
-            .x_label_formatter(&|place| percent(*place))
+            .x_label_formatter(&|position| percent(*position))
             .y_label_formatter(&|ns| duration(*ns))
             .x_desc("of the operations took at most")
             .axis_style(TEXT.mix(0.5))
@@ -124,8 +124,8 @@ pub(super) fn latency_curves(figures: &[(&Figure, RGBColor)]) -> Result<String> 
 }
 
 /// How long the files became.
-pub(super) fn sizes(figures: &[(&Figure, RGBColor)]) -> Result<String> {
-    let points_of = |figure: &Figure| -> Vec<(f64, f64)> {
+pub(super) fn sizes(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
+    let points_of = |figure: &CompareFigure| -> Vec<(f64, f64)> {
         let points = figure.sizes.iter();
         points
             .map(|(count, bytes)| (*count as f64, *bytes as f64 / 1e6))
@@ -197,9 +197,9 @@ fn text(to: HPos) -> TextStyle<'static> {
 }
 
 /// The percentage that stands at a place of the axis.
-fn percent(place: f64) -> String {
-    let percent = 100.0 - 100.0 / 10.0_f64.powf(place);
-    let digits = (place - 1.5).max(0.0).round() as usize;
+fn percent(position: f64) -> String {
+    let percent = 100.0 - 100.0 / 10.0_f64.powf(position);
+    let digits = (position - 1.5).max(0.0).round() as usize;
     format!("{percent:.digits$} %")
 }
 

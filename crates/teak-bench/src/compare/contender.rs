@@ -2,11 +2,11 @@
 
 use super::{
     arguments::CompareEngine,
-    limit::Group,
-    message::{Answer, Done, Order, Part, Setup, Size},
+    limit::ControlGroup,
+    message::{DatabaseSize, EngineAnswer, EngineCommand, PartResult, Setup, TaskPart},
     work::Task,
 };
-use crate::{children::Process, engines::rivals::Rival};
+use crate::{children::ChildProcess, engines::rivals::Rival};
 use anyhow::{Context, Result, bail};
 use std::{fs, time::Duration};
 
@@ -14,21 +14,21 @@ use std::{fs, time::Duration};
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// An engine that is compared.
-pub(super) struct Contender {
+pub(super) struct CompareContender {
     pub(super) rival: Rival,
-    process: Process<Answer>,
+    process: ChildProcess<EngineAnswer>,
     setup: Setup,
-    group: Option<Group>,
+    group: Option<ControlGroup>,
     /// What the process holds by itself.
     held_bytes: u64,
 }
 
-impl Contender {
+impl CompareContender {
     /// Starts the process of an engine.
-    pub(super) fn start(rival: Rival, setup: Setup, group: Option<Group>) -> Result<Self> {
+    pub(super) fn start(rival: Rival, setup: Setup, group: Option<ControlGroup>) -> Result<Self> {
         fs::create_dir_all(&setup.directory)?;
         let words = CompareEngine { engine: rival }.to_command_line();
-        let process = Process::start(words)?;
+        let process = ChildProcess::start(words)?;
         if let Some(group) = &group {
             group.add(process.number())?;
         }
@@ -39,13 +39,13 @@ impl Contender {
             group,
             held_bytes: 0,
         };
-        contender.expect_ready(&Order::Setup(setup))?;
+        contender.expect_ready(&EngineCommand::Setup(setup))?;
         Ok(contender)
     }
 
     /// Has it ready its database for a task.
     pub(super) fn prepare(&mut self, task: Task) -> Result<()> {
-        self.expect_ready(&Order::Prepare(task))
+        self.expect_ready(&EngineCommand::Prepare(task))
     }
 
     /// Lets the engine have so many bytes of memory from now on.
@@ -57,17 +57,17 @@ impl Contender {
     }
 
     /// Has it do a part of a task.
-    pub(super) fn work(&mut self, part: Part) -> Result<Done> {
-        match self.turn(&Order::Work(part))? {
-            Answer::Done(done) => Ok(*done),
+    pub(super) fn work(&mut self, part: TaskPart) -> Result<PartResult> {
+        match self.turn(&EngineCommand::Work(part))? {
+            EngineAnswer::Done(done) => Ok(*done),
             answer => bail!("expected to hear of its work, and heard {answer:?}"),
         }
     }
 
     /// Has it look at all of its records, and say how large the database is.
-    pub(super) fn measure(&mut self) -> Result<Size> {
-        match self.turn(&Order::Measure)? {
-            Answer::Size(size) => Ok(size),
+    pub(super) fn measure(&mut self) -> Result<DatabaseSize> {
+        match self.turn(&EngineCommand::Measure)? {
+            EngineAnswer::Size(size) => Ok(size),
             answer => bail!("expected to hear of its size, and heard {answer:?}"),
         }
     }
@@ -82,9 +82,9 @@ impl Contender {
             .with_context(|| format!("cannot remove {}", directory.display()))
     }
 
-    fn expect_ready(&mut self, order: &Order) -> Result<()> {
+    fn expect_ready(&mut self, order: &EngineCommand) -> Result<()> {
         match self.turn(order)? {
-            Answer::Ready { held_bytes } => {
+            EngineAnswer::Ready { held_bytes } => {
                 self.held_bytes = held_bytes;
                 Ok(())
             }
@@ -93,13 +93,13 @@ impl Contender {
     }
 
     /// Lets it go on until it has done what it is told.
-    fn turn(&mut self, order: &Order) -> Result<Answer> {
+    fn turn(&mut self, order: &EngineCommand) -> Result<EngineAnswer> {
         self.process.go_on()?;
-        self.process.tell(order)?;
+        self.process.send(order)?;
         let answer = self.process.answer(PATIENCE)?;
         self.process.stop()?;
         match answer {
-            Answer::Failed(text) => bail!(text),
+            EngineAnswer::Failed(text) => bail!(text),
             answer => Ok(answer),
         }
     }

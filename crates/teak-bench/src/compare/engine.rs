@@ -2,10 +2,10 @@
 
 use super::{
     keys::{KeyKind, Keys},
-    message::{Answer, Done, Order, Part, Setup, Size},
-    model::Model,
+    message::{DatabaseSize, EngineAnswer, EngineCommand, PartResult, Setup, TaskPart},
+    model::DatabaseModel,
     tasks,
-    work::{Content, Task, Work},
+    work::{CompareWorkload, DatabaseContent, Task},
 };
 use crate::{
     bench::settle,
@@ -14,7 +14,7 @@ use crate::{
     engines::{
         Durability, KeyOrder,
         rivals::{Rival, Use},
-        store::{Connection, Read, Room, Store, Way, size_of_files},
+        store::{CacheBudget, Connection, Read, ScanDirection, Store, size_of_files},
     },
     process::give_memory_back,
 };
@@ -35,15 +35,18 @@ pub(crate) fn run_process(rival: Rival) -> Result<()> {
 struct Serve;
 
 impl Use for Serve {
-    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()> {
-        let Some(Order::Setup(setup)) = children::next_order()? else {
+    fn with<S: Store>(
+        self,
+        open: impl Fn(&Path, Durability, CacheBudget) -> Result<S>,
+    ) -> Result<()> {
+        let Some(EngineCommand::Setup(setup)) = children::next_order()? else {
             bail!("was not told what the run is about");
         };
-        let mut engine = Engine::new(setup, open)?;
+        let mut engine = ComparedEngine::new(setup, open)?;
         children::answer(&engine.ready())?;
         while let Some(order) = children::next_order()? {
             let answer = engine.serve(&order);
-            let failed = |error| Answer::Failed(format!("{error:#}"));
+            let failed = |error| EngineAnswer::Failed(format!("{error:#}"));
             children::answer(&answer.unwrap_or_else(failed))?;
         }
         engine.close()
@@ -51,55 +54,57 @@ impl Use for Serve {
 }
 
 /// The engine, its database, and what should be in that.
-struct Engine<S, O> {
+struct ComparedEngine<S, O> {
     setup: Setup,
     open: O,
     store: Option<S>,
     durability: Durability,
-    content: Content,
+    content: DatabaseContent,
     /// Whether all has been read since the database was opened.
     is_warm: bool,
     /// What the table of this content compares.
     keys: KeyOrder,
-    records: Model,
-    large: Model,
+    records: DatabaseModel,
+    large: DatabaseModel,
     coins: Option<tasks::Coins>,
 }
 
-impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
+impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngine<S, O> {
     fn new(setup: Setup, open: O) -> Result<Self> {
         let keys = Keys::new(setup.keys, setup.records, &setup.paths)?;
         let of_large = Keys::new(KeyKind::Random16, 0, &setup.paths)?;
         Ok(Self {
-            records: Model::new(keys, setup.value_len),
-            large: Model::new(of_large, LARGE_LEN),
+            records: DatabaseModel::new(keys, setup.value_len),
+            large: DatabaseModel::new(of_large, LARGE_LEN),
             coins: None,
             setup,
             open,
             store: None,
             durability: Durability::Lazy,
-            content: Content::Nothing,
+            content: DatabaseContent::Nothing,
             is_warm: false,
             keys: KeyOrder::Bytes,
         })
     }
 
-    fn serve(&mut self, order: &Order) -> Result<Answer> {
+    fn serve(&mut self, order: &EngineCommand) -> Result<EngineAnswer> {
         match order {
-            Order::Setup(_) => bail!("a run is about one thing"),
-            Order::Prepare(task) => self.prepare(*task).map(|()| self.ready()),
-            Order::Work(part) => self.work(*part).map(|done| Answer::Done(Box::new(done))),
-            Order::Measure => self.measure().map(Answer::Size),
+            EngineCommand::Setup(_) => bail!("a run is about one thing"),
+            EngineCommand::Prepare(task) => self.prepare(*task).map(|()| self.ready()),
+            EngineCommand::Work(part) => self
+                .work(*part)
+                .map(|done| EngineAnswer::Done(Box::new(done))),
+            EngineCommand::Measure => self.measure().map(EngineAnswer::Size),
         }
     }
 
-    fn ready(&self) -> Answer {
+    fn ready(&self) -> EngineAnswer {
         let models = self.records.held_bytes() + self.large.held_bytes();
         // What changes is in memory three times when it is written.
         let flush_bytes = 3 * self.setup.coin_flush_bytes;
         let coins = self.coins.as_ref();
         let coins = coins.map_or(0, |coins| coins.held_bytes() + flush_bytes);
-        Answer::Ready {
+        EngineAnswer::Ready {
             held_bytes: models + coins + HELD_BYTES,
         }
     }
@@ -107,17 +112,17 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     /// Has the database as `task` needs it.
     fn prepare(&mut self, task: Task) -> Result<()> {
         let (wanted, durability) = (task.work.content(), task.work.durability());
-        if wanted == Content::Nothing || wanted != self.content {
+        if wanted == DatabaseContent::Nothing || wanted != self.content {
             self.keys = match self.setup.keys {
                 KeyKind::NativeIntegers if task.work.has_chosen_keys() => KeyOrder::Integers,
                 _ => KeyOrder::Bytes,
             };
-            self.start_anew(Durability::Lazy)?;
+            self.recreate(Durability::Lazy)?;
             match wanted {
-                Content::Nothing => {}
-                Content::Records => drop(self.load_records()?),
-                Content::Large => drop(self.put_large(tasks::LARGE_VALUES)?),
-                Content::Coins => self.load_coins()?,
+                DatabaseContent::Nothing => {}
+                DatabaseContent::Records => drop(self.load_records()?),
+                DatabaseContent::Large => drop(self.put_large(tasks::LARGE_VALUES)?),
+                DatabaseContent::Coins => self.load_coins()?,
             }
         }
         let durability = durability.unwrap_or(self.durability);
@@ -125,11 +130,11 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         if durability != self.durability || self.setup.is_cold {
             self.reopen(durability)?;
         }
-        if !self.is_warm && !self.setup.is_cold && wanted != Content::Nothing {
+        if !self.is_warm && !self.setup.is_cold && wanted != DatabaseContent::Nothing {
             let mut digest = Digest::default();
             let mut connection = self.store()?.connect()?;
             let mut transaction = connection.read()?;
-            transaction.scan(Way::Forwards, u64::MAX, |key, value| {
+            transaction.scan(ScanDirection::Forwards, u64::MAX, |key, value| {
                 digest.add_record(key, value);
             })?;
             drop(transaction);
@@ -139,35 +144,41 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         settle(&self.setup.directory)
     }
 
-    fn work(&mut self, part: Part) -> Result<Done> {
+    fn work(&mut self, part: TaskPart) -> Result<PartResult> {
         let directory = self.setup.directory.clone();
         match part.task.work {
-            Work::LoadRandom => return self.load_records(),
-            Work::LargePut => return self.put_large(part.operations),
+            CompareWorkload::LoadRandom => return self.load_records(),
+            CompareWorkload::LargePut => return self.put_large(part.operations),
             _ => {}
         }
         let store = self.store.as_ref().context("no database is open")?;
         let model = &mut self.records;
         match part.task.work {
-            Work::LoadSorted => {
+            CompareWorkload::LoadSorted => {
                 model.load(self.setup.records);
                 tasks::load_sorted(store, model, &directory)
             }
-            Work::LoadBulk => {
+            CompareWorkload::LoadBulk => {
                 model.load(self.setup.records);
                 tasks::load_bulk(store, model, &directory)
             }
-            Work::LargeGet => tasks::look_up(store, &self.large, part, &directory),
-            Work::Scan | Work::ScanBack => tasks::scan(store, model, part, &directory),
-            Work::Range10 | Work::Range100 => tasks::range(store, model, part, &directory),
-            Work::UpdateLazy | Work::UpdateDurable => tasks::update(store, model, part, &directory),
-            Work::CrudDurable | Work::CrudLazy | Work::CrudAsync => {
-                tasks::crud(store, model, part, &directory)
+            CompareWorkload::LargeGet => tasks::look_up(store, &self.large, part, &directory),
+            CompareWorkload::Scan | CompareWorkload::ScanBack => {
+                tasks::scan(store, model, part, &directory)
             }
-            Work::Commits => tasks::commits(store, model, part, &directory),
-            Work::Mixed => tasks::mixed(store, model, part, &directory),
-            Work::Delete => tasks::delete(store, model, part, &directory),
-            Work::Coins => {
+            CompareWorkload::Range10 | CompareWorkload::Range100 => {
+                tasks::range(store, model, part, &directory)
+            }
+            CompareWorkload::UpdateLazy | CompareWorkload::UpdateDurable => {
+                tasks::update(store, model, part, &directory)
+            }
+            CompareWorkload::CrudDurable
+            | CompareWorkload::CrudLazy
+            | CompareWorkload::CrudAsync => tasks::crud(store, model, part, &directory),
+            CompareWorkload::Commits => tasks::commits(store, model, part, &directory),
+            CompareWorkload::Mixed => tasks::mixed(store, model, part, &directory),
+            CompareWorkload::Delete => tasks::delete(store, model, part, &directory),
+            CompareWorkload::Coins => {
                 let coins = self.coins.as_mut().context("there are no coins")?;
                 let flush_bytes = self.setup.coin_flush_bytes;
                 tasks::replay(store, coins, part, flush_bytes, &directory)
@@ -176,19 +187,19 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         }
     }
 
-    fn load_records(&mut self) -> Result<Done> {
+    fn load_records(&mut self) -> Result<PartResult> {
         self.records.load(self.setup.records);
         let directory = self.setup.directory.clone();
         let done = tasks::load_random(self.store()?, &self.records, &directory)?;
-        self.content = Content::Records;
+        self.content = DatabaseContent::Records;
         Ok(done)
     }
 
-    fn put_large(&mut self, count: u64) -> Result<Done> {
+    fn put_large(&mut self, count: u64) -> Result<PartResult> {
         self.large.load(count);
         let directory = self.setup.directory.clone();
         let done = tasks::put_each(self.store()?, &self.large, &directory)?;
-        self.content = Content::Large;
+        self.content = DatabaseContent::Large;
         Ok(done)
     }
 
@@ -196,23 +207,23 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         let mut coins = tasks::Coins::new(self.setup.coins);
         coins.load(self.store()?)?;
         self.coins = Some(coins);
-        self.content = Content::Coins;
+        self.content = DatabaseContent::Coins;
         Ok(())
     }
 
     /// The size of the database when it is closed, after all its records were looked at.
-    fn measure(&mut self) -> Result<Size> {
-        let of_model = |model: &Model| (model.digest(), model.data_bytes());
+    fn measure(&mut self) -> Result<DatabaseSize> {
+        let of_model = |model: &DatabaseModel| (model.digest(), model.data_bytes());
         let (expected, data_bytes) = match (self.content, &self.coins) {
-            (Content::Large, _) => of_model(&self.large),
-            (Content::Coins, Some(coins)) => (coins.flushed, coins.flushed_bytes),
+            (DatabaseContent::Large, _) => of_model(&self.large),
+            (DatabaseContent::Coins, Some(coins)) => (coins.flushed, coins.flushed_bytes),
             _ => of_model(&self.records),
         };
         let mut found = Digest::default();
         let mut connection = self.store()?.connect()?;
         connection
             .read()?
-            .scan(Way::Forwards, u64::MAX, |key, value| {
+            .scan(ScanDirection::Forwards, u64::MAX, |key, value| {
                 found.add_record(key, value);
             })?;
         ensure!(
@@ -224,7 +235,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         self.close_store()?;
         let size = size_of_files(&self.setup.directory, 0)?;
         self.reopen(self.durability)?;
-        Ok(Size {
+        Ok(DatabaseSize {
             file_bytes: size.file_bytes,
             allocated_bytes: size.allocated_bytes,
             used_bytes,
@@ -237,9 +248,9 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     }
 
     /// Replaces the database by an empty one.
-    fn start_anew(&mut self, durability: Durability) -> Result<()> {
+    fn recreate(&mut self, durability: Durability) -> Result<()> {
         self.close_store()?;
-        self.content = Content::Nothing;
+        self.content = DatabaseContent::Nothing;
         self.coins = None;
         let directory = &self.setup.directory;
         fs::remove_dir_all(directory)?;
@@ -256,7 +267,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         let large = tasks::LARGE_VALUES * LARGE_LEN as u64;
         let records = self.setup.records * (self.setup.value_len as u64 + 64);
         let data_bytes = records + large + self.setup.coins * 80;
-        let room = Room {
+        let room = CacheBudget {
             data_bytes,
             cache_bytes: self.setup.cache_bytes.unwrap_or(2 * data_bytes),
             write_bytes: self.setup.cache_bytes.map(|bytes| bytes / 2),

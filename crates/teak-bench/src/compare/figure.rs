@@ -1,7 +1,7 @@
 //! What an engine came to in one work.
 
 use super::{
-    message::{Done, Size},
+    message::{DatabaseSize, PartResult},
     report::duration,
     usage::Usage,
     work::Task,
@@ -21,7 +21,7 @@ pub(super) const PERCENTILES: [f64; 12] = [
 
 /// One line of the result.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Figure {
+pub(super) struct CompareFigure {
     /// The work, with the number of its threads.
     pub(super) work: String,
     pub(super) engine: Rival,
@@ -55,12 +55,12 @@ pub(super) struct Figure {
     /// Commits a second of the thread that wrote while others read.
     pub(super) commits_per_second: Option<f64>,
     /// The database behind the last round.
-    pub(super) size: Option<Size>,
+    pub(super) size: Option<DatabaseSize>,
     /// After so many operations, of the last round of a load and of all rounds else, the files took up so many bytes.
     pub(super) sizes: Vec<(u64, u64)>,
 }
 
-impl Figure {
+impl CompareFigure {
     /// What so many percent of the operations took at most, in words; nothing if none was timed.
     pub(super) fn latency(&self, percent: f64) -> String {
         let found = self.latencies.iter().find(|(known, _)| *known == percent);
@@ -69,7 +69,7 @@ impl Figure {
 }
 
 /// What the rounds of an engine come to so far.
-pub(super) struct Tally {
+pub(super) struct CompareTally {
     samples: Samples,
     latencies: Latencies,
     operations: u64,
@@ -79,11 +79,11 @@ pub(super) struct Tally {
     memory_bytes: u64,
     own_memory_bytes: u64,
     commits: u64,
-    pub(super) size: Option<Size>,
+    pub(super) size: Option<DatabaseSize>,
     sizes: Vec<(u64, u64)>,
 }
 
-impl Tally {
+impl CompareTally {
     /// No rounds yet.
     pub(super) fn new() -> Result<Self> {
         Ok(Self {
@@ -102,7 +102,7 @@ impl Tally {
     }
 
     /// Adds the parts of a round.
-    pub(super) fn add_round(&mut self, task: Task, parts: &[Done]) {
+    pub(super) fn add_round(&mut self, task: Task, parts: &[PartResult]) {
         if task.work.is_whole() {
             self.sizes.clear();
         }
@@ -131,11 +131,11 @@ impl Tally {
     }
 
     /// What it comes to; none if there was no round.
-    pub(super) fn figure(&self, task: Task, engine: Rival) -> Option<Figure> {
+    pub(super) fn figure(&self, task: Task, engine: Rival) -> Option<CompareFigure> {
         let each = |figure: f64| figure / self.operations.max(1) as f64;
         let latencies = PERCENTILES.map(|percent| (percent, self.latencies.percentile_ns(percent)));
         let durability = task.work.durability();
-        Some(Figure {
+        Some(CompareFigure {
             work: task.to_string(),
             engine,
             promise: durability.map(|durability| engine.promise(durability)),

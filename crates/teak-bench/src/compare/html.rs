@@ -2,9 +2,9 @@
 
 use super::{
     chart::{self, COLOURS},
-    figure::Figure,
+    figure::CompareFigure,
     report::{Report, duration},
-    work::Work,
+    work::CompareWorkload,
 };
 use crate::engines::rivals::Rival;
 use anyhow::{Context, Result};
@@ -32,13 +32,13 @@ fn page(report: &Report) -> Result<String> {
         }
     }
     let colour = |engine: Rival| {
-        let place = engines.iter().position(|other| *other == engine);
-        COLOURS[place.unwrap_or_default() % COLOURS.len()]
+        let position = engines.iter().position(|other| *other == engine);
+        COLOURS[position.unwrap_or_default() % COLOURS.len()]
     };
     let mut body = head(report);
     body += &legend(&engines, colour);
     for work in works {
-        let figures: Vec<(&Figure, RGBColor)> = report
+        let figures: Vec<(&CompareFigure, RGBColor)> = report
             .figures
             .iter()
             .filter(|figure| figure.work == work)
@@ -52,7 +52,7 @@ fn page(report: &Report) -> Result<String> {
             "<p class=\"failure\">{} has failed in {}: {}</p>",
             failure.engine,
             failure.work,
-            escaped(&failure.why)
+            escaped(&failure.reason)
         );
     }
     Ok(format!(
@@ -92,7 +92,7 @@ fn legend(engines: &[Rival], colour: impl Fn(Rival) -> RGBColor) -> String {
     format!("<ul class=\"legend\">\n{items}</ul>\n")
 }
 
-fn section(work: &str, figures: &[(&Figure, RGBColor)]) -> Result<String> {
+fn section(work: &str, figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     let mut charts = format!(
         "<figure>\n<figcaption>operations a second: the longer, the better</figcaption>\n{}</figure>\n",
         chart::bars(figures)?
@@ -122,16 +122,16 @@ fn section(work: &str, figures: &[(&Figure, RGBColor)]) -> Result<String> {
 }
 
 fn with<'f>(
-    figures: &[(&'f Figure, RGBColor)],
-    is_wanted: impl Fn(&Figure) -> bool,
-) -> Vec<(&'f Figure, RGBColor)> {
+    figures: &[(&'f CompareFigure, RGBColor)],
+    is_wanted: impl Fn(&CompareFigure) -> bool,
+) -> Vec<(&'f CompareFigure, RGBColor)> {
     let wanted = figures.iter().filter(|(figure, _)| is_wanted(figure));
     wanted.copied().collect()
 }
 
 /// What the command line says of a work; the number of threads stands behind its name.
 fn description(name: &str) -> String {
-    let named = |work: &&Work| {
+    let named = |work: &&CompareWorkload| {
         let value = work.to_possible_value();
         value.is_some_and(|value| {
             let rest = name.strip_prefix(value.get_name());
@@ -140,14 +140,14 @@ fn description(name: &str) -> String {
             })
         })
     };
-    let work = Work::value_variants().iter().find(named);
+    let work = CompareWorkload::value_variants().iter().find(named);
     let value = work.and_then(ValueEnum::to_possible_value);
     let help = value.and_then(|value| value.get_help().map(ToString::to_string));
     help.map_or_else(String::new, |help| escaped(&help))
 }
 
 /// All figures of a work.
-fn table(figures: &[(&Figure, RGBColor)]) -> String {
+fn table(figures: &[(&CompareFigure, RGBColor)]) -> String {
     let header = [
         "engine",
         "median",
@@ -176,7 +176,7 @@ fn table(figures: &[(&Figure, RGBColor)]) -> String {
     )
 }
 
-fn row(figure: &Figure) -> String {
+fn row(figure: &CompareFigure) -> String {
     let bytes = |bytes: f64| format!("{} B", chart::count(bytes));
     let megabytes = |bytes: u64| format!("{} MB", bytes / 1_000_000);
     let to_data = |bytes: Option<u64>| {

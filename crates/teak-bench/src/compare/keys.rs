@@ -76,8 +76,8 @@ impl Keys {
         match self.kind {
             KeyKind::Random16 => add_random(number ^ SEED, 16, target),
             KeyKind::Random32 => add_random(number ^ SEED, 32, target),
-            KeyKind::Integers => target.extend((2 * self.place(number)).to_be_bytes()),
-            KeyKind::NativeIntegers => target.extend((2 * self.place(number)).to_ne_bytes()),
+            KeyKind::Integers => target.extend((2 * self.position(number)).to_be_bytes()),
+            KeyKind::NativeIntegers => target.extend((2 * self.position(number)).to_ne_bytes()),
             KeyKind::Strings => self.add_path(number, target),
         }
     }
@@ -87,8 +87,8 @@ impl Keys {
         match self.kind {
             KeyKind::Random16 => add_random(number ^ MISS_SEED << 32, 16, target),
             KeyKind::Random32 => add_random(number ^ MISS_SEED << 32, 32, target),
-            KeyKind::Integers => target.extend((2 * self.place(number) + 1).to_be_bytes()),
-            KeyKind::NativeIntegers => target.extend((2 * self.place(number) + 1).to_ne_bytes()),
+            KeyKind::Integers => target.extend((2 * self.position(number) + 1).to_be_bytes()),
+            KeyKind::NativeIntegers => target.extend((2 * self.position(number) + 1).to_ne_bytes()),
             KeyKind::Strings => {
                 self.add_path(number, target);
                 target.push(b'~');
@@ -116,14 +116,14 @@ impl Keys {
     }
 
     fn add_path(&self, number: u64, target: &mut Vec<u8>) {
-        let (place, paths) = (self.place(number), self.paths.len() as u64);
-        let path = &self.paths[(place % paths) as usize];
-        target.extend(format!("/srv/{:05}", place / paths).into_bytes());
+        let (position, paths) = (self.position(number), self.paths.len() as u64);
+        let path = &self.paths[(position % paths) as usize];
+        target.extend(format!("/srv/{:05}", position / paths).into_bytes());
         target.extend(path.as_bytes());
     }
 
     /// Where in the order a number of the first load is, if keys are in order: anywhere, but each elsewhere.
-    fn place(&self, number: u64) -> u64 {
+    fn position(&self, number: u64) -> u64 {
         if number < self.records {
             permuted(number, self.records)
         } else {

@@ -13,18 +13,18 @@ use std::{
 const ROOT: &str = "/sys/fs/cgroup";
 
 /// A group. Goes away when it is dropped, which is when its processes have ended.
-pub(super) struct Group {
+pub(super) struct ControlGroup {
     directory: PathBuf,
-    version: Version,
+    version: ControlGroupVersion,
 }
 
 #[derive(Clone, Copy)]
-enum Version {
+enum ControlGroupVersion {
     First,
     Second,
 }
 
-impl Group {
+impl ControlGroup {
     /// A group of nobody, without a limit.
     pub(super) fn new(name: &str) -> Result<Self> {
         let (parent, version) = parent()?;
@@ -33,7 +33,7 @@ impl Group {
             .with_context(|| format!("cannot make the control group {}", directory.display()))?;
         let group = Self { directory, version };
         // Nothing is to go elsewhere than to the files.
-        if let Version::Second = version {
+        if let ControlGroupVersion::Second = version {
             let _ = fs::write(group.directory.join("memory.swap.max"), "0");
         }
         Ok(group)
@@ -47,8 +47,8 @@ impl Group {
     /// Lets its processes have so many bytes.
     pub(super) fn limit(&self, bytes: u64) -> Result<()> {
         let name = match self.version {
-            Version::First => "memory.limit_in_bytes",
-            Version::Second => "memory.max",
+            ControlGroupVersion::First => "memory.limit_in_bytes",
+            ControlGroupVersion::Second => "memory.max",
         };
         self.write(name, &bytes.to_string())
     }
@@ -59,7 +59,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ControlGroup {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir(&self.directory) {
             eprintln!("cannot remove {}: {error}", self.directory.display());
@@ -68,17 +68,17 @@ impl Drop for Group {
 }
 
 /// Where groups can be made that limit memory.
-fn parent() -> Result<(PathBuf, Version)> {
+fn parent() -> Result<(PathBuf, ControlGroupVersion)> {
     let first = Path::new(ROOT).join("memory");
     if first.join("memory.limit_in_bytes").exists() {
-        return Ok((first, Version::First));
+        return Ok((first, ControlGroupVersion::First));
     }
     let second = PathBuf::from(ROOT);
     let controllers = fs::read_to_string(second.join("cgroup.controllers")).unwrap_or_default();
     if controllers.split_whitespace().any(|name| name == "memory") {
         // Fails where it is so already and may not be changed, which is as well.
         let _ = fs::write(second.join("cgroup.subtree_control"), "+memory");
-        return Ok((second, Version::Second));
+        return Ok((second, ControlGroupVersion::Second));
     }
     bail!("there is no control group that limits memory below {ROOT}")
 }

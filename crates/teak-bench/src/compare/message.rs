@@ -8,13 +8,13 @@ use std::path::PathBuf;
 /// What an engine's process is to do next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Order {
+pub(super) enum EngineCommand {
     /// Know what the run is about: comes first.
     Setup(Setup),
     /// Have the database as the task needs it.
     Prepare(Task),
     /// Do a part of a task.
-    Work(Part),
+    Work(TaskPart),
     /// Say how large the database is.
     Measure,
 }
@@ -41,7 +41,7 @@ pub(super) struct Setup {
 
 /// A part of a task, which is the same for each engine.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct TaskPart {
     pub(super) task: Task,
     /// A number that no other part has.
     pub(super) seed: u64,
@@ -51,20 +51,20 @@ pub(super) struct Part {
 /// What an engine's process answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum EngineAnswer {
     Ready {
         /// What the process holds by itself to know what should be found, and to make records.
         held_bytes: u64,
     },
-    Done(Box<Done>),
-    Size(Size),
+    Done(Box<PartResult>),
+    Size(DatabaseSize),
     /// It went wrong, and this is why.
     Failed(String),
 }
 
 /// What a part came to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Done {
+pub(super) struct PartResult {
     pub(super) operations: u64,
     /// Until the last operation returned.
     pub(super) seconds: f64,
@@ -87,7 +87,7 @@ pub(super) struct Done {
 
 /// The size of a database.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Size {
+pub(super) struct DatabaseSize {
     pub(super) file_bytes: u64,
     pub(super) allocated_bytes: u64,
     /// Bytes of pages in use, where the engine tells.

@@ -1,7 +1,7 @@
 //! Takes the time of work, and what it uses, in stretches: what is between them is not the engine's.
 
 use super::{
-    message::Done,
+    message::PartResult,
     usage::{Usage, forget_most_memory, memory},
 };
 use crate::{
@@ -17,12 +17,12 @@ use std::{
 };
 
 /// What times single operations, or does not.
-pub(super) trait Watch {
+pub(super) trait OperationTimer {
     /// Does an operation.
     fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R;
 }
 
-impl Watch for Latencies {
+impl OperationTimer for Latencies {
     #[inline]
     fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
         Self::time(self, operation)
@@ -30,9 +30,9 @@ impl Watch for Latencies {
 }
 
 /// Nobody looks at the clock.
-pub(super) struct Unwatched;
+pub(super) struct NoTimer;
 
-impl Watch for Unwatched {
+impl OperationTimer for NoTimer {
     #[inline]
     fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
         operation()
@@ -44,7 +44,7 @@ pub(super) struct Meter<'d> {
     directory: &'d Path,
     pub(super) latencies: Latencies,
     pub(super) digest: Digest,
-    done: Done,
+    done: PartResult,
 }
 
 impl<'d> Meter<'d> {
@@ -55,7 +55,7 @@ impl<'d> Meter<'d> {
             directory,
             latencies: Latencies::new()?,
             digest: Digest::default(),
-            done: Done::default(),
+            done: PartResult::default(),
         })
     }
 
@@ -94,9 +94,9 @@ impl<'d> Meter<'d> {
     }
 
     /// The figures, behind work that has left nothing to do.
-    pub(super) fn finish(mut self) -> Result<Done> {
+    pub(super) fn finish(mut self) -> Result<PartResult> {
         let memory = memory();
-        self.done.memory_bytes = memory.most_bytes;
+        self.done.memory_bytes = memory.peak_bytes;
         self.done.own_memory_bytes = memory.own_bytes;
         self.done.digest = self.digest;
         self.done.latencies = self.latencies.counts();
@@ -104,7 +104,7 @@ impl<'d> Meter<'d> {
     }
 
     /// The same when commits had to wait for the disk, so that nothing was left to be brought there but what the engine would go on with.
-    pub(super) fn finish_durable(mut self, store: &impl Store) -> Result<Done> {
+    pub(super) fn finish_durable(mut self, store: &impl Store) -> Result<PartResult> {
         self.note_size()?;
         let directory = self.directory;
         let done = self.finish()?;
@@ -114,7 +114,7 @@ impl<'d> Meter<'d> {
     }
 
     /// The same when what the work left to be done has been done: all is on the disk, and the engine at rest.
-    pub(super) fn finish_at_rest(mut self, store: &impl Store) -> Result<Done> {
+    pub(super) fn finish_at_rest(mut self, store: &impl Store) -> Result<PartResult> {
         let before = Usage::so_far(self.directory);
         let begin = Instant::now();
         store.sync()?;

@@ -34,31 +34,31 @@ pub(crate) use report::{Report, describe_run, table};
 
 use crate::{bench::turn_order, data::Digest, environment::available_memory};
 use anyhow::{Context, Result, anyhow, bail};
-use contender::Contender;
-use figure::{Figure, Tally};
-use limit::Group;
+use contender::CompareContender;
+use figure::{CompareFigure, CompareTally};
+use limit::ControlGroup;
 use memmap2::{Advice, MmapMut};
-use message::{Done, Part, Setup};
-use plan::Step;
+use message::{PartResult, Setup, TaskPart};
+use plan::PlanStep;
 use std::path::Path;
-use work::{Task, Work};
+use work::{CompareWorkload, Task};
 
 /// What processes may have besides while they ready their databases.
 const MEMORY_TO_PREPARE: u64 = 256 << 20;
 
 /// An engine that gave up, and why.
 #[derive(Debug, serde::Serialize)]
-pub(crate) struct Failure {
+pub(crate) struct EngineFailure {
     work: String,
     engine: crate::engines::rivals::Rival,
-    why: String,
+    reason: String,
 }
 
 /// A run: those engines that have not failed, and what came of it so far.
-struct Run {
-    contenders: Vec<Contender>,
-    figures: Vec<Figure>,
-    failures: Vec<Failure>,
+struct CompareRun {
+    contenders: Vec<CompareContender>,
+    figures: Vec<CompareFigure>,
+    failures: Vec<EngineFailure>,
     seed: u64,
     /// What each engine may have, if that is limited.
     memory_bytes: Option<u64>,
@@ -82,7 +82,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             "{other} is used with bytes for keys only here; leave it out, or give --keys integers"
         );
     }
-    let mut run = Run {
+    let mut run = CompareRun {
         contenders: Vec::new(),
         figures: Vec::new(),
         failures: Vec::new(),
@@ -102,11 +102,15 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             paths: paths.clone(),
             coins: compare.coins(),
             coin_flush_bytes: compare.coin_flush_mb * 1_000_000,
-            cache_bytes: compare.memory_bytes(Work::Get).map(|bytes| bytes / 2),
+            cache_bytes: compare
+                .memory_bytes(CompareWorkload::Get)
+                .map(|bytes| bytes / 2),
             is_cold: compare.memory_parts.is_some(),
         };
-        let group = compare.memory_parts.map(|_| Group::new(&rival.to_string()));
-        let started = Contender::start(rival, setup, group.transpose()?);
+        let group = compare
+            .memory_parts
+            .map(|_| ControlGroup::new(&rival.to_string()));
+        let started = CompareContender::start(rival, setup, group.transpose()?);
         let started = started.with_context(|| format!("cannot start {rival}"))?;
         run.contenders.push(started);
     }
@@ -122,10 +126,10 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
     Ok(Report::new(compare, directory, run.figures, run.failures))
 }
 
-impl Run {
-    fn run_step(&mut self, step: Step, rounds: usize) -> Result<()> {
-        let tallies = self.contenders.iter().map(|_| Tally::new());
-        let mut tallies: Vec<Tally> = tallies.collect::<Result<_>>()?;
+impl CompareRun {
+    fn run_step(&mut self, step: PlanStep, rounds: usize) -> Result<()> {
+        let tallies = self.contenders.iter().map(|_| CompareTally::new());
+        let mut tallies: Vec<CompareTally> = tallies.collect::<Result<_>>()?;
         for round in 0..rounds {
             let parts = self.round(step, round, &mut tallies);
             compare_digests(step, &parts)?;
@@ -138,10 +142,15 @@ impl Run {
     }
 
     /// One round of all engines that are left: the parts of each.
-    fn round(&mut self, step: Step, round: usize, tallies: &mut Vec<Tally>) -> Vec<Vec<Done>> {
+    fn round(
+        &mut self,
+        step: PlanStep,
+        round: usize,
+        tallies: &mut Vec<CompareTally>,
+    ) -> Vec<Vec<PartResult>> {
         let seed = self.seed;
         self.seed += step.parts;
-        let part = |index: u64| Part {
+        let part = |index: u64| TaskPart {
             task: step.task,
             seed: (seed + index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             operations: step.part,
@@ -154,10 +163,10 @@ impl Run {
         let touched_bytes = self.touched_bytes;
         // The first part of the first round is not counted: it brings what a work needs into caches and page tables.
         let is_rehearsed = round == 0 && memory_bytes.is_none() && !step.task.work.writes();
-        let mut done: Vec<Result<Vec<Done>>> = (0..count).map(|_| Ok(Vec::new())).collect();
-        let mut turn = |contenders: &mut [Contender], which: usize, index: u64| {
-            if let Ok(parts) = &mut done[which] {
-                let contender = &mut contenders[which];
+        let mut done: Vec<Result<Vec<PartResult>>> = (0..count).map(|_| Ok(Vec::new())).collect();
+        let mut turn = |contenders: &mut [CompareContender], engine_index: usize, index: u64| {
+            if let Ok(parts) = &mut done[engine_index] {
+                let contender = &mut contenders[engine_index];
                 let mut result = match index {
                     0 => prepare(contender, step.task, memory_bytes),
                     _ => Ok(()),
@@ -170,18 +179,18 @@ impl Run {
                 }
                 match result.and_then(|()| contender.work(part(index))) {
                     Ok(part) => parts.push(part),
-                    Err(error) => done[which] = Err(error),
+                    Err(error) => done[engine_index] = Err(error),
                 }
             }
         };
         if step.task.work.is_whole() {
-            for which in turn_order(count, round) {
-                (0..step.parts).for_each(|index| turn(&mut self.contenders, which, index));
+            for engine_index in turn_order(count, round) {
+                (0..step.parts).for_each(|index| turn(&mut self.contenders, engine_index, index));
             }
         } else {
             for index in 0..step.parts {
-                for which in turn_order(count, round + index as usize) {
-                    turn(&mut self.contenders, which, index);
+                for engine_index in turn_order(count, round + index as usize) {
+                    turn(&mut self.contenders, engine_index, index);
                 }
             }
         }
@@ -204,10 +213,10 @@ impl Run {
     /// Takes out those engines that have failed.
     fn drop_failed(
         &mut self,
-        step: Step,
-        done: Vec<Result<Vec<Done>>>,
-        tallies: &mut Vec<Tally>,
-    ) -> Vec<Vec<Done>> {
+        step: PlanStep,
+        done: Vec<Result<Vec<PartResult>>>,
+        tallies: &mut Vec<CompareTally>,
+    ) -> Vec<Vec<PartResult>> {
         let mut left = Vec::new();
         for (index, parts) in done.into_iter().enumerate().rev() {
             match parts {
@@ -216,10 +225,10 @@ impl Run {
                     let engine = self.contenders.remove(index).rival;
                     tallies.remove(index);
                     eprintln!("{engine} has failed and is out of it: {error:#}");
-                    self.failures.push(Failure {
+                    self.failures.push(EngineFailure {
                         work: step.task.to_string(),
                         engine,
-                        why: format!("{error:#}"),
+                        reason: format!("{error:#}"),
                     });
                 }
             }
@@ -229,7 +238,7 @@ impl Run {
 }
 
 /// Has the engine ready its database, and from then on have no more memory than it may.
-fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
+fn prepare(contender: &mut CompareContender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
     // What it needs to know what it should find is not known yet.
     if let Some(bytes) = memory_bytes {
         contender.limit(2 * bytes + MEMORY_TO_PREPARE)?;
@@ -239,14 +248,14 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
 }
 
 /// As much as the largest of the engines' files may take, as far as that is reasonable.
-fn touched_bytes(compare: &Compare, work: Work) -> usize {
+fn touched_bytes(compare: &Compare, work: CompareWorkload) -> usize {
     let data_bytes = match work {
-        Work::LargePut => tasks::LARGE_VALUES << 20,
-        Work::Coins => compare.coins() * 80,
+        CompareWorkload::LargePut => tasks::LARGE_VALUES << 20,
+        CompareWorkload::Coins => compare.coins() * 80,
         _ => compare.records * (u64::from(compare.value) + 16),
     };
     let wanted = match work {
-        Work::LargePut => 4 * data_bytes,
+        CompareWorkload::LargePut => 4 * data_bytes,
         _ => (4 * data_bytes).max(3 << 30).min(32 * data_bytes),
     };
     let wanted = wanted.min(6 << 30);
@@ -265,8 +274,8 @@ fn touch_memory(bytes: usize) -> Result<()> {
 }
 
 /// All engines have found the same.
-fn compare_digests(step: Step, parts: &[Vec<Done>]) -> Result<()> {
-    let digests = |parts: &Vec<Done>| {
+fn compare_digests(step: PlanStep, parts: &[Vec<PartResult>]) -> Result<()> {
+    let digests = |parts: &Vec<PartResult>| {
         parts
             .iter()
             .map(|done| done.digest)

@@ -6,7 +6,7 @@
 use super::keys::Keys;
 use crate::{
     data::Digest,
-    engines::store::{Batches, Pair},
+    engines::store::{RecordBatches, StorePair},
 };
 use fastrand::Rng;
 use std::{
@@ -17,14 +17,14 @@ use std::{
 const VALUE_SEED: u64 = 0x7661_6c75;
 
 /// What is in the database.
-pub(super) struct Model {
+pub(super) struct DatabaseModel {
     pub(super) keys: Keys,
     pub(super) value_len: usize,
     first: u64,
     versions: Vec<u8>,
 }
 
-impl Model {
+impl DatabaseModel {
     /// Of records that are not there yet.
     pub(super) fn new(keys: Keys, value_len: usize) -> Self {
         Self {
@@ -126,15 +126,15 @@ impl Model {
 
 /// Keys and values one behind the other, made before the clock starts.
 #[derive(Default)]
-pub(super) struct Block {
+pub(super) struct RecordBlock {
     bytes: Vec<u8>,
     /// Where each key and each value ends.
     ends: Vec<(usize, usize)>,
 }
 
-impl Block {
+impl RecordBlock {
     /// Adds a record as it is now.
-    pub(super) fn add(&mut self, model: &Model, number: u64) {
+    pub(super) fn add(&mut self, model: &DatabaseModel, number: u64) {
         model.keys.add(number, &mut self.bytes);
         let key_end = self.bytes.len();
         model.add_value(number, &mut self.bytes);
@@ -142,13 +142,13 @@ impl Block {
     }
 
     /// Adds a key alone.
-    pub(super) fn add_key(&mut self, model: &Model, number: u64) {
+    pub(super) fn add_key(&mut self, model: &DatabaseModel, number: u64) {
         model.keys.add(number, &mut self.bytes);
         self.ends.push((self.bytes.len(), self.bytes.len()));
     }
 
     /// Adds a key that no record has.
-    pub(super) fn add_missing(&mut self, model: &Model, number: u64) {
+    pub(super) fn add_missing(&mut self, model: &DatabaseModel, number: u64) {
         model.keys.add_missing(number, &mut self.bytes);
         self.ends.push((self.bytes.len(), self.bytes.len()));
     }
@@ -167,7 +167,7 @@ impl Block {
     }
 
     /// The records, in the order in which they were added.
-    pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
+    pub(super) fn pairs(&self) -> Vec<StorePair<'_>> {
         let mut begin = 0;
         let pairs = self.ends.iter().map(|&(key_end, end)| {
             let pair = (&self.bytes[begin..key_end], &self.bytes[key_end..end]);
@@ -184,34 +184,34 @@ impl Block {
 }
 
 /// The records of a model, made a batch at a time; how long that takes is not the engine's.
-pub(super) struct Stream<'m> {
-    model: &'m Model,
+pub(super) struct RecordStream<'m> {
+    model: &'m DatabaseModel,
     numbers: Range<u64>,
-    block: Block,
-    pub(super) making: Duration,
+    block: RecordBlock,
+    pub(super) build_time: Duration,
 }
 
-impl<'m> Stream<'m> {
+impl<'m> RecordStream<'m> {
     /// All that live, in the order of their numbers.
-    pub(super) fn new(model: &'m Model) -> Self {
+    pub(super) fn new(model: &'m DatabaseModel) -> Self {
         Self {
             model,
             numbers: model.live(),
-            block: Block::default(),
-            making: Duration::ZERO,
+            block: RecordBlock::default(),
+            build_time: Duration::ZERO,
         }
     }
 }
 
-impl Batches for Stream<'_> {
-    fn next_batch(&mut self, most: usize) -> Option<Vec<Pair<'_>>> {
+impl RecordBatches for RecordStream<'_> {
+    fn next_batch(&mut self, most: usize) -> Option<Vec<StorePair<'_>>> {
         let begin = Instant::now();
         self.block.clear();
         for number in self.numbers.by_ref().take(most) {
             self.block.add(self.model, number);
         }
         let pairs = self.block.pairs();
-        self.making += begin.elapsed();
+        self.build_time += begin.elapsed();
         (!pairs.is_empty()).then_some(pairs)
     }
 }

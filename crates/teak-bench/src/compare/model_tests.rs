@@ -1,14 +1,14 @@
-use super::{Block, Model, Stream};
+use super::{DatabaseModel, RecordBlock, RecordStream};
 use crate::{
     compare::keys::{KeyKind, Keys},
     data::Digest,
-    engines::store::Batches,
+    engines::store::RecordBatches,
 };
 use std::path::Path;
 
-fn model(value_len: usize) -> Model {
+fn model(value_len: usize) -> DatabaseModel {
     let keys = Keys::new(KeyKind::Integers, 100, Path::new("")).expect("keys");
-    let mut model = Model::new(keys, value_len);
+    let mut model = DatabaseModel::new(keys, value_len);
     model.load(100);
     model
 }
@@ -21,7 +21,7 @@ fn what_is_expected_is_what_is_written() {
         assert_eq!(model.remove(), 0);
         assert_eq!(model.insert(), 100);
         let (mut scanned, mut found) = (Digest::default(), Digest::default());
-        let mut stream = Stream::new(&model);
+        let mut stream = RecordStream::new(&model);
         while let Some(batch) = stream.next_batch(30) {
             for (key, value) in batch {
                 assert_eq!((key.len(), value.len()), (8, value_len));
@@ -41,7 +41,7 @@ fn what_is_expected_is_what_is_written() {
 #[test]
 fn a_new_version_has_another_value() {
     let mut model = model(100);
-    let mut block = Block::default();
+    let mut block = RecordBlock::default();
     block.add(&model, 3);
     model.update(3);
     block.add(&model, 3);

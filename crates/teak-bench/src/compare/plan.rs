@@ -3,13 +3,13 @@
 use super::{
     arguments::Compare,
     tasks::LARGE_VALUES,
-    work::{Task, Work},
+    work::{CompareWorkload, Task},
 };
 use clap::ValueEnum;
 
 /// A task, and how it is cut up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PlanStep {
     pub(super) task: Task,
     /// Operations of a part: few enough that the engines share good and bad moments, many enough that a cold start is lost in them.
     pub(super) part: u64,
@@ -18,18 +18,18 @@ pub(super) struct Step {
 }
 
 /// All that is to be run, in order.
-pub(super) fn steps(compare: &Compare) -> Vec<Step> {
-    let all = Work::value_variants().iter().copied();
+pub(super) fn steps(compare: &Compare) -> Vec<PlanStep> {
+    let all = CompareWorkload::value_variants().iter().copied();
     let wanted = all.filter(|work| compare.wants(*work));
     wanted.flat_map(|work| of_work(compare, work)).collect()
 }
 
-fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
+fn of_work(compare: &Compare, work: CompareWorkload) -> Vec<PlanStep> {
     let rounds = u64::from(compare.repeat);
     let step = |threads, operations: u64, part: u64| {
         let of_round = (operations / rounds).max(1);
         let part = part.min(of_round);
-        Step {
+        PlanStep {
             task: Task { work, threads },
             part,
             parts: of_round.div_ceil(part),
@@ -37,29 +37,37 @@ fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
     };
     let whole = |operations| vec![step(1, operations * rounds, u64::MAX)];
     match work {
-        Work::LargePut => whole(LARGE_VALUES),
-        Work::LargeGet => vec![step(1, 6 * LARGE_VALUES, LARGE_VALUES)],
-        Work::LoadSorted | Work::LoadBulk | Work::LoadRandom => whole(compare.records),
-        Work::Coins => vec![step(1, compare.coin_blocks, 10)],
-        Work::Get | Work::GetMiss | Work::GetZipf | Work::GetMany | Work::GetBegin => {
+        CompareWorkload::LargePut => whole(LARGE_VALUES),
+        CompareWorkload::LargeGet => vec![step(1, 6 * LARGE_VALUES, LARGE_VALUES)],
+        CompareWorkload::LoadSorted | CompareWorkload::LoadBulk | CompareWorkload::LoadRandom => {
+            whole(compare.records)
+        }
+        CompareWorkload::Coins => vec![step(1, compare.coin_blocks, 10)],
+        CompareWorkload::Get
+        | CompareWorkload::GetMiss
+        | CompareWorkload::GetZipf
+        | CompareWorkload::GetMany
+        | CompareWorkload::GetBegin => {
             vec![step(1, compare.lookups(), 50_000)]
         }
-        Work::Scan | Work::ScanBack => vec![step(1, compare.lookups(), compare.records)],
-        Work::Range10 => vec![step(1, compare.ranges, 10_000)],
-        Work::Range100 => vec![step(1, compare.ranges / 5, 2000)],
-        Work::UpdateLazy => vec![step(1, compare.updates, 10_000)],
-        Work::UpdateDurable => vec![step(1, compare.durable_updates, 100)],
-        Work::CrudDurable => vec![step(1, compare.crud_durable, 250)],
-        Work::CrudLazy => vec![step(1, compare.crud_lazy, 10_000)],
-        Work::CrudAsync => vec![step(1, compare.crud_async, 50_000)],
-        Work::Commits => {
+        CompareWorkload::Scan | CompareWorkload::ScanBack => {
+            vec![step(1, compare.lookups(), compare.records)]
+        }
+        CompareWorkload::Range10 => vec![step(1, compare.ranges, 10_000)],
+        CompareWorkload::Range100 => vec![step(1, compare.ranges / 5, 2000)],
+        CompareWorkload::UpdateLazy => vec![step(1, compare.updates, 10_000)],
+        CompareWorkload::UpdateDurable => vec![step(1, compare.durable_updates, 100)],
+        CompareWorkload::CrudDurable => vec![step(1, compare.crud_durable, 250)],
+        CompareWorkload::CrudLazy => vec![step(1, compare.crud_lazy, 10_000)],
+        CompareWorkload::CrudAsync => vec![step(1, compare.crud_async, 50_000)],
+        CompareWorkload::Commits => {
             let steps = compare.threads.iter().map(|&threads| {
                 let part = u64::from(threads).max(4) * 64;
                 step(threads, compare.commits.max(part * rounds), part)
             });
             steps.collect()
         }
-        Work::Mixed => {
+        CompareWorkload::Mixed => {
             let readers = u64::from(compare.readers);
             vec![step(
                 compare.readers,
@@ -67,6 +75,6 @@ fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
                 100_000 * readers,
             )]
         }
-        Work::Delete => vec![step(1, compare.records / 2, 100_000)],
+        CompareWorkload::Delete => vec![step(1, compare.records / 2, 100_000)],
     }
 }

@@ -1,6 +1,6 @@
 //! The result: for people a table, for programs JSON.
 
-use super::{Failure, arguments::Compare, figure::Figure, keys::KeyKind};
+use super::{EngineFailure, arguments::Compare, figure::CompareFigure, keys::KeyKind};
 use crate::{
     environment,
     report::{plain_table, time_with_spread},
@@ -18,16 +18,16 @@ pub(crate) struct Report {
     pub(super) records: u64,
     pub(super) keys: KeyKind,
     pub(super) value_bytes: u32,
-    pub(super) figures: Vec<Figure>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) figures: Vec<CompareFigure>,
+    pub(super) failures: Vec<EngineFailure>,
 }
 
 impl Report {
     pub(super) fn new(
         compare: &Compare,
         directory: &Path,
-        figures: Vec<Figure>,
-        failures: Vec<Failure>,
+        figures: Vec<CompareFigure>,
+        failures: Vec<EngineFailure>,
     ) -> Self {
         let words: Vec<String> = env::args().skip(1).collect();
         Self {
@@ -62,8 +62,12 @@ pub(crate) fn describe_run(compare: &Compare) -> String {
 pub(crate) fn table(report: &Report) -> String {
     let mut text = format!("{}\n\n{}\n", speeds(report), sizes(report));
     for failure in &report.failures {
-        let Failure { work, engine, why } = failure;
-        text += &format!("\n{engine} has failed in {work}: {why}\n");
+        let EngineFailure {
+            work,
+            engine,
+            reason,
+        } = failure;
+        text += &format!("\n{engine} has failed in {work}: {reason}\n");
     }
     text
 }
@@ -108,7 +112,7 @@ fn speeds(report: &Report) -> Table {
 }
 
 /// How many times Teak's time an engine takes.
-fn to_teak(report: &Report, figure: &Figure) -> String {
+fn to_teak(report: &Report, figure: &CompareFigure) -> String {
     let teak = report.figures.iter().find(|other| {
         other.work == figure.work && other.engine == crate::engines::rivals::Rival::Teak
     });

@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
-pub(crate) enum Work {
+pub(crate) enum CompareWorkload {
     /// Put values of a MiB each in a transaction of its own
     LargePut,
     /// Look up values of a MiB each, and read all of them
@@ -61,7 +61,7 @@ pub(crate) enum Work {
 
 /// What a database has in it when a work begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum DatabaseContent {
     /// Nothing.
     Nothing,
     /// The records of the run.
@@ -72,16 +72,16 @@ pub(super) enum Content {
     Coins,
 }
 
-impl Work {
+impl CompareWorkload {
     /// What has to be there.
-    pub(super) fn content(self) -> Content {
+    pub(super) fn content(self) -> DatabaseContent {
         match self {
             Self::LargePut | Self::LoadSorted | Self::LoadBulk | Self::LoadRandom => {
-                Content::Nothing
+                DatabaseContent::Nothing
             }
-            Self::LargeGet => Content::Large,
-            Self::Coins => Content::Coins,
-            _ => Content::Records,
+            Self::LargeGet => DatabaseContent::Large,
+            Self::Coins => DatabaseContent::Coins,
+            _ => DatabaseContent::Records,
         }
     }
 
@@ -129,14 +129,14 @@ impl Work {
 
     /// Whether all of a round is done by one engine before the next has its turn: it begins with an empty database.
     pub(super) fn is_whole(self) -> bool {
-        self.content() == Content::Nothing
+        self.content() == DatabaseContent::Nothing
     }
 }
 
 /// A work, and from how many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
-    pub(super) work: Work,
+    pub(super) work: CompareWorkload,
     pub(super) threads: u32,
 }
 
@@ -145,7 +145,9 @@ impl fmt::Display for Task {
         let name = self.work.to_possible_value();
         formatter.write_str(name.as_ref().map_or("", |name| name.get_name()))?;
         match self.work {
-            Work::Commits | Work::Mixed => write!(formatter, "_{}", self.threads),
+            CompareWorkload::Commits | CompareWorkload::Mixed => {
+                write!(formatter, "_{}", self.threads)
+            }
             _ => Ok(()),
         }
     }

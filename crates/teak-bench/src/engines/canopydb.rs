@@ -2,7 +2,10 @@
 
 use super::{
     Durability,
-    store::{Connection, Lookup, Pair, Read, Room, Store, Way, Write, wait_until_quiet},
+    store::{
+        CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write,
+        wait_until_quiet,
+    },
 };
 use anyhow::{Context, Result};
 use canopydb::{
@@ -16,7 +19,7 @@ const RECORDS: &[u8] = b"records";
 
 self_cell!(
     /// A read transaction, with the tree opened once.
-    pub(crate) struct Reading {
+    pub(crate) struct CanopydbRead {
         owner: ReadTransaction,
         #[not_covariant]
         dependent: Tree,
@@ -25,7 +28,7 @@ self_cell!(
 
 self_cell!(
     /// A write transaction, with the tree opened once.
-    pub(crate) struct Writing {
+    pub(crate) struct CanopydbWrite {
         owner: WriteTransaction,
         #[not_covariant]
         dependent: Tree,
@@ -40,7 +43,11 @@ pub(crate) struct Canopydb {
 
 impl Canopydb {
     /// Opens the database in `directory`, or creates it.
-    pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        room: CacheBudget,
+    ) -> Result<Self> {
         let directory = directory.join("canopydb");
         fs::create_dir_all(&directory)?;
         let mut environment = EnvOptions::new(directory);
@@ -80,24 +87,24 @@ impl Store for Canopydb {
 
 impl Connection for &Canopydb {
     type Read<'r>
-        = Reading
+        = CanopydbRead
     where
         Self: 'r;
     type Write<'w>
-        = Writing
+        = CanopydbWrite
     where
         Self: 'w;
 
-    fn read(&mut self) -> Result<Reading> {
-        Reading::try_new(self.database.begin_read()?, |transaction| {
+    fn read(&mut self) -> Result<CanopydbRead> {
+        CanopydbRead::try_new(self.database.begin_read()?, |transaction| {
             transaction
                 .get_tree(RECORDS)?
                 .context("canopydb has lost its tree")
         })
     }
 
-    fn write(&mut self) -> Result<Writing> {
-        Writing::try_new(self.database.begin_write()?, |transaction| {
+    fn write(&mut self) -> Result<CanopydbWrite> {
+        CanopydbWrite::try_new(self.database.begin_write()?, |transaction| {
             transaction
                 .get_tree(RECORDS)?
                 .context("canopydb has lost its tree")
@@ -105,7 +112,7 @@ impl Connection for &Canopydb {
     }
 }
 
-impl Lookup for Reading {
+impl LookupTransaction for CanopydbRead {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         self.with_dependent(|_, tree| {
             let found = tree.get(key)?;
@@ -114,16 +121,21 @@ impl Lookup for Reading {
     }
 }
 
-impl Read for Reading {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+impl Read for CanopydbRead {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         self.with_dependent(|_, tree| {
             let mut range = match way {
-                Way::From(key) => tree.range(key..)?,
+                ScanDirection::From(key) => tree.range(key..)?,
                 _ => tree.iter()?,
             };
             for _ in 0..most {
                 let record = match way {
-                    Way::Backwards => range.next_back(),
+                    ScanDirection::Backwards => range.next_back(),
                     _ => range.next(),
                 };
                 let Some(record) = record else { break };
@@ -135,7 +147,7 @@ impl Read for Reading {
     }
 }
 
-impl Lookup for Writing {
+impl LookupTransaction for CanopydbWrite {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         self.with_dependent(|_, tree| {
             let found = tree.get(key)?;
@@ -144,12 +156,12 @@ impl Lookup for Writing {
     }
 }
 
-impl Write for Writing {
+impl Write for CanopydbWrite {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_all(&[(key, value)])
     }
 
-    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn put_all(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         self.with_dependent_mut(|_, tree| {
             for (key, value) in records {
                 tree.insert(key, value)?;

@@ -2,7 +2,10 @@
 
 use super::{
     Durability,
-    store::{Connection, Lookup, Read, Room, Store, Way, Write, wait_until_quiet},
+    store::{
+        CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, Write,
+        wait_until_quiet,
+    },
 };
 use anyhow::Result;
 use fjall::{
@@ -19,20 +22,24 @@ pub(crate) struct Fjall {
 }
 
 /// What is read.
-pub(crate) struct Reading<'s> {
+pub(crate) struct FjallRead<'s> {
     snapshot: Snapshot,
     fjall: &'s Fjall,
 }
 
 /// What is to be written.
-pub(crate) struct Writing<'s> {
+pub(crate) struct FjallWrite<'s> {
     batch: fjall::OwnedWriteBatch,
     fjall: &'s Fjall,
 }
 
 impl Fjall {
     /// Opens the database in `directory`, or creates it.
-    pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        room: CacheBudget,
+    ) -> Result<Self> {
         let database = Database::builder(directory.join("fjall"));
         let database = database.cache_size(room.cache_bytes).open()?;
         let options = || {
@@ -68,46 +75,51 @@ impl Store for Fjall {
 
 impl Connection for &Fjall {
     type Read<'r>
-        = Reading<'r>
+        = FjallRead<'r>
     where
         Self: 'r;
     type Write<'w>
-        = Writing<'w>
+        = FjallWrite<'w>
     where
         Self: 'w;
 
-    fn read(&mut self) -> Result<Reading<'_>> {
-        Ok(Reading {
+    fn read(&mut self) -> Result<FjallRead<'_>> {
+        Ok(FjallRead {
             snapshot: self.database.snapshot(),
             fjall: self,
         })
     }
 
-    fn write(&mut self) -> Result<Writing<'_>> {
-        Ok(Writing {
+    fn write(&mut self) -> Result<FjallWrite<'_>> {
+        Ok(FjallWrite {
             batch: self.database.batch().durability(Some(self.commits)),
             fjall: self,
         })
     }
 }
 
-impl Lookup for Reading<'_> {
+impl LookupTransaction for FjallRead<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = self.snapshot.get(&self.fjall.records, key)?;
         Ok(found.map(|value| see(&value)).is_some())
     }
 }
 
-impl Read for Reading<'_> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+impl Read for FjallRead<'_> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let records = &self.fjall.records;
         let mut range = match way {
-            Way::From(key) => self.snapshot.range(records, key..),
+            ScanDirection::From(key) => self.snapshot.range(records, key..),
             _ => self.snapshot.iter(records),
         };
         for _ in 0..most {
             let record = match way {
-                Way::Backwards => range.next_back(),
+                ScanDirection::Backwards => range.next_back(),
                 _ => range.next(),
             };
             let Some(record) = record else { break };
@@ -118,14 +130,14 @@ impl Read for Reading<'_> {
     }
 }
 
-impl Lookup for Writing<'_> {
+impl LookupTransaction for FjallWrite<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = self.fjall.records.get(key)?;
         Ok(found.map(|value| see(&value)).is_some())
     }
 }
 
-impl Write for Writing<'_> {
+impl Write for FjallWrite<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.batch.insert(&self.fjall.records, key, value);
         Ok(())

@@ -36,13 +36,13 @@ pub(crate) enum TableKind {
 
 /// A key, and one of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct MultiPair {
     pub(crate) key: Key,
     bytes: [u8; VARIABLE_LEN_MAX],
     len: u8,
 }
 
-impl Pair {
+impl MultiPair {
     /// A pair whose value is the first `len` of `bytes`.
     pub(crate) fn new(key: Key, bytes: [u8; VARIABLE_LEN_MAX], len: u8) -> Self {
         Self { key, bytes, len }
@@ -57,22 +57,22 @@ impl Pair {
 
 /// Pairs that are handed over at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch {
+pub(crate) struct PairBatch {
     /// Those of a key one behind the other.
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<MultiPair>,
     /// So many for each key.
     pub(crate) per_key: usize,
     /// All values one behind the other.
     pub(crate) packed: Vec<u8>,
 }
 
-impl Batch {
+impl PairBatch {
     /// The pairs of each key.
     #[cfg_attr(
         not(any(feature = "lmdb", feature = "mdbx")),
         expect(dead_code, reason = "Teak groups the pairs of a batch itself")
     )]
-    pub(crate) fn groups(&self) -> impl Iterator<Item = &[Pair]> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[MultiPair]> {
         self.pairs.chunks(self.per_key)
     }
 }
@@ -82,7 +82,7 @@ pub(crate) type KeyRange = (Key, Key);
 
 /// How records of a range are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counting {
+pub(crate) enum CountMethod {
     /// By the call that says how many there are.
     Exact,
     /// By the call that says about how many.
@@ -96,12 +96,12 @@ pub(crate) enum Counting {
 pub(crate) struct Nested {
     /// What is inserted, or gets a new value.
     pub(crate) records: Vec<Record>,
-    pub(crate) ending: Ending,
+    pub(crate) ending: NestedEnding,
 }
 
 /// What becomes of a nested transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum NestedEnding {
     Kept,
     RolledBack,
 }
@@ -109,19 +109,19 @@ pub(crate) enum Ending {
 /// An open database with one table of some [`TableKind`]. What is for tables of another kind fails.
 pub(crate) trait KindsEngine {
     /// Inserts pairs in one transaction, by one call each.
-    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()>;
+    fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()>;
 
     /// Inserts pairs in one transaction, by the call that the engine has for many, or by one each if it has none.
-    fn insert_batch(&mut self, batch: &Batch) -> Result<()>;
+    fn insert_batch(&mut self, batch: &PairBatch) -> Result<()>;
 
     /// Looks up the first value of the key of each pair.
-    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest>;
+    fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest>;
 
     /// Looks up pairs; how many of them are there.
-    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64>;
+    fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64>;
 
     /// Counts the values of the key of each pair; the sum.
-    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64>;
+    fn count_values(&mut self, pairs: &[MultiPair]) -> Result<u64>;
 
     /// Goes over all pairs or records, one by one.
     fn scan(&mut self) -> Result<Digest>;
@@ -133,8 +133,11 @@ pub(crate) trait KindsEngine {
     fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()>;
 
     /// Counts the records of each range; `None` if the engine has no call for that.
-    fn count_ranges(&mut self, counting: Counting, ranges: &[KeyRange])
-    -> Result<Option<Vec<u64>>>;
+    fn count_ranges(
+        &mut self,
+        counting: CountMethod,
+        ranges: &[KeyRange],
+    ) -> Result<Option<Vec<u64>>>;
 
     /// Removes the records of a range in one transaction; how many there were.
     fn remove_range(&mut self, range: &KeyRange) -> Result<u64>;

@@ -8,8 +8,10 @@
 #![allow(unsafe_code)]
 
 use super::{
-    Durability, KeyOrder, Writing,
-    store::{Connection, Lookup, Pair, Read, Room, Store, Way, Write},
+    Durability, KeyOrder, PageWriteMode,
+    store::{
+        CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write,
+    },
 };
 use anyhow::{Context, Result, bail};
 use libloading::Library;
@@ -31,21 +33,21 @@ const FILE_MODE: c_uint = 0o644;
 const MAP_BYTES_SPARE: u64 = 1 << 30;
 const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
 
-type Env = *mut ffi::MDB_env;
-type Txn = *mut ffi::MDB_txn;
-type Cursor = *mut ffi::MDB_cursor;
-type Val = ffi::MDB_val;
-type Table = c_uint;
+type Lmdb1Environment = *mut ffi::MDB_env;
+type Lmdb1RawTransaction = *mut ffi::MDB_txn;
+type Lmdb1Cursor = *mut ffi::MDB_cursor;
+type Lmdb1Value = ffi::MDB_val;
+type Lmdb1Table = c_uint;
 
 /// Declares what is used of the library's functions, and how they are found.
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
         /// The functions.
-        struct Functions {
+        struct Lmdb1Functions {
             $($name: unsafe extern "C" fn($($argument),*) -> $result,)*
         }
 
-        impl Functions {
+        impl Lmdb1Functions {
             /// # Safety
             ///
             /// The library is LMDB 1.0, and stays loaded as long as the functions are used.
@@ -61,28 +63,28 @@ macro_rules! functions {
 
 functions! {
     strerror(c_int) -> *const c_char;
-    env_create(*mut Env) -> c_int;
-    env_set_mapsize(Env, usize) -> c_int;
-    env_open(Env, *const c_char, c_uint, c_uint) -> c_int;
-    env_sync(Env, c_int) -> c_int;
-    env_close(Env) -> ();
-    txn_begin(Env, Txn, c_uint, *mut Txn) -> c_int;
-    txn_commit(Txn) -> c_int;
-    txn_abort(Txn) -> ();
-    dbi_open(Txn, *const c_char, c_uint, *mut Table) -> c_int;
-    get(Txn, Table, *const Val, *mut Val) -> c_int;
-    put(Txn, Table, *const Val, *mut Val, c_uint) -> c_int;
-    del(Txn, Table, *const Val, *mut Val) -> c_int;
-    cursor_open(Txn, Table, *mut Cursor) -> c_int;
-    cursor_get(Cursor, *mut Val, *mut Val, ffi::MDB_cursor_op) -> c_int;
-    cursor_close(Cursor) -> ();
+    env_create(*mut Lmdb1Environment) -> c_int;
+    env_set_mapsize(Lmdb1Environment, usize) -> c_int;
+    env_open(Lmdb1Environment, *const c_char, c_uint, c_uint) -> c_int;
+    env_sync(Lmdb1Environment, c_int) -> c_int;
+    env_close(Lmdb1Environment) -> ();
+    txn_begin(Lmdb1Environment, Lmdb1RawTransaction, c_uint, *mut Lmdb1RawTransaction) -> c_int;
+    txn_commit(Lmdb1RawTransaction) -> c_int;
+    txn_abort(Lmdb1RawTransaction) -> ();
+    dbi_open(Lmdb1RawTransaction, *const c_char, c_uint, *mut Lmdb1Table) -> c_int;
+    get(Lmdb1RawTransaction, Lmdb1Table, *const Lmdb1Value, *mut Lmdb1Value) -> c_int;
+    put(Lmdb1RawTransaction, Lmdb1Table, *const Lmdb1Value, *mut Lmdb1Value, c_uint) -> c_int;
+    del(Lmdb1RawTransaction, Lmdb1Table, *const Lmdb1Value, *mut Lmdb1Value) -> c_int;
+    cursor_open(Lmdb1RawTransaction, Lmdb1Table, *mut Lmdb1Cursor) -> c_int;
+    cursor_get(Lmdb1Cursor, *mut Lmdb1Value, *mut Lmdb1Value, ffi::MDB_cursor_op) -> c_int;
+    cursor_close(Lmdb1Cursor) -> ();
 }
 
 /// An open environment.
 pub(crate) struct Lmdb1 {
-    functions: Functions,
-    environment: Env,
-    table: Table,
+    functions: Lmdb1Functions,
+    environment: Lmdb1Environment,
+    table: Lmdb1Table,
     _library: Library,
 }
 
@@ -90,9 +92,9 @@ pub(crate) struct Lmdb1 {
 unsafe impl Sync for Lmdb1 {}
 
 /// A running transaction; dropping it aborts it.
-pub(crate) struct Transaction<'e> {
+pub(crate) struct Lmdb1Transaction<'e> {
     environment: &'e Lmdb1,
-    handle: Txn,
+    handle: Lmdb1RawTransaction,
 }
 
 impl Lmdb1 {
@@ -100,27 +102,27 @@ impl Lmdb1 {
     pub(crate) fn open(
         directory: &Path,
         durability: Durability,
-        room: Room,
-        writing: Writing,
+        room: CacheBudget,
+        writing: PageWriteMode,
     ) -> Result<Self> {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
         if durability != Durability::Durable {
             flags |= ffi::MDB_NOSYNC;
         }
-        if writing == Writing::Map {
+        if writing == PageWriteMode::Map {
             flags |= ffi::MDB_WRITEMAP;
         }
-        let place = place()?;
+        let library_path = library_path()?;
         let advice = || {
             format!(
                 "cannot load {}; `cargo xtask lmdb1` makes it",
-                place.display()
+                library_path.display()
             )
         };
         // SAFETY: the library does nothing when it is loaded.
-        let library = unsafe { Library::new(&place) }.with_context(advice)?;
+        let library = unsafe { Library::new(&library_path) }.with_context(advice)?;
         // SAFETY: it is what that task has made, and is kept as long as the functions.
-        let functions = unsafe { Functions::of(&library) }.with_context(advice)?;
+        let functions = unsafe { Lmdb1Functions::of(&library) }.with_context(advice)?;
         let mut opened = Self {
             functions,
             environment: ptr::null_mut(),
@@ -155,12 +157,12 @@ impl Lmdb1 {
         Ok(opened)
     }
 
-    fn begin(&self, flags: c_uint) -> Result<Transaction<'_>> {
+    fn begin(&self, flags: c_uint) -> Result<Lmdb1Transaction<'_>> {
         let mut handle = ptr::null_mut();
         let begin = self.functions.txn_begin;
         // SAFETY: the environment is open, and there is a place to write the new handle to.
         self.check(unsafe { begin(self.environment, ptr::null_mut(), flags, &raw mut handle) })?;
-        Ok(Transaction {
+        Ok(Lmdb1Transaction {
             environment: self,
             handle,
         })
@@ -177,9 +179,9 @@ impl Lmdb1 {
 }
 
 /// Where the library is.
-fn place() -> Result<PathBuf> {
-    if let Some(place) = env::var_os(VARIABLE) {
-        return Ok(place.into());
+fn library_path() -> Result<PathBuf> {
+    if let Some(library_path) = env::var_os(VARIABLE) {
+        return Ok(library_path.into());
     }
     let program = env::current_exe().context("cannot find this program's path")?;
     Ok(program.with_file_name("").join(USUAL_PLACE))
@@ -209,26 +211,26 @@ impl Store for Lmdb1 {
 
 impl Connection for &Lmdb1 {
     type Read<'r>
-        = Transaction<'r>
+        = Lmdb1Transaction<'r>
     where
         Self: 'r;
     type Write<'w>
-        = Transaction<'w>
+        = Lmdb1Transaction<'w>
     where
         Self: 'w;
 
     #[inline]
-    fn read(&mut self) -> Result<Transaction<'_>> {
+    fn read(&mut self) -> Result<Lmdb1Transaction<'_>> {
         self.begin(ffi::MDB_RDONLY)
     }
 
     #[inline]
-    fn write(&mut self) -> Result<Transaction<'_>> {
+    fn write(&mut self) -> Result<Lmdb1Transaction<'_>> {
         self.begin(0)
     }
 }
 
-impl Transaction<'_> {
+impl Lmdb1Transaction<'_> {
     fn put_with(&mut self, key: &[u8], value: &[u8], flags: c_uint) -> Result<()> {
         let (key, mut value) = (borrowed(key), borrowed(value));
         let (put, table) = (self.environment.functions.put, self.environment.table);
@@ -238,7 +240,7 @@ impl Transaction<'_> {
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for Lmdb1Transaction<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.handle.is_null() {
@@ -248,7 +250,7 @@ impl Drop for Transaction<'_> {
     }
 }
 
-impl Lookup for Transaction<'_> {
+impl LookupTransaction for Lmdb1Transaction<'_> {
     #[inline]
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let (key, mut value) = (borrowed(key), borrowed(&[]));
@@ -266,15 +268,20 @@ impl Lookup for Transaction<'_> {
     }
 }
 
-impl Read for Transaction<'_> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+impl Read for Lmdb1Transaction<'_> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let Lmdb1 {
             functions, table, ..
         } = self.environment;
         let (first, step, key) = match way {
-            Way::Forwards => (ffi::MDB_FIRST, ffi::MDB_NEXT, &[][..]),
-            Way::Backwards => (ffi::MDB_LAST, ffi::MDB_PREV, &[][..]),
-            Way::From(key) => (ffi::MDB_SET_RANGE, ffi::MDB_NEXT, key),
+            ScanDirection::Forwards => (ffi::MDB_FIRST, ffi::MDB_NEXT, &[][..]),
+            ScanDirection::Backwards => (ffi::MDB_LAST, ffi::MDB_PREV, &[][..]),
+            ScanDirection::From(key) => (ffi::MDB_SET_RANGE, ffi::MDB_NEXT, key),
         };
         let (mut key, mut value, mut cursor) = (borrowed(key), borrowed(&[]), ptr::null_mut());
         // SAFETY: the transaction runs, and there is a place to write the new handle to.
@@ -304,13 +311,13 @@ impl Read for Transaction<'_> {
     }
 }
 
-impl Write for Transaction<'_> {
+impl Write for Lmdb1Transaction<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_with(key, value, 0)
     }
 
-    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn append(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         records
             .iter()
             .try_for_each(|(key, value)| self.put_with(key, value, ffi::MDB_APPEND))
@@ -337,8 +344,8 @@ impl Write for Transaction<'_> {
 
 /// LMDB's form of a slice, for calls that only read it.
 #[inline]
-fn borrowed(bytes: &[u8]) -> Val {
-    Val {
+fn borrowed(bytes: &[u8]) -> Lmdb1Value {
+    Lmdb1Value {
         mv_size: bytes.len(),
         mv_data: bytes.as_ptr().cast::<c_void>().cast_mut(),
     }
@@ -350,7 +357,7 @@ fn borrowed(bytes: &[u8]) -> Val {
 ///
 /// `value` was written by a call that succeeded, and its transaction neither ends nor changes anything meanwhile.
 #[inline]
-unsafe fn as_slice(value: &Val) -> &[u8] {
+unsafe fn as_slice(value: &Lmdb1Value) -> &[u8] {
     if value.mv_size == 0 {
         return &[];
     }

@@ -2,47 +2,47 @@
 
 /// Implements the traits of [`super::store`] but for [`super::store::Store`], for the environment and the transaction of an engine's module `raw`.
 macro_rules! mapped_connection {
-    (cursor: ($($table:expr)?), put: $put:expr, append: $append:expr) => {
-        impl Connection for &Environment {
+    (types: ($environment:ident, $transaction:ident, $access:ident, $move:ident), cursor: ($($table:expr)?), put: $put:expr, append: $append:expr) => {
+        impl Connection for &$environment {
             type Read<'r>
-                = Transaction<'r>
+                = $transaction<'r>
             where
                 Self: 'r;
             type Write<'w>
-                = Transaction<'w>
+                = $transaction<'w>
             where
                 Self: 'w;
 
             #[inline]
-            fn read(&mut self) -> Result<Transaction<'_>> {
-                self.begin(Access::Read)
+            fn read(&mut self) -> Result<$transaction<'_>> {
+                self.begin($access::Read)
             }
 
             #[inline]
-            fn write(&mut self) -> Result<Transaction<'_>> {
-                self.begin(Access::Write)
+            fn write(&mut self) -> Result<$transaction<'_>> {
+                self.begin($access::Write)
             }
         }
 
-        impl Lookup for Transaction<'_> {
+        impl LookupTransaction for $transaction<'_> {
             #[inline]
             fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
-                Ok(Transaction::get(self, key)?.map(&mut see).is_some())
+                Ok($transaction::get(self, key)?.map(&mut see).is_some())
             }
         }
 
-        impl Read for Transaction<'_> {
+        impl Read for $transaction<'_> {
             fn scan(
                 &mut self,
-                way: Way<'_>,
+                way: ScanDirection<'_>,
                 most: u64,
                 mut see: impl FnMut(&[u8], &[u8]),
             ) -> Result<()> {
                 let mut cursor = self.cursor($($table)?)?;
                 let (mut found, step) = match way {
-                    Way::Forwards => (cursor.go(Move::Next)?, Move::Next),
-                    Way::Backwards => (cursor.go(Move::Previous)?, Move::Previous),
-                    Way::From(key) => (cursor.seek(key)?, Move::Next),
+                    ScanDirection::Forwards => (cursor.go($move::Next)?, $move::Next),
+                    ScanDirection::Backwards => (cursor.go($move::Previous)?, $move::Previous),
+                    ScanDirection::From(key) => (cursor.seek(key)?, $move::Next),
                 };
                 let mut left = most;
                 while let Some((key, value)) = found {
@@ -57,26 +57,26 @@ macro_rules! mapped_connection {
             }
         }
 
-        impl Write for Transaction<'_> {
+        impl Write for $transaction<'_> {
             #[inline]
             fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-                Transaction::put(self, key, value, $put)
+                $transaction::put(self, key, value, $put)
             }
 
-            fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+            fn append(&mut self, records: &[StorePair<'_>]) -> Result<()> {
                 records
                     .iter()
-                    .try_for_each(|(key, value)| Transaction::put(self, key, value, $append))
+                    .try_for_each(|(key, value)| $transaction::put(self, key, value, $append))
             }
 
             #[inline]
             fn remove(&mut self, key: &[u8]) -> Result<()> {
-                Transaction::remove(self, key)
+                $transaction::remove(self, key)
             }
 
             #[inline]
             fn commit(self) -> Result<()> {
-                Transaction::commit(self)
+                $transaction::commit(self)
             }
         }
     };

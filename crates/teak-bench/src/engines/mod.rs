@@ -30,10 +30,10 @@ pub(crate) mod store;
 pub(crate) mod teak;
 
 pub(crate) use kinds::{
-    Batch, Counting, Ending, FIXED_LEN, KeyRange, KindsEngine, Nested, Pair, TableKind,
-    VARIABLE_LEN_MAX, ValueKind,
+    CountMethod, FIXED_LEN, KeyRange, KindsEngine, MultiPair, Nested, NestedEnding, PairBatch,
+    TableKind, VARIABLE_LEN_MAX, ValueKind,
 };
-pub(crate) use reading::{Held, ReadStep, Reader, Reading, Slots};
+pub(crate) use reading::{Held, ReadStart, ReadStep, Reader, SlotOwner};
 
 use crate::{
     data::{Digest, Key, Record},
@@ -75,7 +75,7 @@ pub(crate) enum Insertion {
 
 /// What a key is to have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change<'c> {
+pub(crate) struct RecordChange<'c> {
     pub(crate) key: &'c Key,
     /// The new value; none for a record that is there and is to go.
     pub(crate) value: Option<&'c [u8]>,
@@ -115,11 +115,11 @@ fn in_key_order(records: &[Record]) -> Vec<&Record> {
     not(any(feature = "lmdb", feature = "mdbx")),
     expect(dead_code, reason = "Teak need not be told how much there will be")
 )]
-pub(crate) struct Opening {
+pub(crate) struct OpenSettings {
     pub(crate) durability: Durability,
     /// About how many bytes of records there are to be: LMDB and libmdbx have to be told how large the data may grow.
     pub(crate) data_bytes: u64,
-    pub(crate) slots: Slots,
+    pub(crate) slots: SlotOwner,
     pub(crate) shrinking: Shrinking,
     /// What a write transaction of Teak's may keep in memory, if not as much as by default.
     pub(crate) write_bytes: Option<u64>,
@@ -134,13 +134,13 @@ pub(crate) enum KeyOrder {
     Integers,
 }
 
-impl Opening {
+impl OpenSettings {
     /// How databases come, for one transaction of a thread at a time.
     pub(crate) fn usual(durability: Durability, data_bytes: u64) -> Self {
         Self {
             durability,
             data_bytes,
-            slots: Slots::Threads,
+            slots: SlotOwner::Threads,
             shrinking: Shrinking::Usual,
             write_bytes: None,
             keys: KeyOrder::Bytes,
@@ -159,7 +159,7 @@ pub(crate) enum Shrinking {
 /// How changed pages get into the file.
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writing {
+pub(crate) enum PageWriteMode {
     /// From buffers, by calls to the system.
     Buffers,
     /// In place, through a writable mapping.
@@ -204,7 +204,7 @@ pub(crate) trait Engine {
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()>;
 
     /// Makes `changes`, one after the other, in one transaction.
-    fn change(&self, changes: &[Change<'_>]) -> Result<()>;
+    fn change(&self, changes: &[RecordChange<'_>]) -> Result<()>;
 
     /// Commits `records`, a transaction each that does not wait for the disk, however the database was opened, and notes how
     /// long each took to return.
@@ -224,7 +224,7 @@ pub(crate) trait Engine {
     fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest>;
 
     /// Looks up `keys`, each in a read transaction of its own.
-    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest>;
+    fn get_in_transactions(&mut self, keys: &[Key], reading: ReadStart) -> Result<Digest>;
 
     /// Goes over every record in order.
     fn scan(&mut self) -> Result<Digest>;
@@ -276,9 +276,9 @@ pub(crate) trait Committer: Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineKind {
     Teak,
-    /// Teak that compares no page with its tag.
+    /// Teak that compares no page with its checksum.
     TeakUnverified,
-    /// Teak that compares each page with its tag whenever it comes to it.
+    /// Teak that compares each page with its checksum whenever it comes to it.
     TeakAlways,
     #[cfg(feature = "lmdb")]
     Lmdb,
@@ -353,29 +353,29 @@ impl EngineKind {
     }
 
     /// Opens its database in `directory`, which is there; creates it if there is none.
-    pub(crate) fn open(self, directory: &Path, opening: &Opening) -> Result<Box<dyn Engine>> {
+    pub(crate) fn open(self, directory: &Path, opening: &OpenSettings) -> Result<Box<dyn Engine>> {
         Ok(match self {
             Self::Teak => open_teak(directory, opening, Verification::default())?,
             Self::TeakUnverified => open_teak(directory, opening, Verification::Off)?,
             Self::TeakAlways => open_teak(directory, opening, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = Writing::Buffers;
+                let writing = PageWriteMode::Buffers;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = Writing::Map;
+                let writing = PageWriteMode::Map;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "mdbx")]
             Self::Mdbx => {
-                let writing = Writing::Buffers;
+                let writing = PageWriteMode::Buffers;
                 Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
             }
             #[cfg(feature = "mdbx")]
             Self::MdbxWritemap => {
-                let writing = Writing::Map;
+                let writing = PageWriteMode::Map;
                 Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
             }
         })
@@ -389,7 +389,7 @@ impl EngineKind {
         data_bytes: u64,
     ) -> Result<Box<dyn KindsEngine>> {
         #[cfg(any(feature = "lmdb", feature = "mdbx"))]
-        let opening = Opening::usual(Durability::Lazy, data_bytes);
+        let opening = OpenSettings::usual(Durability::Lazy, data_bytes);
         #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
         let _ = data_bytes;
         let teak = |verification| teak::Kinds::open(directory, kind, verification);
@@ -399,22 +399,22 @@ impl EngineKind {
             Self::TeakAlways => Box::new(teak(Verification::Always)?),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = Writing::Buffers;
+                let writing = PageWriteMode::Buffers;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = Writing::Map;
+                let writing = PageWriteMode::Map;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "mdbx")]
             Self::Mdbx => {
-                let writing = Writing::Buffers;
+                let writing = PageWriteMode::Buffers;
                 Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "mdbx")]
             Self::MdbxWritemap => {
-                let writing = Writing::Map;
+                let writing = PageWriteMode::Map;
                 Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
             }
         })
@@ -423,7 +423,7 @@ impl EngineKind {
 
 fn open_teak(
     directory: &Path,
-    opening: &Opening,
+    opening: &OpenSettings,
     verification: Verification,
 ) -> Result<Box<dyn Engine>> {
     let opened = teak::Teak::open(directory, opening, verification)?;

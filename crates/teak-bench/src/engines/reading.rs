@@ -5,7 +5,7 @@ use anyhow::Result;
 
 /// How a read transaction of one lookup is begun and ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum ReadStart {
     /// Begun anew each time.
     Begin,
     /// Taken up again, where the engine can.
@@ -16,23 +16,23 @@ pub(crate) enum Reading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadStep {
     /// A transaction is begun and ended.
-    Transaction(Reading),
+    Transaction(ReadStart),
     /// A transaction is begun, the key looked up in it, and the transaction ended.
-    TransactionWithLookup(Reading),
+    TransactionWithLookup(ReadStart),
     /// The key is looked up; one transaction for all.
     Lookup,
 }
 
 /// What LMDB and libmdbx tie a reader's slot of their table to. Teak knows no such choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slots {
+pub(crate) enum SlotOwner {
     /// The thread, which keeps it from one transaction to the next, and has one transaction at a time: how they come.
     Threads,
     /// The transaction, so that a thread can have many; at most so many in all processes together.
     Transactions { max: u32 },
 }
 
-impl Slots {
+impl SlotOwner {
     /// How many there may be, if not as many as there are by default.
     #[cfg(any(feature = "lmdb", feature = "mdbx"))]
     pub(super) fn max(self) -> Option<u32> {

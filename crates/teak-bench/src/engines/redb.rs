@@ -2,7 +2,9 @@
 
 use super::{
     Durability,
-    store::{Connection, Lookup, Pair, Read, Room, Store, Way, Write},
+    store::{
+        CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write,
+    },
 };
 use anyhow::Result;
 use redb::{
@@ -15,14 +17,14 @@ use std::path::Path;
 const FILE_NAME: &str = "bench.redb";
 const RECORDS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("records");
 
-type Table<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
+type RedbTable<'t> = redb::RedbTable<'t, &'static [u8], &'static [u8]>;
 
 self_cell!(
     /// A write transaction, with the table opened once.
-    pub(crate) struct Writing {
+    pub(crate) struct RedbWrite {
         owner: WriteTransaction,
         #[not_covariant]
-        dependent: Table,
+        dependent: RedbTable,
     }
 );
 
@@ -35,7 +37,11 @@ pub(crate) struct Redb {
 
 impl Redb {
     /// Opens the database in `directory`, or creates it.
-    pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        room: CacheBudget,
+    ) -> Result<Self> {
         let path = directory.join(FILE_NAME);
         let cache_bytes = usize::try_from(room.cache_bytes)?;
         let database = Builder::new().set_cache_size(cache_bytes).create(&path)?;
@@ -80,7 +86,7 @@ impl Connection for &Redb {
     where
         Self: 'r;
     type Write<'w>
-        = Writing
+        = RedbWrite
     where
         Self: 'w;
 
@@ -88,16 +94,16 @@ impl Connection for &Redb {
         Ok(self.database.begin_read()?.open_table(RECORDS)?)
     }
 
-    fn write(&mut self) -> Result<Writing> {
+    fn write(&mut self) -> Result<RedbWrite> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_durability(self.durability)?;
-        Ok(Writing::try_new(transaction, |transaction| {
+        Ok(RedbWrite::try_new(transaction, |transaction| {
             transaction.open_table(RECORDS)
         })?)
     }
 }
 
-impl Lookup for ReadOnlyTable<&'static [u8], &'static [u8]> {
+impl LookupTransaction for ReadOnlyTable<&'static [u8], &'static [u8]> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = ReadOnlyTable::get(self, key)?;
         Ok(found.map(|value| see(value.value())).is_some())
@@ -105,15 +111,20 @@ impl Lookup for ReadOnlyTable<&'static [u8], &'static [u8]> {
 }
 
 impl Read for ReadOnlyTable<&'static [u8], &'static [u8]> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let most = usize::try_from(most)?;
         let mut range = match way {
-            Way::From(key) => ReadOnlyTable::range::<&[u8]>(self, key..)?,
+            ScanDirection::From(key) => ReadOnlyTable::range::<&[u8]>(self, key..)?,
             _ => self.iter()?,
         };
         for _ in 0..most {
             let record = match way {
-                Way::Backwards => range.next_back(),
+                ScanDirection::Backwards => range.next_back(),
                 _ => range.next(),
             };
             let Some(record) = record else { break };
@@ -124,7 +135,7 @@ impl Read for ReadOnlyTable<&'static [u8], &'static [u8]> {
     }
 }
 
-impl Lookup for Writing {
+impl LookupTransaction for RedbWrite {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         self.with_dependent(|_, table| {
             let found = table.get(key)?;
@@ -133,12 +144,12 @@ impl Lookup for Writing {
     }
 }
 
-impl Write for Writing {
+impl Write for RedbWrite {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_all(&[(key, value)])
     }
 
-    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn put_all(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         self.with_dependent_mut(|_, table| {
             for (key, value) in records {
                 table.insert(*key, *value)?;

@@ -1,14 +1,14 @@
 //! The engines that `compare` knows, and how each is opened: with the best settings for it that make sense.
 
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
-use super::Writing;
+use super::PageWriteMode;
 #[cfg(feature = "lmdb")]
 use super::lmdb::Lmdb;
 #[cfg(feature = "mdbx")]
 use super::mdbx::Mdbx;
 use super::{
-    Durability, Opening,
-    store::{Room, Store},
+    Durability, OpenSettings,
+    store::{CacheBudget, Store},
     teak,
 };
 use ::teak::Verification;
@@ -76,7 +76,10 @@ const LAZY_FLUSH_AFTER: Duration = Duration::from_secs(5);
 /// What is done with an engine, whichever it is.
 pub(crate) trait Use {
     /// Does it, with what opens the database in a directory, or creates it, for commits of some durability.
-    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()>;
+    fn with<S: Store>(
+        self,
+        open: impl Fn(&Path, Durability, CacheBudget) -> Result<S>,
+    ) -> Result<()>;
 }
 
 impl Rival {
@@ -104,27 +107,31 @@ impl Rival {
             }),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => work.with(|directory, durability, room| {
-                Lmdb::open(directory, &opening(durability, room), Writing::Buffers)
+                Lmdb::open(
+                    directory,
+                    &opening(durability, room),
+                    PageWriteMode::Buffers,
+                )
             }),
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => work.with(|directory, durability, room| {
-                Lmdb::open(directory, &opening(durability, room), Writing::Map)
+                Lmdb::open(directory, &opening(durability, room), PageWriteMode::Map)
             }),
             #[cfg(feature = "lmdb1")]
             Self::Lmdb1 => work.with(|directory, durability, room| {
-                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Buffers)
+                super::lmdb1::Lmdb1::open(directory, durability, room, PageWriteMode::Buffers)
             }),
             #[cfg(feature = "lmdb1")]
             Self::Lmdb1Writemap => work.with(|directory, durability, room| {
-                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Map)
+                super::lmdb1::Lmdb1::open(directory, durability, room, PageWriteMode::Map)
             }),
             #[cfg(feature = "mdbx")]
             Self::Mdbx => work.with(|directory, durability, room| {
-                open_mdbx(directory, durability, room, Writing::Buffers)
+                open_mdbx(directory, durability, room, PageWriteMode::Buffers)
             }),
             #[cfg(feature = "mdbx")]
             Self::MdbxWritemap => work.with(|directory, durability, room| {
-                open_mdbx(directory, durability, room, Writing::Map)
+                open_mdbx(directory, durability, room, PageWriteMode::Map)
             }),
             #[cfg(feature = "redb")]
             Self::Redb => work.with(super::redb::Redb::open),
@@ -198,11 +205,11 @@ impl Rival {
 }
 
 /// As databases come, for this much.
-fn opening(durability: Durability, room: Room) -> Opening {
-    Opening {
+fn opening(durability: Durability, room: CacheBudget) -> OpenSettings {
+    OpenSettings {
         write_bytes: room.write_bytes,
         keys: room.keys,
-        ..Opening::usual(durability, room.data_bytes)
+        ..OpenSettings::usual(durability, room.data_bytes)
     }
 }
 
@@ -212,8 +219,8 @@ fn opening(durability: Durability, room: Room) -> Opening {
 fn open_mdbx(
     directory: &Path,
     durability: Durability,
-    room: Room,
-    writing: Writing,
+    room: CacheBudget,
+    writing: PageWriteMode,
 ) -> Result<Mdbx> {
     let mdbx = Mdbx::open(directory, &opening(durability, room), writing)?;
     if durability == Durability::Lazy {

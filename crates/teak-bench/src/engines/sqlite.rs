@@ -2,7 +2,7 @@
 
 use super::{
     Durability,
-    store::{Connection, Lookup, Read, Room, Store, Way, Write},
+    store::{CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, Write},
 };
 use anyhow::Result;
 use rusqlite::{CachedStatement, OptionalExtension, Row, params};
@@ -29,18 +29,22 @@ const FROM: &str = "SELECT key, value FROM records WHERE key >= ?2 ORDER BY key 
 pub(crate) struct Sqlite {
     path: PathBuf,
     durability: Durability,
-    room: Room,
+    room: CacheBudget,
 }
 
 /// A transaction; one that is dropped is rolled back, which for one that reads is the same as its end.
-pub(crate) struct Transaction<'c> {
+pub(crate) struct SqliteTransaction<'c> {
     connection: &'c rusqlite::Connection,
     is_open: bool,
 }
 
 impl Sqlite {
     /// Opens the database in `directory`, or creates it.
-    pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        room: CacheBudget,
+    ) -> Result<Self> {
         let sqlite = Self {
             path: directory.join(FILE_NAME),
             durability,
@@ -65,7 +69,7 @@ impl Store for Sqlite {
             Durability::Lazy | Durability::Async => "NORMAL",
             Durability::Careless => "OFF",
         };
-        let Room {
+        let CacheBudget {
             data_bytes,
             cache_bytes,
             ..
@@ -96,21 +100,21 @@ impl Store for Sqlite {
 }
 
 impl Connection for rusqlite::Connection {
-    type Read<'r> = Transaction<'r>;
-    type Write<'w> = Transaction<'w>;
+    type Read<'r> = SqliteTransaction<'r>;
+    type Write<'w> = SqliteTransaction<'w>;
 
-    fn read(&mut self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, "BEGIN DEFERRED")
+    fn read(&mut self) -> Result<SqliteTransaction<'_>> {
+        SqliteTransaction::begin(self, "BEGIN DEFERRED")
     }
 
-    fn write(&mut self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, "BEGIN IMMEDIATE")
+    fn write(&mut self) -> Result<SqliteTransaction<'_>> {
+        SqliteTransaction::begin(self, "BEGIN IMMEDIATE")
     }
 }
 
-impl<'c> Transaction<'c> {
-    fn begin(connection: &'c rusqlite::Connection, how: &str) -> Result<Self> {
-        connection.prepare_cached(how)?.execute([])?;
+impl<'c> SqliteTransaction<'c> {
+    fn begin(connection: &'c rusqlite::Connection, flags: &str) -> Result<Self> {
+        connection.prepare_cached(flags)?.execute([])?;
         Ok(Self {
             connection,
             is_open: true,
@@ -122,7 +126,7 @@ impl<'c> Transaction<'c> {
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if self.is_open
             && let Ok(mut end) = self.connection.prepare_cached("ROLLBACK")
@@ -133,7 +137,7 @@ impl Drop for Transaction<'_> {
     }
 }
 
-impl Lookup for Transaction<'_> {
+impl LookupTransaction for SqliteTransaction<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = self.statement(GET)?.query_row([key], |row| {
             see(row.get_ref(0)?.as_blob()?);
@@ -143,17 +147,22 @@ impl Lookup for Transaction<'_> {
     }
 }
 
-impl Read for Transaction<'_> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+impl Read for SqliteTransaction<'_> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let most = i64::try_from(most).unwrap_or(-1);
         let mut show = |row: &Row<'_>| -> rusqlite::Result<()> {
             see(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
             Ok(())
         };
         let (mut statement, key) = match way {
-            Way::Forwards => (self.statement(FORWARDS)?, None),
-            Way::Backwards => (self.statement(BACKWARDS)?, None),
-            Way::From(key) => (self.statement(FROM)?, Some(key)),
+            ScanDirection::Forwards => (self.statement(FORWARDS)?, None),
+            ScanDirection::Backwards => (self.statement(BACKWARDS)?, None),
+            ScanDirection::From(key) => (self.statement(FROM)?, Some(key)),
         };
         let mut rows = match key {
             Some(key) => statement.query(params![most, key])?,
@@ -166,7 +175,7 @@ impl Read for Transaction<'_> {
     }
 }
 
-impl Write for Transaction<'_> {
+impl Write for SqliteTransaction<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.statement(PUT)?.execute(params![key, value])?;
         Ok(())

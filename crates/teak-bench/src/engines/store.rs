@@ -8,14 +8,14 @@ use anyhow::Result;
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 /// A key and its value.
-pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
+pub(crate) type StorePair<'p> = (&'p [u8], &'p [u8]);
 
 /// Records of a transaction of a load that is not told how to be loaded.
 const LOAD_BATCH: usize = 10_000;
 
 /// How much there is to be, and how much of that an engine with a cache of its own may keep in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct CacheBudget {
     /// About how many bytes of records.
     pub(crate) data_bytes: u64,
     #[cfg_attr(
@@ -82,7 +82,7 @@ pub(crate) trait Connection {
     fn write(&mut self) -> Result<Self::Write<'_>>;
 
     /// Loads records in any order into the empty database, by the best that the engine has.
-    fn load(&mut self, records: &mut dyn Batches) -> Result<()> {
+    fn load(&mut self, records: &mut dyn RecordBatches) -> Result<()> {
         while let Some(batch) = records.next_batch(LOAD_BATCH) {
             let mut transaction = self.write()?;
             transaction.put_all(&batch)?;
@@ -98,14 +98,14 @@ pub(crate) trait Connection {
 }
 
 /// Records that are made as they are asked for.
-pub(crate) trait Batches {
+pub(crate) trait RecordBatches {
     /// The next ones, at most so many; none at the end.
-    fn next_batch(&mut self, most: usize) -> Option<Vec<Pair<'_>>>;
+    fn next_batch(&mut self, most: usize) -> Option<Vec<StorePair<'_>>>;
 }
 
 /// From where a scan goes, and where to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way<'k> {
+pub(crate) enum ScanDirection<'k> {
     /// From the first record on.
     Forwards,
     /// From the last record back.
@@ -115,13 +115,13 @@ pub(crate) enum Way<'k> {
 }
 
 /// A transaction that looks up records.
-pub(crate) trait Lookup {
+pub(crate) trait LookupTransaction {
     /// Looks up a key, and shows its value if it is there.
     fn get(&mut self, key: &[u8], see: impl FnMut(&[u8])) -> Result<bool>;
 }
 
 /// A read transaction. Ends when it is dropped.
-pub(crate) trait Read: Lookup {
+pub(crate) trait Read: LookupTransaction {
     /// Looks up keys, and shows the values of those that are there, in the order of the keys.
     fn get_many(&mut self, keys: &[&[u8]], mut see: impl FnMut(&[u8])) -> Result<()> {
         for key in keys {
@@ -131,23 +131,28 @@ pub(crate) trait Read: Lookup {
     }
 
     /// Shows up to `most` records, in order.
-    fn scan(&mut self, way: Way<'_>, most: u64, see: impl FnMut(&[u8], &[u8])) -> Result<()>;
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
 }
 
 /// A write transaction; one that is dropped has never been. Where a batch stands for it, lookups see what was there before.
-pub(crate) trait Write: Lookup {
+pub(crate) trait Write: LookupTransaction {
     /// Inserts or replaces a record.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Inserts or replaces records in any order.
-    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn put_all(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         records
             .iter()
             .try_for_each(|(key, value)| self.put(key, value))
     }
 
     /// Puts records behind the last one, in order.
-    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn append(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         self.put_all(records)
     }
 
@@ -205,15 +210,15 @@ pub(crate) fn wait_until_quiet() -> Result<()> {
     const LOOK_EVERY: Duration = Duration::from_millis(50);
     const BUSY: Duration = Duration::from_millis(2);
     const LOOKS_MAX: u32 = 20 * 600;
-    let look = || -> Result<(Duration, u64)> {
+    let measure = || -> Result<(Duration, u64)> {
         let cpu = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?;
         let written = crate::process::Traffic::so_far().written_bytes();
         Ok((cpu, written))
     };
-    let (mut before, mut quiet) = (look()?, 0);
+    let (mut before, mut quiet) = (measure()?, 0);
     for _ in 0..LOOKS_MAX {
         thread::sleep(LOOK_EVERY);
-        let now = look()?;
+        let now = measure()?;
         let is_quiet = now.0.saturating_sub(before.0) < BUSY && now.1 == before.1;
         quiet = if is_quiet { quiet + 1 } else { 0 };
         if quiet == 2 {

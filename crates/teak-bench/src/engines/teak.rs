@@ -6,8 +6,8 @@ mod store;
 pub(super) use kinds::Kinds;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
-    ReadStep, Reader, Reading, Shrinking, Space, in_key_order, reading::fold_keys,
+    Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
+    ReadStart, ReadStep, Reader, RecordChange, Shrinking, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -40,7 +40,7 @@ impl Teak {
     /// Opens the database in `directory`, or creates it.
     pub(crate) fn open(
         directory: &Path,
-        opening: &Opening,
+        opening: &OpenSettings,
         verification: Verification,
     ) -> Result<Self> {
         let durability = opening.durability;
@@ -115,7 +115,7 @@ impl Engine for Teak {
         Ok(())
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
+    fn change(&self, changes: &[RecordChange<'_>]) -> Result<()> {
         let mut transaction = self.database.begin_write()?;
         for change in changes {
             let key = &change.key[..];
@@ -200,7 +200,7 @@ impl Engine for Teak {
         Ok(digest)
     }
 
-    fn get_in_transactions(&mut self, keys: &[Key], _reading: Reading) -> Result<Digest> {
+    fn get_in_transactions(&mut self, keys: &[Key], _reading: ReadStart) -> Result<Digest> {
         let mut digest = Digest::default();
         for key in keys {
             let transaction = self.database.begin_read()?;

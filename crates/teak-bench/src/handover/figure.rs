@@ -1,8 +1,8 @@
 //! One line of the result: an engine's figures with so many processes, or why there are none.
 
-use super::{Case, message::Share};
+use super::{HandoverCase, message::ProcessShare};
 use crate::{
-    arguments::{Handover, Turns},
+    arguments::{CommitOrdering, Handover},
     engines::EngineKind,
     statistics::{Samples, Spread},
 };
@@ -11,27 +11,27 @@ use serde::Serialize;
 
 /// How fast processes committed.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct HandoverFigure {
     pub(crate) work: &'static str,
-    pub(crate) mode: Turns,
+    pub(crate) mode: CommitOrdering,
     pub(crate) engine: EngineKind,
     pub(crate) processes: u32,
     /// Records that were loaded.
     pub(crate) records: u64,
     #[serde(flatten)]
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: HandoverOutcome,
 }
 
 /// What came of it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Outcome {
-    Rates(Rates),
+pub(crate) enum HandoverOutcome {
+    Rates(CommitRates),
     Error { error: String },
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Rates {
+pub(crate) struct CommitRates {
     /// Of all processes together, the median over the rounds.
     pub(crate) commits_per_second: f64,
     /// The slowest and the fastest round.
@@ -50,7 +50,7 @@ pub(crate) struct Rates {
 
 /// What the rounds of one case come to, with one engine. Behind an error there are no more.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct HandoverTally {
     commits_per_second: Samples,
     shares: Vec<Samples>,
     share_min: Samples,
@@ -58,9 +58,9 @@ pub(super) struct Tally {
     error: Option<String>,
 }
 
-impl Tally {
+impl HandoverTally {
     /// Runs a slice and notes what came of it, unless one has failed.
-    pub(super) fn add(&mut self, slice: impl FnOnce() -> Result<Vec<Share>>) {
+    pub(super) fn add(&mut self, slice: impl FnOnce() -> Result<Vec<ProcessShare>>) {
         if self.error.is_some() {
             return;
         }
@@ -70,7 +70,7 @@ impl Tally {
         }
     }
 
-    fn add_shares(&mut self, shares: &[Share]) {
+    fn add_shares(&mut self, shares: &[ProcessShare]) {
         let commits: u64 = shares.iter().map(|share| share.commits).sum();
         let seconds = shares.iter().map(|share| share.seconds).fold(0.0, f64::max);
         self.commits_per_second.push(commits as f64 / seconds);
@@ -87,11 +87,11 @@ impl Tally {
     }
 
     /// What the rounds come to; `None` if there was none.
-    fn outcome(&self) -> Option<Outcome> {
+    fn outcome(&self) -> Option<HandoverOutcome> {
         if let Some(error) = self.error.clone() {
-            return Some(Outcome::Error { error });
+            return Some(HandoverOutcome::Error { error });
         }
-        Some(Outcome::Rates(Rates {
+        Some(HandoverOutcome::Rates(CommitRates {
             commits_per_second: self.commits_per_second.median()?,
             spread: self.commits_per_second.spread()?,
             repeats: self.commits_per_second.len(),
@@ -103,13 +103,13 @@ impl Tally {
     }
 }
 
-impl Figure {
+impl HandoverFigure {
     /// What a case came to with an engine; `None` if there was no round.
     pub(super) fn new(
         handover: &Handover,
-        case: Case,
+        case: HandoverCase,
         engine: EngineKind,
-        tally: &Tally,
+        tally: &HandoverTally,
     ) -> Option<Self> {
         Some(Self {
             work: "handover",

@@ -1,8 +1,8 @@
 use super::*;
 use anyhow::bail;
 
-fn share(commits: u64, wait_max_ns: u64) -> Share {
-    Share {
+fn share(commits: u64, wait_max_ns: u64) -> ProcessShare {
+    ProcessShare {
         commits,
         seconds: 0.5,
         wait_max_ns,
@@ -11,10 +11,10 @@ fn share(commits: u64, wait_max_ns: u64) -> Share {
 
 #[test]
 fn rounds_come_to_rates_and_shares() {
-    let mut tally = Tally::default();
+    let mut tally = HandoverTally::default();
     tally.add(|| Ok(vec![share(30, 5), share(70, 9)]));
     tally.add(|| Ok(vec![share(80, 7), share(20, 3)]));
-    let Some(Outcome::Rates(rates)) = tally.outcome() else {
+    let Some(HandoverOutcome::Rates(rates)) = tally.outcome() else {
         panic!("there are rounds, and none failed");
     };
     assert_eq!(rates.commits_per_second, 200.0);
@@ -26,15 +26,15 @@ fn rounds_come_to_rates_and_shares() {
 
 #[test]
 fn an_error_is_the_outcome_and_the_end() {
-    let mut tally = Tally::default();
+    let mut tally = HandoverTally::default();
     tally.add(|| Ok(vec![share(1, 1)]));
     tally.add(|| bail!("in use"));
     tally.add(|| panic!("it goes on"));
     let told = tally.outcome();
-    assert!(matches!(told, Some(Outcome::Error { error }) if error == "in use"));
+    assert!(matches!(told, Some(HandoverOutcome::Error { error }) if error == "in use"));
 }
 
 #[test]
 fn no_round_has_no_outcome() {
-    assert!(Tally::default().outcome().is_none());
+    assert!(HandoverTally::default().outcome().is_none());
 }

@@ -6,18 +6,18 @@ use std::time::{Duration, SystemTime};
 /// What a process answers, on its standard output.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum HandoverAnswer {
     /// The database is open.
     Ready,
     /// The slice is over, and the database closed.
-    Done(Share),
+    Done(ProcessShare),
     /// It went wrong, and this is why.
     Failed(String),
 }
 
 /// What a process did of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Share {
+pub(super) struct ProcessShare {
     pub(super) commits: u64,
     /// From its begin to its last commit's end.
     pub(super) seconds: f64,
@@ -28,11 +28,11 @@ pub(super) struct Share {
 /// The moment to begin at, which is the line that each process reads from its standard input: microseconds since 1970, so that
 /// processes agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct StartTime {
     pub(super) micros: u64,
 }
 
-impl Begin {
+impl StartTime {
     /// So long from now.
     pub(super) fn in_time(lead: Duration) -> Self {
         let at = SystemTime::now() + lead;

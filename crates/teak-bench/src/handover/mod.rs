@@ -16,19 +16,19 @@ mod process;
 mod report;
 mod work;
 
-pub(crate) use figure::Figure;
+pub(crate) use figure::HandoverFigure;
 pub(crate) use report::{describe_run, table};
 pub(crate) use work::run_process;
 
 use crate::{
-    arguments::{Handover, HandoverProcess, Turns},
-    bench::{Contender, settle, turn_order},
+    arguments::{CommitOrdering, Handover, HandoverProcess},
+    bench::{BenchContender, settle, turn_order},
     data::{DataSet, Key, Record, VALUE_LEN},
     engines::Insertion,
-    works::load,
+    workloads::load,
 };
 use anyhow::{Context, Result, ensure};
-use figure::Tally;
+use figure::HandoverTally;
 use std::path::Path;
 
 /// The record that strict turns are counted in. It is before every other.
@@ -36,13 +36,13 @@ const COUNTER_KEY: Key = [0; 16];
 
 /// What is measured of each engine.
 #[derive(Clone, Copy)]
-struct Case {
-    turns: Turns,
+struct HandoverCase {
+    turns: CommitOrdering,
     processes: u32,
 }
 
 /// Runs what `handover` asks for, with databases below `directory`, and says on standard error where it is.
-pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<HandoverFigure>> {
     let most = handover.processes.iter().copied().max().unwrap_or(1);
     ensure!(
         u64::from(most) <= handover.records,
@@ -50,9 +50,14 @@ pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<Figure>> 
     );
     let mut contenders = contenders(handover, directory)?;
     let cases = cases(handover);
-    let mut tallies: Vec<Vec<Tally>> = cases
+    let mut tallies: Vec<Vec<HandoverTally>> = cases
         .iter()
-        .map(|_| contenders.iter().map(|_| Tally::default()).collect())
+        .map(|_| {
+            contenders
+                .iter()
+                .map(|_| HandoverTally::default())
+                .collect()
+        })
         .collect();
     for round in 0..usize::try_from(handover.repeat)? {
         for (index, case) in cases.iter().enumerate() {
@@ -66,7 +71,7 @@ pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<Figure>> 
     let mut figures = Vec::new();
     for (case, tallies) in cases.iter().zip(&tallies) {
         for (contender, tally) in contenders.iter().zip(tallies) {
-            figures.extend(Figure::new(handover, *case, contender.kind, tally));
+            figures.extend(HandoverFigure::new(handover, *case, contender.kind, tally));
         }
     }
     for contender in &mut contenders {
@@ -76,15 +81,15 @@ pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<Figure>> 
 }
 
 /// Each engine, with its database loaded and closed.
-fn contenders(handover: &Handover, directory: &Path) -> Result<Vec<Contender>> {
+fn contenders(handover: &Handover, directory: &Path) -> Result<Vec<BenchContender>> {
     let data = DataSet::new(usize::try_from(handover.records)?);
-    let mut contenders: Vec<Contender> = Vec::new();
+    let mut contenders: Vec<BenchContender> = Vec::new();
     for &kind in &handover.engines {
         if contenders.iter().any(|known| known.kind == kind) {
             continue;
         }
         eprintln!("loading {kind}, not measured");
-        let mut contender = Contender::new(kind, directory.join(kind.name()));
+        let mut contender = BenchContender::new(kind, directory.join(kind.name()));
         load::fill(&mut contender, &data)?;
         let engine = contender.engine()?;
         engine.write(&[counter_record(0)], Insertion::Single)?;
@@ -94,10 +99,10 @@ fn contenders(handover: &Handover, directory: &Path) -> Result<Vec<Contender>> {
     Ok(contenders)
 }
 
-fn cases(handover: &Handover) -> Vec<Case> {
+fn cases(handover: &Handover) -> Vec<HandoverCase> {
     let of_turns = |&turns| {
         let counts = handover.processes.iter();
-        counts.map(move |&processes| Case { turns, processes })
+        counts.map(move |&processes| HandoverCase { turns, processes })
     };
     handover.mode.iter().flat_map(of_turns).collect()
 }
@@ -105,9 +110,9 @@ fn cases(handover: &Handover) -> Vec<Case> {
 /// One slice of one engine: what each process did.
 fn run_slice(
     handover: &Handover,
-    case: Case,
-    contender: &Contender,
-) -> Result<Vec<message::Share>> {
+    case: HandoverCase,
+    contender: &BenchContender,
+) -> Result<Vec<message::ProcessShare>> {
     let tasks = (0..case.processes).map(|number| HandoverProcess {
         engine: contender.kind,
         directory: contender.directory().to_owned(),
@@ -138,7 +143,7 @@ fn count_of(value: &[u8]) -> Result<u64> {
     Ok(u64::from_be_bytes(*count))
 }
 
-impl Case {
+impl HandoverCase {
     fn describe(self) -> String {
         let Self { turns, processes } = self;
         format!("{turns}, processes: {processes}")

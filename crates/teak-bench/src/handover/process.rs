@@ -1,7 +1,7 @@
 //! The processes that commit, as the one sees them that has started them.
 
-use super::message::{Answer, Begin, Share};
-use crate::{arguments::HandoverProcess, children::Process};
+use super::message::{HandoverAnswer, ProcessShare, StartTime};
+use crate::{arguments::HandoverProcess, children::ChildProcess};
 use anyhow::{Result, bail};
 use std::time::Duration;
 
@@ -11,38 +11,41 @@ const LEAD: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Has each task done by a process of its own, all at the same time.
-pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<Share>> {
+pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<ProcessShare>> {
     let started = tasks
         .iter()
-        .map(|task| Process::start(task.to_command_line()));
-    let mut processes: Vec<Process<Answer>> = started.collect::<Result<_>>()?;
+        .map(|task| ChildProcess::start(task.to_command_line()));
+    let mut processes: Vec<ChildProcess<HandoverAnswer>> = started.collect::<Result<_>>()?;
     for process in &mut processes {
         match answer(process, PATIENCE)? {
-            Answer::Ready => {}
+            HandoverAnswer::Ready => {}
             answer => bail!("expected to hear that it is ready, and heard {answer:?}"),
         }
     }
-    let begin = Begin::in_time(LEAD);
+    let begin = StartTime::in_time(LEAD);
     for process in &mut processes {
-        process.tell(&begin)?;
+        process.send(&begin)?;
     }
     let slice = tasks.iter().map(|task| task.slice_ms).max();
     let patience = PATIENCE + LEAD + Duration::from_millis(slice.unwrap_or_default());
     let shares = processes
         .iter_mut()
         .map(|process| match answer(process, patience)? {
-            Answer::Done(share) => Ok(share),
+            HandoverAnswer::Done(share) => Ok(share),
             answer => bail!("expected to hear of its commits, and heard {answer:?}"),
         });
-    let shares = shares.collect::<Result<Vec<Share>>>()?;
-    processes.into_iter().try_for_each(Process::wait)?;
+    let shares = shares.collect::<Result<Vec<ProcessShare>>>()?;
+    processes.into_iter().try_for_each(ChildProcess::wait)?;
     Ok(shares)
 }
 
 /// The next answer of a process; an error if that is that it failed.
-fn answer(process: &mut Process<Answer>, patience: Duration) -> Result<Answer> {
+fn answer(
+    process: &mut ChildProcess<HandoverAnswer>,
+    patience: Duration,
+) -> Result<HandoverAnswer> {
     match process.answer(patience)? {
-        Answer::Failed(text) => bail!(text),
+        HandoverAnswer::Failed(text) => bail!(text),
         answer => Ok(answer),
     }
 }

@@ -1,8 +1,8 @@
 //! The table on the terminal.
 
 use super::{
-    Figure,
-    figure::{Outcome, Rates},
+    HandoverFigure,
+    figure::{CommitRates, HandoverOutcome},
 };
 use crate::{
     arguments::Handover,
@@ -21,7 +21,7 @@ pub(crate) fn describe_run(handover: &Handover) -> String {
 
 /// A line for each case and engine: the median of commits a second with its spread, how many times as many the first engine made, what
 /// part of them the process made that made the fewest, and the longest wait; and below them what went wrong.
-pub(crate) fn table(figures: &[Figure]) -> String {
+pub(crate) fn table(figures: &[HandoverFigure]) -> String {
     let first = figures
         .first()
         .map_or_else(String::new, |figure| figure.engine.to_string());
@@ -48,15 +48,15 @@ fn align(table: &mut Table) {
     }
 }
 
-fn row(figures: &[Figure], figure: &Figure) -> Vec<String> {
+fn row(figures: &[HandoverFigure], figure: &HandoverFigure) -> Vec<String> {
     let mut row = vec![
         figure.mode.to_string(),
         figure.processes.to_string(),
         figure.engine.to_string(),
     ];
     match &figure.outcome {
-        Outcome::Error { .. } => row.push("failed, see below".to_owned()),
-        Outcome::Rates(rates) => {
+        HandoverOutcome::Error { .. } => row.push("failed, see below".to_owned()),
+        HandoverOutcome::Rates(rates) => {
             let spread = rates.spread;
             row.extend([
                 format!(
@@ -77,11 +77,11 @@ fn row(figures: &[Figure], figure: &Figure) -> Vec<String> {
 }
 
 /// How many times as many commits the first engine made; nothing for itself, or if it failed.
-fn ratio(figures: &[Figure], figure: &Figure, rates: &Rates) -> String {
+fn ratio(figures: &[HandoverFigure], figure: &HandoverFigure, rates: &CommitRates) -> String {
     match figures.iter().find(|known| known.is_beside(figure)) {
-        Some(Figure {
+        Some(HandoverFigure {
             engine,
-            outcome: Outcome::Rates(first),
+            outcome: HandoverOutcome::Rates(first),
             ..
         }) if *engine != figure.engine => {
             let ratio = first.commits_per_second / rates.commits_per_second;
@@ -92,10 +92,10 @@ fn ratio(figures: &[Figure], figure: &Figure, rates: &Rates) -> String {
 }
 
 /// A line for each that failed.
-fn errors(figures: &[Figure]) -> String {
-    let line = |figure: &Figure| match &figure.outcome {
-        Outcome::Rates(_) => None,
-        Outcome::Error { error } => Some(format!(
+fn errors(figures: &[HandoverFigure]) -> String {
+    let line = |figure: &HandoverFigure| match &figure.outcome {
+        HandoverOutcome::Rates(_) => None,
+        HandoverOutcome::Error { error } => Some(format!(
             "{}, {}, processes: {}: {error}\n",
             figure.engine, figure.mode, figure.processes
         )),

@@ -1,10 +1,10 @@
 use super::*;
-use crate::{arguments::Turns, engines::EngineKind, statistics::Spread};
+use crate::{arguments::CommitOrdering, engines::EngineKind, statistics::Spread};
 
-fn figure(engine: EngineKind, outcome: Outcome) -> Figure {
-    Figure {
+fn figure(engine: EngineKind, outcome: HandoverOutcome) -> HandoverFigure {
+    HandoverFigure {
         work: "handover",
-        mode: Turns::Strict,
+        mode: CommitOrdering::Strict,
         engine,
         processes: 2,
         records: 100,
@@ -12,8 +12,8 @@ fn figure(engine: EngineKind, outcome: Outcome) -> Figure {
     }
 }
 
-fn rates(commits_per_second: f64) -> Outcome {
-    Outcome::Rates(Rates {
+fn rates(commits_per_second: f64) -> HandoverOutcome {
+    HandoverOutcome::Rates(CommitRates {
         commits_per_second,
         spread: Spread {
             min: commits_per_second - 1.0,
@@ -27,8 +27,8 @@ fn rates(commits_per_second: f64) -> Outcome {
     })
 }
 
-fn error() -> Outcome {
-    Outcome::Error {
+fn error() -> HandoverOutcome {
+    HandoverOutcome::Error {
         error: "it is in use".to_owned(),
     }
 }

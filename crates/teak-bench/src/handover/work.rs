@@ -2,13 +2,13 @@
 
 use super::{
     COUNTER_KEY, count_of, counter_record,
-    message::{Answer, Begin, Share},
+    message::{HandoverAnswer, ProcessShare, StartTime},
 };
 use crate::{
-    arguments::{HandoverProcess, Turns},
+    arguments::{CommitOrdering, HandoverProcess},
     children,
     data::{DataSet, Key, RECORD_LEN, Record},
-    engines::{Durability, Engine, Insertion, Opening},
+    engines::{Durability, Engine, Insertion, OpenSettings},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, ensure};
@@ -23,40 +23,44 @@ const SEED: u64 = 0x7475_726e;
 /// Does `task`, and tells on standard output what came of it.
 pub(crate) fn run_process(task: &HandoverProcess) -> Result<()> {
     children::answer(&match open_and_commit(task) {
-        Ok(share) => Answer::Done(share),
-        Err(error) => Answer::Failed(format!("{error:#}")),
+        Ok(share) => HandoverAnswer::Done(share),
+        Err(error) => HandoverAnswer::Failed(format!("{error:#}")),
     })
 }
 
-fn open_and_commit(task: &HandoverProcess) -> Result<Share> {
-    let opening = Opening::usual(Durability::Lazy, task.records * RECORD_LEN as u64);
+fn open_and_commit(task: &HandoverProcess) -> Result<ProcessShare> {
+    let opening = OpenSettings::usual(Durability::Lazy, task.records * RECORD_LEN as u64);
     let mut own = OwnRecords::new(task)?;
     let mut engine = task.engine.open(&task.directory, &opening)?;
-    children::answer(&Answer::Ready)?;
+    children::answer(&HandoverAnswer::Ready)?;
     let begin = wait_for_begin()?;
     let slice = Duration::from_millis(task.slice_ms);
     let share = match task.turns {
-        Turns::Free => {
+        CommitOrdering::Free => {
             own.version = begin.micros;
             let share = commit_freely(engine.as_ref(), &mut own, slice)?;
             own.check(engine.as_mut())?;
             share
         }
-        Turns::Strict => commit_strictly(task, engine.as_mut(), slice)?,
+        CommitOrdering::Strict => commit_strictly(task, engine.as_mut(), slice)?,
     };
     engine.close()?;
     Ok(share)
 }
 
 /// Waits until it is told when to begin, and until then.
-fn wait_for_begin() -> Result<Begin> {
-    let begin: Begin = children::next_order()?.context("was not told when to begin")?;
+fn wait_for_begin() -> Result<StartTime> {
+    let begin: StartTime = children::next_order()?.context("was not told when to begin")?;
     thread::sleep(begin.remaining());
     Ok(begin)
 }
 
 /// Commits whenever the engine lets it.
-fn commit_freely(engine: &dyn Engine, own: &mut OwnRecords, slice: Duration) -> Result<Share> {
+fn commit_freely(
+    engine: &dyn Engine,
+    own: &mut OwnRecords,
+    slice: Duration,
+) -> Result<ProcessShare> {
     let mut waits = Latencies::new()?;
     let begin = Instant::now();
     let mut records = iter::from_fn(|| (begin.elapsed() < slice).then(|| own.next_record()));
@@ -71,7 +75,7 @@ fn commit_strictly(
     task: &HandoverProcess,
     engine: &mut dyn Engine,
     slice: Duration,
-) -> Result<Share> {
+) -> Result<ProcessShare> {
     let mut waits = Latencies::new()?;
     let (begin, mut since) = (Instant::now(), Instant::now());
     let mut expected = None;
@@ -107,8 +111,8 @@ fn wait_for_turn(
 }
 
 /// What came of commits, each of which has noted its wait.
-fn share(begin: Instant, waits: &Latencies) -> Share {
-    Share {
+fn share(begin: Instant, waits: &Latencies) -> ProcessShare {
+    ProcessShare {
         commits: waits.count(),
         seconds: begin.elapsed().as_secs_f64(),
         wait_max_ns: waits.percentile_ns(100.0),

@@ -7,7 +7,7 @@ fn task(number: u32, processes: u32, records: u64) -> HandoverProcess {
         engine: EngineKind::Teak,
         directory: "databases".into(),
         records,
-        turns: Turns::Free,
+        turns: CommitOrdering::Free,
         number,
         processes,
         slice_ms: 1,
@@ -38,7 +38,7 @@ fn each_value_is_new_and_remembered() {
 #[test]
 fn what_was_committed_is_looked_for() {
     let directory = tempfile::tempdir().expect("a directory");
-    let opening = Opening::usual(Durability::Lazy, 1000);
+    let opening = OpenSettings::usual(Durability::Lazy, 1000);
     let opened = EngineKind::Teak.open(directory.path(), &opening);
     let mut engine = opened.expect("it opens");
     let mut own = OwnRecords::new(&task(0, 1, 10)).expect("there are keys");

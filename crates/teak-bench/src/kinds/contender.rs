@@ -13,13 +13,13 @@ use std::{
 };
 
 /// One engine with its database.
-pub(super) struct Contender {
+pub(super) struct KindsContender {
     pub(super) kind: EngineKind,
     directory: PathBuf,
     engine: Option<Box<dyn KindsEngine>>,
 }
 
-impl Contender {
+impl KindsContender {
     /// An engine with no database yet, which is to be in `directory`.
     pub(super) fn new(kind: EngineKind, directory: PathBuf) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Contender {
     }
 
     /// Replaces the database by an empty one, for about so many bytes of data, and leaves the disk with nothing to write.
-    pub(super) fn start_anew(&mut self, table: TableKind, data_bytes: u64) -> Result<()> {
+    pub(super) fn recreate(&mut self, table: TableKind, data_bytes: u64) -> Result<()> {
         self.discard()?;
         fs::create_dir_all(&self.directory)?;
         settle(&self.directory)?;

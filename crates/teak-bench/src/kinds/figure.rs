@@ -3,7 +3,7 @@
 use crate::{
     arguments::Kinds,
     engines::EngineKind,
-    measurement::Size,
+    measurement::LoadSize,
     report::{plain_table, ratio_of_times, time_with_spread},
     statistics::{Samples, Spread},
 };
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// What one engine needed for one operation.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct KindsFigure {
     /// The table: how many values its keys have, or its kind.
     pub(super) work: String,
     pub(super) operation: &'static str,
@@ -28,10 +28,10 @@ pub(crate) struct Figure {
     pub(super) deviation_percent: Option<f64>,
     /// For loads: the size of what came of it.
     #[serde(flatten)]
-    pub(super) size: Option<Size>,
+    pub(super) size: Option<LoadSize>,
 }
 
-impl Figure {
+impl KindsFigure {
     /// What `samples` come to; `None` if there are none.
     pub(super) fn new(
         work: String,
@@ -63,7 +63,7 @@ pub(crate) fn describe_run(kinds: &Kinds) -> String {
 }
 
 /// The table of times, and behind it those of sizes and of estimates, if there are any.
-pub(crate) fn tables(figures: &[Figure], engines: &[EngineKind]) -> String {
+pub(crate) fn tables(figures: &[KindsFigure], engines: &[EngineKind]) -> String {
     let mut text = format!("{}\n", times(figures, engines));
     if figures.iter().any(|figure| figure.size.is_some()) {
         text.push_str(&format!("\n{}\n", sizes(figures)));
@@ -80,7 +80,7 @@ pub(crate) fn tables(figures: &[Figure], engines: &[EngineKind]) -> String {
 }
 
 /// A line for each operation: the median of each engine with its spread, and how many times as fast as each other the first is.
-fn times(figures: &[Figure], engines: &[EngineKind]) -> Table {
+fn times(figures: &[KindsFigure], engines: &[EngineKind]) -> Table {
     let mut header = vec!["table".to_owned(), "operation".to_owned()];
     let of_engine = engines
         .iter()
@@ -91,8 +91,9 @@ fn times(figures: &[Figure], engines: &[EngineKind]) -> Table {
     header.extend(others.map(|other| format!("{first} / {other}")));
     let mut table = plain_table(header);
     for one in figures {
-        let is_same = |other: &&Figure| other.work == one.work && other.operation == one.operation;
-        let same: Vec<&Figure> = figures.iter().filter(is_same).collect();
+        let is_same =
+            |other: &&KindsFigure| other.work == one.work && other.operation == one.operation;
+        let same: Vec<&KindsFigure> = figures.iter().filter(is_same).collect();
         // Only where the first engine that has a figure comes by.
         if same[0].engine == one.engine {
             table.add_row(row(&same, engines));
@@ -101,7 +102,7 @@ fn times(figures: &[Figure], engines: &[EngineKind]) -> Table {
     to_the_right(table)
 }
 
-fn row(same: &[&Figure], engines: &[EngineKind]) -> Vec<String> {
+fn row(same: &[&KindsFigure], engines: &[EngineKind]) -> Vec<String> {
     let of_engine = |engine: &EngineKind| same.iter().find(|figure| figure.engine == *engine);
     let mut row = vec![same[0].work.clone(), same[0].operation.to_owned()];
     row.extend(engines.iter().map(|engine| {
@@ -120,7 +121,7 @@ fn row(same: &[&Figure], engines: &[EngineKind]) -> Vec<String> {
 }
 
 /// A line for each load and engine: bytes of each pair.
-fn sizes(figures: &[Figure]) -> Table {
+fn sizes(figures: &[KindsFigure]) -> Table {
     let header = [
         "table",
         "operation",
@@ -134,7 +135,7 @@ fn sizes(figures: &[Figure]) -> Table {
     ];
     let mut table = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {
-        let Some(Size { space, data_bytes }) = figure.size else {
+        let Some(LoadSize { space, data_bytes }) = figure.size else {
             continue;
         };
         let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);

@@ -19,14 +19,14 @@ pub(crate) use figure::{describe_run, tables};
 use crate::{arguments::Kinds, bench::turn_order, engines::EngineKind, statistics::Samples};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use contender::Contender;
-use figure::Figure;
-use set::Shape;
+use contender::KindsContender;
+use figure::KindsFigure;
+use set::PairShape;
 use std::{path::Path, time::Duration};
 
 /// What can be run by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum KindsPart {
     /// Many values under one key.
     Many,
     /// Ten values under each of many keys.
@@ -42,36 +42,36 @@ pub(crate) enum Part {
 }
 
 /// Runs what `kinds` asks for, with databases below `directory`.
-pub(crate) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     let mut figures = Vec::new();
-    for &part in Part::value_variants() {
+    for &part in KindsPart::value_variants() {
         if !kinds.wants(part) {
             continue;
         }
         figures.extend(match part {
-            Part::Many => pairs::run(kinds, Shape::Many(kinds.many), directory)?,
-            Part::Ten => pairs::run(kinds, Shape::Ten(kinds.tens), directory)?,
-            Part::One => pairs::run(kinds, Shape::One(kinds.ones), directory)?,
-            Part::Ranges => ranges::run(kinds, directory)?,
-            Part::Removal => removal::run(kinds, directory)?,
-            Part::Nested => nested::run(kinds, directory)?,
+            KindsPart::Many => pairs::run(kinds, PairShape::Many(kinds.many), directory)?,
+            KindsPart::Ten => pairs::run(kinds, PairShape::Ten(kinds.tens), directory)?,
+            KindsPart::One => pairs::run(kinds, PairShape::One(kinds.ones), directory)?,
+            KindsPart::Ranges => ranges::run(kinds, directory)?,
+            KindsPart::Removal => removal::run(kinds, directory)?,
+            KindsPart::Nested => nested::run(kinds, directory)?,
         });
     }
     Ok(figures)
 }
 
 /// The engines of a run, none of which has a database yet.
-fn contenders(kinds: &Kinds, directory: &Path) -> Vec<Contender> {
+fn contenders(kinds: &Kinds, directory: &Path) -> Vec<KindsContender> {
     let engines = kinds.engines.iter();
-    let new = |&kind: &EngineKind| Contender::new(kind, directory.join(kind.name()));
+    let new = |&kind: &EngineKind| KindsContender::new(kind, directory.join(kind.name()));
     engines.map(new).collect()
 }
 
 /// Times `work` by each contender, in an order that changes from turn to turn; `None` of one that has no call for it.
 fn in_turn(
-    contenders: &mut [Contender],
+    contenders: &mut [KindsContender],
     turn: usize,
-    mut work: impl FnMut(&mut Contender) -> Result<Option<Duration>>,
+    mut work: impl FnMut(&mut KindsContender) -> Result<Option<Duration>>,
 ) -> Result<Vec<Option<Duration>>> {
     let mut times = vec![None; contenders.len()];
     for index in turn_order(contenders.len(), turn) {

@@ -1,10 +1,10 @@
 //! Nested transactions of a few changes, of which every other one is rolled back.
 
-use super::{Contender, Figure, add_round, contenders, in_turn, records::Sorted};
+use super::{KindsContender, KindsFigure, add_round, contenders, in_turn, records::SortedKeys};
 use crate::{
     arguments::Kinds,
     data::{Fingerprint, Record},
-    engines::{Ending, Nested, TableKind},
+    engines::{Nested, NestedEnding, TableKind},
     statistics::Samples,
 };
 use anyhow::Result;
@@ -20,14 +20,14 @@ const PER_TRANSACTION: u64 = 100;
 const TABLE_PART: u64 = 10;
 
 /// Runs nested transactions.
-pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
+pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("nested");
-    let sorted = Sorted::new(kinds.records.div_ceil(TABLE_PART));
+    let sorted = SortedKeys::new(kinds.records.div_ceil(TABLE_PART));
     let mut contenders = contenders(kinds, directory);
     let mut samples = vec![Samples::default(); contenders.len()];
     for round in 0..kinds.repeat as usize {
         let times = in_turn(&mut contenders, round, |contender| {
-            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
             run_all(contender, &sorted, kinds.nested).map(Some)
@@ -37,15 +37,17 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (contender, samples) in contenders.iter().zip(&samples) {
         let (work, nested) = ("nested".to_owned(), kinds.nested);
-        let figure = Figure::new(work, "transaction_of_10", contender.kind, nested, samples);
+        let figure = KindsFigure::new(work, "transaction_of_10", contender.kind, nested, samples);
         figures.extend(figure);
     }
-    contenders.iter_mut().try_for_each(Contender::discard)?;
+    contenders
+        .iter_mut()
+        .try_for_each(KindsContender::discard)?;
     Ok(figures)
 }
 
 /// Runs so many, and compares what has come of them.
-fn run_all(contender: &mut Contender, sorted: &Sorted, count: u64) -> Result<Duration> {
+fn run_all(contender: &mut KindsContender, sorted: &SortedKeys, count: u64) -> Result<Duration> {
     let (mut rng, mut sum) = (Rng::with_seed(SEED), Duration::ZERO);
     let mut versions = vec![0; sorted.keys.len()];
     for first in (0..count).step_by(PER_TRANSACTION as usize) {
@@ -62,15 +64,15 @@ fn run_all(contender: &mut Contender, sorted: &Sorted, count: u64) -> Result<Dur
 }
 
 /// A nested transaction; what stays of it is noted in `versions`.
-fn one(number: u64, sorted: &Sorted, versions: &mut [u64], rng: &mut Rng) -> Nested {
+fn one(number: u64, sorted: &SortedKeys, versions: &mut [u64], rng: &mut Rng) -> Nested {
     let ending = match number.is_multiple_of(2) {
-        true => Ending::Kept,
-        false => Ending::RolledBack,
+        true => NestedEnding::Kept,
+        false => NestedEnding::RolledBack,
     };
     let version = number + 1;
     let mut change = |_| {
         let index = rng.usize(..versions.len());
-        if ending == Ending::Kept {
+        if ending == NestedEnding::Kept {
             versions[index] = version;
         }
         Record::new(sorted.keys[index], version)

@@ -1,13 +1,13 @@
 //! Tables in which a key has several values: loads, lookups and scans.
 
 use super::{
-    Contender, Figure, add_round, add_slice, contenders, in_turn,
-    set::{PairSet, Shape},
+    KindsContender, KindsFigure, add_round, add_slice, contenders, in_turn,
+    set::{PairSet, PairShape},
 };
 use crate::{
     arguments::Kinds,
-    engines::{Pair, TableKind, ValueKind},
-    measurement::Size,
+    engines::{MultiPair, TableKind, ValueKind},
+    measurement::LoadSize,
     statistics::Samples,
 };
 use anyhow::{Result, ensure};
@@ -21,12 +21,12 @@ const PER_SLICE: usize = 20_000;
 
 /// How pairs are inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum InsertMethod {
     Batches,
     OneByOne,
 }
 
-impl Way {
+impl InsertMethod {
     /// In this order, so that reads find what came of single insertions.
     const ALL: [Self; 2] = [Self::Batches, Self::OneByOne];
 
@@ -40,13 +40,13 @@ impl Way {
 
 /// What is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lookup {
+enum LookupKind {
     FirstValue,
     Pair,
     Count,
 }
 
-impl Lookup {
+impl LookupKind {
     const ALL: [Self; 3] = [Self::FirstValue, Self::Pair, Self::Count];
 
     fn name(self) -> &'static str {
@@ -60,12 +60,12 @@ impl Lookup {
 
 /// How all pairs are gone over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scan {
+enum ScanMethod {
     Packed,
     OneByOne,
 }
 
-impl Scan {
+impl ScanMethod {
     fn name(self) -> &'static str {
         match self {
             Self::Packed => "scan_packed",
@@ -75,7 +75,7 @@ impl Scan {
 }
 
 /// Loads and reads pairs of a shape, with values of each kind.
-pub(super) fn run(kinds: &Kinds, shape: Shape, directory: &Path) -> Result<Vec<Figure>> {
+pub(super) fn run(kinds: &Kinds, shape: PairShape, directory: &Path) -> Result<Vec<KindsFigure>> {
     let mut figures = Vec::new();
     for values in [ValueKind::Fixed, ValueKind::Variable] {
         let mut bench = PairBench {
@@ -93,40 +93,42 @@ pub(super) fn run(kinds: &Kinds, shape: Shape, directory: &Path) -> Result<Vec<F
 struct PairBench {
     set: PairSet,
     repeats: usize,
-    contenders: Vec<Contender>,
-    figures: Vec<Figure>,
+    contenders: Vec<KindsContender>,
+    figures: Vec<KindsFigure>,
 }
 
 impl PairBench {
     fn run(&mut self) -> Result<()> {
         eprintln!("{}", self.set.name());
-        for way in Way::ALL {
+        for way in InsertMethod::ALL {
             self.load(way)?;
         }
-        for lookup in Lookup::ALL {
+        for lookup in LookupKind::ALL {
             // One key would be looked up again and again.
-            if lookup == Lookup::Pair || !matches!(self.set.shape, Shape::Many(_)) {
+            if lookup == LookupKind::Pair || !matches!(self.set.shape, PairShape::Many(_)) {
                 self.look_up(lookup)?;
             }
         }
         if self.set.values == ValueKind::Fixed {
-            self.scan(Scan::Packed)?;
+            self.scan(ScanMethod::Packed)?;
         }
-        self.scan(Scan::OneByOne)?;
-        self.contenders.iter_mut().try_for_each(Contender::discard)
+        self.scan(ScanMethod::OneByOne)?;
+        self.contenders
+            .iter_mut()
+            .try_for_each(KindsContender::discard)
     }
 
-    fn load(&mut self, way: Way) -> Result<()> {
+    fn load(&mut self, way: InsertMethod) -> Result<()> {
         let (set, data_bytes) = (self.set, self.set.data_bytes());
         let (order, expected) = (set.random_order(), set.fingerprint());
         let mut samples = vec![Samples::default(); self.contenders.len()];
         let mut sizes = vec![None; self.contenders.len()];
         for round in 0..self.repeats {
             let times = in_turn(&mut self.contenders, round, |contender| {
-                contender.start_anew(TableKind::Pairs(set.values), data_bytes)?;
+                contender.recreate(TableKind::Pairs(set.values), data_bytes)?;
                 let time = match way {
-                    Way::Batches => load_batches(contender, &set)?,
-                    Way::OneByOne => load_one_by_one(contender, &set, &order)?,
+                    InsertMethod::Batches => load_batches(contender, &set)?,
+                    InsertMethod::OneByOne => load_one_by_one(contender, &set, &order)?,
                 };
                 contender.verify(set.count(), expected)?;
                 contender.settle()?;
@@ -136,13 +138,13 @@ impl PairBench {
         }
         for (size, contender) in sizes.iter_mut().zip(&mut self.contenders) {
             let space = contender.engine()?.space()?;
-            *size = Some(Size { space, data_bytes });
+            *size = Some(LoadSize { space, data_bytes });
         }
         self.add_figures(way.name(), set.count(), &samples, &sizes);
         Ok(())
     }
 
-    fn look_up(&mut self, lookup: Lookup) -> Result<()> {
+    fn look_up(&mut self, lookup: LookupKind) -> Result<()> {
         let set = self.set;
         let numbers = set.some(LOOKUPS);
         let mut samples = vec![Samples::default(); self.contenders.len()];
@@ -150,7 +152,8 @@ impl PairBench {
         for round in 0..=self.repeats {
             let mut times = vec![None; self.contenders.len()];
             for (turn, numbers) in numbers.chunks(PER_SLICE).enumerate() {
-                let pairs: Vec<Pair> = numbers.iter().map(|&number| set.pair(number)).collect();
+                let pairs: Vec<MultiPair> =
+                    numbers.iter().map(|&number| set.pair(number)).collect();
                 let slice = in_turn(&mut self.contenders, round + turn, |contender| {
                     look_up_slice(contender, lookup, &set, numbers, &pairs).map(Some)
                 })?;
@@ -164,17 +167,17 @@ impl PairBench {
         Ok(())
     }
 
-    fn scan(&mut self, scan: Scan) -> Result<()> {
+    fn scan(&mut self, scan: ScanMethod) -> Result<()> {
         let (set, scanned, packed) = (self.set, self.set.scanned(), self.set.packed());
         let mut samples = vec![Samples::default(); self.contenders.len()];
         for round in 0..=self.repeats {
             let times = in_turn(&mut self.contenders, round, |contender| {
                 let (is_right, time) = match scan {
-                    Scan::Packed => {
+                    ScanMethod::Packed => {
                         let (found, time) = contender.time(|engine| engine.scan_packed())?;
                         (found == packed, time)
                     }
-                    Scan::OneByOne => {
+                    ScanMethod::OneByOne => {
                         let (found, time) = contender.time(|engine| engine.scan())?;
                         (found == scanned, time)
                     }
@@ -195,10 +198,10 @@ impl PairBench {
         operation: &'static str,
         operations: u64,
         samples: &[Samples],
-        sizes: &[Option<Size>],
+        sizes: &[Option<LoadSize>],
     ) {
         for (index, contender) in self.contenders.iter().enumerate() {
-            let figure = Figure::new(
+            let figure = KindsFigure::new(
                 self.set.name(),
                 operation,
                 contender.kind,
@@ -206,17 +209,17 @@ impl PairBench {
                 &samples[index],
             );
             // Large sets take long.
-            if let Some(Figure { ns_per_op, .. }) = &figure {
+            if let Some(KindsFigure { ns_per_op, .. }) = &figure {
                 eprintln!("  {operation} by {}: {ns_per_op:.1} ns", contender.kind);
             }
             let size = sizes.get(index).copied().flatten();
             self.figures
-                .extend(figure.map(|figure| Figure { size, ..figure }));
+                .extend(figure.map(|figure| KindsFigure { size, ..figure }));
         }
     }
 }
 
-fn load_batches(contender: &mut Contender, set: &PairSet) -> Result<Duration> {
+fn load_batches(contender: &mut KindsContender, set: &PairSet) -> Result<Duration> {
     let mut sum = Duration::ZERO;
     for from in (0..set.count()).step_by(PER_TRANSACTION) {
         let batch = set.batch(from, PER_TRANSACTION as u64);
@@ -225,11 +228,15 @@ fn load_batches(contender: &mut Contender, set: &PairSet) -> Result<Duration> {
     Ok(sum)
 }
 
-fn load_one_by_one(contender: &mut Contender, set: &PairSet, order: &[u32]) -> Result<Duration> {
+fn load_one_by_one(
+    contender: &mut KindsContender,
+    set: &PairSet,
+    order: &[u32],
+) -> Result<Duration> {
     let mut sum = Duration::ZERO;
     for numbers in order.chunks(PER_TRANSACTION) {
         let pairs = numbers.iter().map(|&number| set.pair(u64::from(number)));
-        let pairs: Vec<Pair> = pairs.collect();
+        let pairs: Vec<MultiPair> = pairs.collect();
         sum += contender.time(|engine| engine.insert_pairs(&pairs))?.1;
     }
     Ok(sum)
@@ -237,22 +244,22 @@ fn load_one_by_one(contender: &mut Contender, set: &PairSet, order: &[u32]) -> R
 
 /// Looks up pairs with these numbers, or something of their keys, and compares what is found.
 fn look_up_slice(
-    contender: &mut Contender,
-    lookup: Lookup,
+    contender: &mut KindsContender,
+    lookup: LookupKind,
     set: &PairSet,
     numbers: &[u64],
-    pairs: &[Pair],
+    pairs: &[MultiPair],
 ) -> Result<Duration> {
     let (is_right, time) = match lookup {
-        Lookup::FirstValue => {
+        LookupKind::FirstValue => {
             let (found, time) = contender.time(|engine| engine.first_values(pairs))?;
             (found == set.first_values(numbers), time)
         }
-        Lookup::Pair => {
+        LookupKind::Pair => {
             let (found, time) = contender.time(|engine| engine.find_pairs(pairs))?;
             (found == pairs.len() as u64, time)
         }
-        Lookup::Count => {
+        LookupKind::Count => {
             let (found, time) = contender.time(|engine| engine.count_values(pairs))?;
             (found == pairs.len() as u64 * set.per_key(), time)
         }

@@ -1,9 +1,11 @@
 //! Records of ranges counted, in a table that counts, and in one that does not.
 
-use super::{Contender, Figure, add_round, add_slice, contenders, in_turn, records::Sorted};
+use super::{
+    KindsContender, KindsFigure, add_round, add_slice, contenders, in_turn, records::SortedKeys,
+};
 use crate::{
     arguments::Kinds,
-    engines::{Counting, KeyRange, TableKind},
+    engines::{CountMethod, KeyRange, TableKind},
     statistics::Samples,
 };
 use anyhow::{Result, ensure};
@@ -18,22 +20,27 @@ const RANGES: usize = 400;
 const PER_SLICE: usize = 40;
 
 /// Works, each with what it is called.
-const WORKS: [(TableKind, Counting, &str, &str); 4] = [
+const WORKS: [(TableKind, CountMethod, &str, &str); 4] = [
     (
         TableKind::Counted,
-        Counting::Exact,
+        CountMethod::Exact,
         "counted",
         "count_range",
     ),
-    (TableKind::Plain, Counting::Exact, "plain", "count_range"),
-    (TableKind::Plain, Counting::About, "plain", "estimate_range"),
-    (TableKind::Plain, Counting::Walk, "plain", "walk_range"),
+    (TableKind::Plain, CountMethod::Exact, "plain", "count_range"),
+    (
+        TableKind::Plain,
+        CountMethod::About,
+        "plain",
+        "estimate_range",
+    ),
+    (TableKind::Plain, CountMethod::Walk, "plain", "walk_range"),
 ];
 
 /// Counts records of ranges.
-pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
+pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("ranges");
-    let sorted = Sorted::new(kinds.records);
+    let sorted = SortedKeys::new(kinds.records);
     let mut contenders = contenders(kinds, directory);
     let (mut figures, mut loaded) = (Vec::new(), None);
     for (table, counting, work, operation) in WORKS {
@@ -44,21 +51,24 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
         let measured = count(&mut contenders, counting, &sorted, kinds.repeat as usize)?;
         for (contender, (samples, deviation)) in contenders.iter().zip(measured) {
             let ranges = RANGES as u64;
-            let figure = Figure::new(work.to_owned(), operation, contender.kind, ranges, &samples);
-            figures.extend(figure.map(|figure| Figure {
-                deviation_percent: (counting == Counting::About).then_some(deviation),
+            let figure =
+                KindsFigure::new(work.to_owned(), operation, contender.kind, ranges, &samples);
+            figures.extend(figure.map(|figure| KindsFigure {
+                deviation_percent: (counting == CountMethod::About).then_some(deviation),
                 ..figure
             }));
         }
     }
-    contenders.iter_mut().try_for_each(Contender::discard)?;
+    contenders
+        .iter_mut()
+        .try_for_each(KindsContender::discard)?;
     Ok(figures)
 }
 
-fn load(contenders: &mut [Contender], table: TableKind, sorted: &Sorted) -> Result<()> {
+fn load(contenders: &mut [KindsContender], table: TableKind, sorted: &SortedKeys) -> Result<()> {
     let expected = sorted.fingerprint();
     for contender in contenders {
-        contender.start_anew(table, sorted.bytes())?;
+        contender.recreate(table, sorted.bytes())?;
         contender.engine()?.load(&mut sorted.records())?;
         contender.verify(sorted.keys.len() as u64, expected)?;
         contender.settle()?;
@@ -68,9 +78,9 @@ fn load(contenders: &mut [Contender], table: TableKind, sorted: &Sorted) -> Resu
 
 /// The times of each contender, and how far what it said is from what there is, in the mean, in percent.
 fn count(
-    contenders: &mut [Contender],
-    counting: Counting,
-    sorted: &Sorted,
+    contenders: &mut [KindsContender],
+    counting: CountMethod,
+    sorted: &SortedKeys,
     repeats: usize,
 ) -> Result<Vec<(Samples, f64)>> {
     let in_range = (sorted.keys.len() as u64 / RANGE_PART).max(1);
@@ -100,7 +110,7 @@ fn count(
         }
         for ((index, (samples, deviation)), time) in measured.iter_mut().enumerate().zip(&times) {
             *deviation = deviations[index] / ranges.len() as f64;
-            let is_right = counting == Counting::About || *deviation == 0.0;
+            let is_right = counting == CountMethod::About || *deviation == 0.0;
             ensure!(
                 is_right,
                 "{} counted something else",
@@ -120,7 +130,7 @@ fn off(count: u64, right: u64) -> f64 {
 }
 
 /// Ranges of so many records each, anywhere.
-fn ranges(sorted: &Sorted, in_range: usize) -> Vec<KeyRange> {
+fn ranges(sorted: &SortedKeys, in_range: usize) -> Vec<KeyRange> {
     let mut rng = Rng::with_seed(SEED);
     let range = |_| {
         let low = rng.usize(..sorted.keys.len() - in_range);

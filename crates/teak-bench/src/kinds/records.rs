@@ -3,11 +3,11 @@
 use crate::data::{DataSet, Fingerprint, Key, Record};
 
 /// Sorted keys.
-pub(super) struct Sorted {
+pub(super) struct SortedKeys {
     pub(super) keys: Vec<Key>,
 }
 
-impl Sorted {
+impl SortedKeys {
     /// So many keys.
     pub(super) fn new(count: u64) -> Self {
         let mut keys = DataSet::new(count as usize).keys;

@@ -1,6 +1,6 @@
 //! A range of records, and a whole table, that is removed in one transaction; and small commits before and behind that.
 
-use super::{Contender, Figure, add_round, contenders, in_turn, records::Sorted};
+use super::{KindsContender, KindsFigure, add_round, contenders, in_turn, records::SortedKeys};
 use crate::{
     arguments::Kinds,
     data::{Fingerprint, Record},
@@ -16,10 +16,10 @@ const REMOVED_PER_LEFT: u64 = 10;
 const SMALL_COMMITS: usize = 1000;
 
 /// Removes a range, and all.
-pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
+pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("removal");
     let (removed, left) = (kinds.records, kinds.records / REMOVED_PER_LEFT + 1);
-    let sorted = Sorted::new(removed + 2 * left);
+    let sorted = SortedKeys::new(removed + 2 * left);
     let (first, end) = (left as usize, (left + removed) as usize);
     let range = (sorted.keys[first], sorted.keys[end]);
     let keys_left = sorted.keys[..first].iter().chain(&sorted.keys[end..]);
@@ -37,10 +37,10 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
         operations,
         samples: vec![Samples::default(); contenders.len()],
     });
-    let [of_range, clear, before, behind] = &mut timings;
+    let [of_range, clear, before, after] = &mut timings;
     for round in 0..kinds.repeat as usize {
         of_range.add(&in_turn(&mut contenders, round, |contender| {
-            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
             let (count, time) = contender.time(|engine| engine.remove_range(&range))?;
@@ -49,27 +49,29 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
             Ok(Some(time))
         })?);
         before.add(&in_turn(&mut contenders, round, |contender| {
-            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.recreate(TableKind::Plain, sorted.bytes())?;
             commit_some(contender, &sorted).map(Some)
         })?);
         clear.add(&in_turn(&mut contenders, round, |contender| {
-            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
             let ((), time) = contender.time(|engine| engine.clear())?;
             contender.verify(0, Fingerprint::default())?;
             Ok(Some(time))
         })?);
-        behind.add(&in_turn(&mut contenders, round, |contender| {
+        after.add(&in_turn(&mut contenders, round, |contender| {
             commit_some(contender, &sorted).map(Some)
         })?);
     }
-    contenders.iter_mut().try_for_each(Contender::discard)?;
+    contenders
+        .iter_mut()
+        .try_for_each(KindsContender::discard)?;
     let figures = timings.iter().flat_map(|timing| {
         let of_each = contenders.iter().zip(&timing.samples);
         of_each.filter_map(|(contender, samples)| {
             let (work, kind) = ("plain".to_owned(), contender.kind);
-            Figure::new(work, timing.operation, kind, timing.operations, samples)
+            KindsFigure::new(work, timing.operation, kind, timing.operations, samples)
         })
     });
     Ok(figures.collect())
@@ -89,7 +91,7 @@ impl Timing {
 }
 
 /// Commits records one by one, in order.
-fn commit_some(contender: &mut Contender, sorted: &Sorted) -> Result<Duration> {
+fn commit_some(contender: &mut KindsContender, sorted: &SortedKeys) -> Result<Duration> {
     let ((), time) = contender.time(|engine| {
         let mut records = sorted.records().take(SMALL_COMMITS);
         records.try_for_each(|record| engine.load(&mut iter::once(record)))

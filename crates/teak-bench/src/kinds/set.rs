@@ -5,7 +5,7 @@
 
 use crate::{
     data::{Digest, Fingerprint, KEY_LEN, PackedSum},
-    engines::{Batch, FIXED_LEN, Pair, VARIABLE_LEN_MAX, ValueKind},
+    engines::{FIXED_LEN, MultiPair, PairBatch, VARIABLE_LEN_MAX, ValueKind},
 };
 use fastrand::Rng;
 
@@ -15,7 +15,7 @@ const VARIABLE_LEN_MIN: u8 = 16;
 
 /// How many values how many keys have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum PairShape {
     /// One key, with so many values.
     Many(u64),
     /// So many keys with ten values each.
@@ -27,7 +27,7 @@ pub(super) enum Shape {
 /// The pairs of a load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairSet {
-    pub(super) shape: Shape,
+    pub(super) shape: PairShape,
     pub(super) values: ValueKind,
 }
 
@@ -35,9 +35,9 @@ impl PairSet {
     /// Its name in results.
     pub(super) fn name(&self) -> String {
         let shape = match self.shape {
-            Shape::Many(_) => "many",
-            Shape::Ten(_) => "ten",
-            Shape::One(_) => "one",
+            PairShape::Many(_) => "many",
+            PairShape::Ten(_) => "ten",
+            PairShape::One(_) => "one",
         };
         let values = match self.values {
             ValueKind::Fixed => "fixed",
@@ -49,22 +49,22 @@ impl PairSet {
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
         match self.shape {
-            Shape::Many(count) | Shape::One(count) => count,
-            Shape::Ten(keys) => keys * PER_KEY,
+            PairShape::Many(count) | PairShape::One(count) => count,
+            PairShape::Ten(keys) => keys * PER_KEY,
         }
     }
 
     /// How many values a key has.
     pub(super) fn per_key(&self) -> u64 {
         match self.shape {
-            Shape::Many(count) => count,
-            Shape::Ten(_) => PER_KEY,
-            Shape::One(_) => 1,
+            PairShape::Many(count) => count,
+            PairShape::Ten(_) => PER_KEY,
+            PairShape::One(_) => 1,
         }
     }
 
     /// A pair.
-    pub(super) fn pair(&self, number: u64) -> Pair {
+    pub(super) fn pair(&self, number: u64) -> MultiPair {
         let (key_number, mut key) = (number / self.per_key(), [0; KEY_LEN]);
         let (head, tail) = key.split_at_mut(8);
         head.copy_from_slice(&scattered(key_number).to_be_bytes());
@@ -77,7 +77,7 @@ impl PairSet {
             ValueKind::Fixed => FIXED_LEN as u8,
             ValueKind::Variable => VARIABLE_LEN_MIN + (lead % 9) as u8,
         };
-        Pair::new(key, value, len)
+        MultiPair::new(key, value, len)
     }
 
     /// All numbers in random order.
@@ -94,21 +94,21 @@ impl PairSet {
     }
 
     /// Pairs from a number on, which is that of the first one of a key unless there is one key.
-    pub(super) fn batch(&self, from: u64, count: u64) -> Batch {
+    pub(super) fn batch(&self, from: u64, count: u64) -> PairBatch {
         let to = self.count().min(from + count);
-        let pairs: Vec<Pair> = (from..to).map(|number| self.pair(number)).collect();
+        let pairs: Vec<MultiPair> = (from..to).map(|number| self.pair(number)).collect();
         let packed = match self.values {
-            ValueKind::Fixed => pairs.iter().flat_map(Pair::value).copied().collect(),
+            ValueKind::Fixed => pairs.iter().flat_map(MultiPair::value).copied().collect(),
             ValueKind::Variable => Vec::new(),
         };
-        Batch {
+        PairBatch {
             per_key: self.per_key().min(pairs.len() as u64) as usize,
             pairs,
             packed,
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = Pair> {
+    fn all(&self) -> impl Iterator<Item = MultiPair> {
         (0..self.count()).map(|number| self.pair(number))
     }
 

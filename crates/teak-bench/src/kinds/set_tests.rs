@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 fn no_two_pairs_are_alike() {
     for values in [ValueKind::Fixed, ValueKind::Variable] {
         for (shape, keys, per_key) in [
-            (Shape::Many(3000), 1, 3000),
-            (Shape::Ten(300), 300, 10),
-            (Shape::One(3000), 3000, 1),
+            (PairShape::Many(3000), 1, 3000),
+            (PairShape::Ten(300), 300, 10),
+            (PairShape::One(3000), 3000, 1),
         ] {
             let set = PairSet { shape, values };
             let mut pairs: BTreeMap<_, BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -30,11 +30,11 @@ fn no_two_pairs_are_alike() {
 #[test]
 fn batches_are_all_pairs() {
     let set = PairSet {
-        shape: Shape::Ten(7),
+        shape: PairShape::Ten(7),
         values: ValueKind::Fixed,
     };
     let batches = [set.batch(0, 50), set.batch(50, 50)];
-    let pairs: Vec<Pair> = batches
+    let pairs: Vec<MultiPair> = batches
         .iter()
         .flat_map(|batch| batch.pairs.clone())
         .collect();
@@ -47,7 +47,7 @@ fn batches_are_all_pairs() {
 #[test]
 fn a_random_order_has_all_numbers() {
     let set = PairSet {
-        shape: Shape::One(100),
+        shape: PairShape::One(100),
         values: ValueKind::Variable,
     };
     let mut order = set.random_order();

@@ -1,16 +1,16 @@
 //! One line of the result: what one way of reading costs one engine in one setting.
 
-use super::{Row, Setting};
+use super::{ReadersRow, ReadersSetting};
 use crate::{
     arguments::Readers,
-    engines::{EngineKind, ReadStep, Reading, Slots},
+    engines::{EngineKind, ReadStart, ReadStep, SlotOwner},
     statistics::Spread,
 };
 use serde::Serialize;
 
 /// How long an operation took its thread.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct ReadersFigure {
     pub(crate) work: &'static str,
     /// What one operation is.
     pub(crate) step: &'static str,
@@ -32,9 +32,13 @@ pub(crate) struct Figure {
     pub(crate) repeats: usize,
 }
 
-impl Figure {
+impl ReadersFigure {
     /// What the rounds of a line came to; `None` if there was none.
-    pub(super) fn new(readers: &Readers, setting: Setting, row: &Row<'_>) -> Option<Self> {
+    pub(super) fn new(
+        readers: &Readers,
+        setting: ReadersSetting,
+        row: &ReadersRow<'_>,
+    ) -> Option<Self> {
         let engine = row.runner.contender.kind;
         Some(Self {
             work: "readers",
@@ -72,7 +76,7 @@ fn step_name(step: ReadStep) -> &'static str {
 }
 
 /// Which way it is of those that the engine has; `None` if it has one alone.
-fn way(engine: EngineKind, step: ReadStep, slots: Slots) -> Option<&'static str> {
+fn way(engine: EngineKind, step: ReadStep, slots: SlotOwner) -> Option<&'static str> {
     if !engine.knows_slots() {
         return None;
     }
@@ -80,9 +84,9 @@ fn way(engine: EngineKind, step: ReadStep, slots: Slots) -> Option<&'static str>
         ReadStep::Lookup => None,
         ReadStep::Transaction(reading) | ReadStep::TransactionWithLookup(reading) => {
             Some(match (reading, slots) {
-                (Reading::Renew, _) => "renew",
-                (Reading::Begin, Slots::Threads) => "begin, slots of threads",
-                (Reading::Begin, Slots::Transactions { .. }) => "begin",
+                (ReadStart::Renew, _) => "renew",
+                (ReadStart::Begin, SlotOwner::Threads) => "begin, slots of threads",
+                (ReadStart::Begin, SlotOwner::Transactions { .. }) => "begin",
             })
         }
     }

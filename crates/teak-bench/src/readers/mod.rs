@@ -12,19 +12,19 @@ mod figure;
 mod report;
 mod slice;
 
-pub(crate) use figure::Figure;
+pub(crate) use figure::ReadersFigure;
 pub(crate) use report::{describe_run, table};
 
 use crate::{
     arguments::Readers,
-    bench::{Contender, settle, turn_order},
+    bench::{BenchContender, settle, turn_order},
     data::DataSet,
-    engines::{Durability, Held, Opening, ReadStep, Reading, Slots},
+    engines::{Durability, Held, OpenSettings, ReadStart, ReadStep, SlotOwner},
     statistics::Samples,
-    works::load,
+    workloads::load,
 };
 use anyhow::{Context, Result};
-use slice::Lookups;
+use slice::KeyBatches;
 use std::{path::Path, time::Duration};
 
 /// Slots for readers that nobody needs.
@@ -33,46 +33,46 @@ const SLOTS_SPARE: u32 = 16;
 const WARM_UP_PART: u32 = 10;
 
 /// An engine with its database, opened in one way.
-struct Runner {
-    contender: Contender,
-    slots: Slots,
+struct ReadersRunner {
+    contender: BenchContender,
+    slots: SlotOwner,
 }
 
 /// How many threads read beside how many transactions that stay open.
 #[derive(Clone, Copy)]
-struct Setting {
+struct ReadersSetting {
     open: u32,
     threads: u32,
 }
 
 /// One line of the result, as it grows.
-struct Row<'r> {
-    runner: &'r Runner,
+struct ReadersRow<'r> {
+    runner: &'r ReadersRunner,
     step: ReadStep,
     samples: Samples,
     operations: u64,
 }
 
 /// Runs what `readers` asks for, with databases below `directory`, and says on standard error where it is.
-pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<ReadersFigure>> {
     let data = DataSet::new(usize::try_from(readers.records)?);
     let mut runners = runners(readers, directory);
     for runner in &mut runners {
         eprintln!("loading {}, not measured", runner.contender.kind);
         load::fill(&mut runner.contender, &data)?;
-        runner.contender.reopen_for(&Opening {
+        runner.contender.reopen_for(&OpenSettings {
             slots: runner.slots,
-            ..Opening::usual(Durability::Lazy, data.bytes())
+            ..OpenSettings::usual(Durability::Lazy, data.bytes())
         })?;
     }
     settle(directory)?;
-    let lookups = Lookups::new(&data);
+    let lookups = KeyBatches::new(&data);
     let mut figures = Vec::new();
     for &open in &readers.open {
         let _held = hold(&runners, open)?;
         for &threads in &readers.threads {
             eprintln!("threads: {threads}; open: {open}");
-            let setting = Setting { open, threads };
+            let setting = ReadersSetting { open, threads };
             figures.extend(run_setting(readers, setting, &runners, &lookups)?);
         }
     }
@@ -83,23 +83,23 @@ pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<Figure>> {
 }
 
 /// Each engine, and each that ties slots to threads by itself once more, so.
-fn runners(readers: &Readers, directory: &Path) -> Vec<Runner> {
+fn runners(readers: &Readers, directory: &Path) -> Vec<ReadersRunner> {
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or_default();
     let max = most(&readers.open) + most(&readers.threads) + SLOTS_SPARE;
-    let mut runners: Vec<Runner> = Vec::new();
+    let mut runners: Vec<ReadersRunner> = Vec::new();
     for &kind in &readers.engines {
         if runners.iter().any(|known| known.contender.kind == kind) {
             continue;
         }
-        runners.push(Runner {
-            contender: Contender::new(kind, directory.join(kind.name())),
-            slots: Slots::Transactions { max },
+        runners.push(ReadersRunner {
+            contender: BenchContender::new(kind, directory.join(kind.name())),
+            slots: SlotOwner::Transactions { max },
         });
         if kind.knows_slots() {
-            let place = directory.join(format!("{kind}-slots-of-threads"));
-            runners.push(Runner {
-                contender: Contender::new(kind, place),
-                slots: Slots::Threads,
+            let run_directory = directory.join(format!("{kind}-slots-of-threads"));
+            runners.push(ReadersRunner {
+                contender: BenchContender::new(kind, run_directory),
+                slots: SlotOwner::Threads,
             });
         }
     }
@@ -107,10 +107,10 @@ fn runners(readers: &Readers, directory: &Path) -> Vec<Runner> {
 }
 
 /// Begins `open` transactions of every runner that a thread can begin many of.
-fn hold(runners: &[Runner], open: u32) -> Result<Vec<Box<dyn Held + '_>>> {
+fn hold(runners: &[ReadersRunner], open: u32) -> Result<Vec<Box<dyn Held + '_>>> {
     let able = runners
         .iter()
-        .filter(|runner| runner.slots != Slots::Threads);
+        .filter(|runner| runner.slots != SlotOwner::Threads);
     able.map(|runner| {
         let held = runner.contender.reader()?.hold(open);
         held.with_context(|| format!("{} cannot hold {open} readers", runner.contender.kind))
@@ -121,10 +121,10 @@ fn hold(runners: &[Runner], open: u32) -> Result<Vec<Box<dyn Held + '_>>> {
 /// Measures every line of one setting.
 fn run_setting(
     readers: &Readers,
-    setting: Setting,
-    runners: &[Runner],
-    lookups: &Lookups,
-) -> Result<Vec<Figure>> {
+    setting: ReadersSetting,
+    runners: &[ReadersRunner],
+    lookups: &KeyBatches,
+) -> Result<Vec<ReadersFigure>> {
     let length = Duration::from_millis(readers.slice_ms);
     let mut rows = rows(setting, runners);
     for row in &rows {
@@ -140,43 +140,43 @@ fn run_setting(
     }
     Ok(rows
         .iter()
-        .filter_map(|row| Figure::new(readers, setting, row))
+        .filter_map(|row| ReadersFigure::new(readers, setting, row))
         .collect())
 }
 
 /// The lines of a setting: what is compared with each other stands, and runs, together.
-fn rows(setting: Setting, runners: &[Runner]) -> Vec<Row<'_>> {
-    let with_transaction: [fn(Reading) -> ReadStep; 2] =
+fn rows(setting: ReadersSetting, runners: &[ReadersRunner]) -> Vec<ReadersRow<'_>> {
+    let with_transaction: [fn(ReadStart) -> ReadStep; 2] =
         [ReadStep::Transaction, ReadStep::TransactionWithLookup];
     let mut rows = Vec::new();
     for step in with_transaction {
         for runner in runners {
             let readings = runner.readings(setting).iter();
-            rows.extend(readings.map(|reading| Row::new(runner, step(*reading))));
+            rows.extend(readings.map(|reading| ReadersRow::new(runner, step(*reading))));
         }
     }
     let once = runners
         .iter()
-        .filter(|runner| runner.slots != Slots::Threads);
-    rows.extend(once.map(|runner| Row::new(runner, ReadStep::Lookup)));
+        .filter(|runner| runner.slots != SlotOwner::Threads);
+    rows.extend(once.map(|runner| ReadersRow::new(runner, ReadStep::Lookup)));
     rows
 }
 
-impl Runner {
+impl ReadersRunner {
     /// The ways of beginning and ending that it has a line for.
-    fn readings(&self, setting: Setting) -> &'static [Reading] {
+    fn readings(&self, setting: ReadersSetting) -> &'static [ReadStart] {
         match self.slots {
-            Slots::Threads if setting.open > 0 => &[],
-            Slots::Transactions { .. } if self.contender.kind.knows_slots() => {
-                &[Reading::Begin, Reading::Renew]
+            SlotOwner::Threads if setting.open > 0 => &[],
+            SlotOwner::Transactions { .. } if self.contender.kind.knows_slots() => {
+                &[ReadStart::Begin, ReadStart::Renew]
             }
-            _ => &[Reading::Begin],
+            _ => &[ReadStart::Begin],
         }
     }
 }
 
-impl<'r> Row<'r> {
-    fn new(runner: &'r Runner, step: ReadStep) -> Self {
+impl<'r> ReadersRow<'r> {
+    fn new(runner: &'r ReadersRunner, step: ReadStep) -> Self {
         Self {
             runner,
             step,
@@ -185,7 +185,12 @@ impl<'r> Row<'r> {
         }
     }
 
-    fn run(&self, setting: Setting, lookups: &Lookups, length: Duration) -> Result<slice::Outcome> {
+    fn run(
+        &self,
+        setting: ReadersSetting,
+        lookups: &KeyBatches,
+        length: Duration,
+    ) -> Result<slice::ReadersOutcome> {
         let contender = &self.runner.contender;
         slice::run(
             contender.reader()?,

@@ -1,6 +1,6 @@
 //! The table on the terminal.
 
-use super::Figure;
+use super::ReadersFigure;
 use crate::{
     arguments::Readers,
     data::{KEY_LEN, VALUE_LEN},
@@ -18,8 +18,10 @@ pub(crate) fn describe_run(readers: &Readers) -> String {
 
 /// A line for each setting, step, engine and way: the median of the nanoseconds with its spread, and how many times as fast the first
 /// engine is.
-pub(crate) fn table(figures: &[Figure]) -> Table {
-    let first = figures.first().map_or_else(String::new, Figure::name);
+pub(crate) fn table(figures: &[ReadersFigure]) -> Table {
+    let first = figures
+        .first()
+        .map_or_else(String::new, ReadersFigure::name);
     let header = [
         "open".to_owned(),
         "threads".to_owned(),
@@ -47,7 +49,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
 }
 
 /// How many times as fast the first engine is; nothing for itself.
-fn ratio(first: &Figure, figure: &Figure) -> String {
+fn ratio(first: &ReadersFigure, figure: &ReadersFigure) -> String {
     if first.engine == figure.engine {
         String::new()
     } else {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{engines::EngineKind, statistics::Spread};
 
-fn figure(step: &'static str, open: u32, ns_per_op: f64) -> Figure {
-    Figure {
+fn figure(step: &'static str, open: u32, ns_per_op: f64) -> ReadersFigure {
+    ReadersFigure {
         work: "readers",
         step,
         engine: EngineKind::Teak,
@@ -30,7 +30,7 @@ fn a_line_has_a_time_with_its_spread() {
 #[cfg(feature = "lmdb")]
 #[test]
 fn engines_are_compared_with_the_first_of_the_same_setting() {
-    let other = |step, open, ns_per_op| Figure {
+    let other = |step, open, ns_per_op| ReadersFigure {
         engine: EngineKind::Lmdb,
         way: Some("renew"),
         ..figure(step, open, ns_per_op)

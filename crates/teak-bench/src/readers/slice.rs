@@ -17,20 +17,20 @@ use std::{
 const BATCH_KEYS: usize = 128;
 
 /// Keys that go into an engine together, and what looking them up comes to.
-struct Batch {
+struct KeyBatch {
     keys: Vec<Key>,
     expected: Digest,
 }
 
 /// All keys, in batches.
-pub(super) struct Lookups {
-    batches: Vec<Batch>,
+pub(super) struct KeyBatches {
+    batches: Vec<KeyBatch>,
 }
 
-impl Lookups {
+impl KeyBatches {
     /// Every key that `data` has for lookups.
     pub(super) fn new(data: &DataSet) -> Self {
-        let batch = |keys: &[Key]| Batch {
+        let batch = |keys: &[Key]| KeyBatch {
             keys: keys.to_vec(),
             expected: Digest::of_lookups(keys),
         };
@@ -40,7 +40,7 @@ impl Lookups {
     }
 
     /// The batches round and round, for thread `number` of so many.
-    fn series(&self, number: u32, threads: u32) -> impl Iterator<Item = &Batch> {
+    fn series(&self, number: u32, threads: u32) -> impl Iterator<Item = &KeyBatch> {
         let first = self.batches.len() * number as usize / threads as usize;
         self.batches.iter().cycle().skip(first)
     }
@@ -48,13 +48,13 @@ impl Lookups {
 
 /// What a slice came to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct ReadersOutcome {
     pub(super) operations: u64,
     /// The sum over the threads.
     elapsed: Duration,
 }
 
-impl Outcome {
+impl ReadersOutcome {
     /// What one operation took its thread.
     pub(super) fn ns_per_operation(&self) -> f64 {
         self.elapsed.as_secs_f64() * 1e9 / self.operations.max(1) as f64
@@ -65,10 +65,10 @@ impl Outcome {
 pub(super) fn run(
     reader: &dyn Reader,
     step: ReadStep,
-    lookups: &Lookups,
+    lookups: &KeyBatches,
     threads: u32,
     length: Duration,
-) -> Result<Outcome> {
+) -> Result<ReadersOutcome> {
     let start = Barrier::new(threads as usize);
     let read_share = |number| {
         let mut series = lookups.series(number, threads);
@@ -80,7 +80,7 @@ pub(super) fn run(
         let running: Vec<_> = (0..threads)
             .map(|number| scope.spawn(move || read_share(number)))
             .collect();
-        let mut sum = Outcome::default();
+        let mut sum = ReadersOutcome::default();
         for thread in running {
             let panicked = |_| Err(anyhow!("a thread that reads panicked"));
             let outcome = thread.join().unwrap_or_else(panicked)?;
@@ -95,9 +95,9 @@ pub(super) fn run(
 fn read(
     reader: &dyn Reader,
     step: ReadStep,
-    series: &mut dyn Iterator<Item = &Batch>,
+    series: &mut dyn Iterator<Item = &KeyBatch>,
     length: Duration,
-) -> Result<Outcome> {
+) -> Result<ReadersOutcome> {
     let (mut operations, mut expected) = (0, Digest::default());
     let begin = Instant::now();
     let mut batches = iter::from_fn(|| {
@@ -117,7 +117,7 @@ fn read(
         found == expected,
         "lookups found {found:?} instead of {expected:?}"
     );
-    Ok(Outcome {
+    Ok(ReadersOutcome {
         operations,
         elapsed,
     })

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     data::Fingerprint,
-    engines::{Held, Reading},
+    engines::{Held, ReadStart},
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,14 +34,14 @@ impl Reader for Counter {
     }
 }
 
-fn lookups(count: usize) -> Lookups {
-    Lookups::new(&DataSet::new(count))
+fn lookups(count: usize) -> KeyBatches {
+    KeyBatches::new(&DataSet::new(count))
 }
 
 #[test]
 fn every_operation_of_every_thread_is_counted() {
     let (counter, lookups) = (Counter::default(), lookups(300));
-    for step in [ReadStep::Lookup, ReadStep::Transaction(Reading::Begin)] {
+    for step in [ReadStep::Lookup, ReadStep::Transaction(ReadStart::Begin)] {
         counter.keys.store(0, Ordering::Relaxed);
         let outcome = run(&counter, step, &lookups, 3, Duration::from_millis(2));
         let outcome = outcome.expect("it does not fail");
@@ -53,7 +53,7 @@ fn every_operation_of_every_thread_is_counted() {
 
 #[test]
 fn a_slice_without_time_has_a_batch_for_each_thread() {
-    let step = ReadStep::TransactionWithLookup(Reading::Renew);
+    let step = ReadStep::TransactionWithLookup(ReadStart::Renew);
     let outcome = run(&Counter::default(), step, &lookups(10), 2, Duration::ZERO);
     assert_eq!(outcome.expect("it does not fail").operations, 20);
 }

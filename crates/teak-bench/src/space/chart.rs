@@ -1,6 +1,6 @@
 //! The sizes of the files in the course of commits, as a picture.
 
-use super::Figure;
+use super::SpaceFigure;
 use anyhow::{Context, Result};
 use plotters::{
     coord::combinators::IntoLogRange,
@@ -26,7 +26,7 @@ const DASH: (u32, u32) = (6, 4);
 const LABEL_FONT: (&str, u32) = ("sans-serif", 14);
 
 /// Draws what `alone` and `reader` came to into a file of SVG.
-pub(crate) fn draw(figures: &[Figure], records: u64, path: &Path) -> Result<()> {
+pub(crate) fn draw(figures: &[SpaceFigure], records: u64, path: &Path) -> Result<()> {
     let lines: Vec<_> = figures.iter().filter(|f| f.removal.is_none()).collect();
     let points = lines.iter().flat_map(|line| &line.bytes);
     let (commits, _) = points.clone().max().context("there is nothing to draw")?;
@@ -48,7 +48,7 @@ pub(crate) fn draw(figures: &[Figure], records: u64, path: &Path) -> Result<()> 
 
 /// A line for each figure, of MB in `heights`; broken where there is no reader.
 fn paint(
-    lines: &[&Figure],
+    lines: &[&SpaceFigure],
     records: u64,
     commits: u64,
     heights: Range<f64>,

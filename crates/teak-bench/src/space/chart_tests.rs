@@ -1,8 +1,8 @@
 use super::*;
 use crate::space::Removal;
 
-fn figure(work: &'static str, engine: &str, bytes: [u64; 3]) -> Figure {
-    Figure {
+fn figure(work: &'static str, engine: &str, bytes: [u64; 3]) -> SpaceFigure {
+    SpaceFigure {
         work,
         engine: engine.to_owned(),
         bytes: (0..).step_by(1000).zip(bytes).collect(),

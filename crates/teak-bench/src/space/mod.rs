@@ -1,15 +1,15 @@
 //! How long files become: beside a reader that stays, and after most records were removed.
 
 pub(crate) mod chart;
-pub(crate) mod crumbs;
+pub(crate) mod fragmentation;
 pub(crate) mod names;
 mod watched;
 
 use crate::{
     arguments::SpaceRun,
-    bench::{Contender, settle},
+    bench::{BenchContender, settle},
     data::{DataSet, Fingerprint, Key, Record},
-    engines::{Change, Durability, Engine, EngineKind, Insertion, Opening, Slots},
+    engines::{Durability, Engine, EngineKind, Insertion, OpenSettings, RecordChange, SlotOwner},
     latencies::Latencies,
     report::plain_table,
 };
@@ -23,17 +23,17 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use watched::Watched;
+use watched::WatchedStates;
 
 /// Records of a transaction of a load, or of a removal.
 const BATCH: usize = 10_000;
 /// How often a file is looked at.
-const LOOKS: u64 = 10;
+const SAMPLES: u64 = 10;
 const SEED: u64 = 0x7370_6163;
 
 /// The size of one engine's file in the course of a work.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct SpaceFigure {
     work: &'static str,
     engine: String,
     /// Commits, and bytes that the file system has set aside then.
@@ -57,15 +57,15 @@ struct Removal {
 }
 
 /// Runs what `space` asks for, with databases below `directory`.
-pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<SpaceFigure>> {
     let mut figures = Vec::new();
     for &kind in space.engines.iter().filter(|_| space.commits > 0) {
         for (work, held) in [("alone", 0), ("reader", 1)] {
             eprintln!("{kind}: {work}");
-            let mut contender = Contender::new(kind, directory.join(kind.name()));
+            let mut contender = BenchContender::new(kind, directory.join(kind.name()));
             let data = DataSet::new(usize::try_from(space.records)?);
             load(&mut contender, &data)?;
-            let course = Course {
+            let course = SpaceWorkload {
                 work,
                 held,
                 verifiers: 0,
@@ -82,10 +82,10 @@ pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn load(contender: &mut Contender, data: &DataSet) -> Result<()> {
-    contender.start_anew(data)?;
+fn load(contender: &mut BenchContender, data: &DataSet) -> Result<()> {
+    contender.recreate(data)?;
     // Of what dies LMDB and libmdbx use nothing again that who reads may see, which takes room.
-    contender.reopen_for(&Opening::usual(Durability::Careless, data.bytes() * 4))?;
+    contender.reopen_for(&OpenSettings::usual(Durability::Careless, data.bytes() * 4))?;
     for keys in data.keys.chunks(BATCH) {
         let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
         contender.engine()?.write(&records, Insertion::Batch)?;
@@ -94,7 +94,7 @@ fn load(contender: &mut Contender, data: &DataSet) -> Result<()> {
 }
 
 /// Values that are replaced one by one, on the disk before the next.
-struct Course {
+struct SpaceWorkload {
     work: &'static str,
     /// Read transactions that stay open.
     held: u32,
@@ -103,20 +103,20 @@ struct Course {
     commits: u64,
 }
 
-impl Course {
+impl SpaceWorkload {
     /// What it comes to, and how many states were compared. `keys` have what they were loaded with.
-    fn run(&self, contender: &mut Contender, keys: &[Key]) -> Result<(Figure, u64)> {
-        contender.reopen_for(&Opening {
-            slots: Slots::Transactions { max: 126 },
+    fn run(&self, contender: &mut BenchContender, keys: &[Key]) -> Result<(SpaceFigure, u64)> {
+        contender.reopen_for(&OpenSettings {
+            slots: SlotOwner::Transactions { max: 126 },
             // Of LMDB a commit beside a reader takes up to 30 KB.
-            ..Opening::usual(
+            ..OpenSettings::usual(
                 Durability::Durable,
                 keys.len() as u64 * 1000 + self.commits * 4000,
             )
         })?;
         settle(contender.directory())?;
         let reader = contender.reader()?;
-        let watched = Watched::new(fingerprint(keys));
+        let watched = WatchedStates::new(fingerprint(keys));
         let held = reader.hold(self.held)?;
         let work = || self.commit_all(contender, keys, &watched);
         let (figure, verified) = watched.verify_beside(reader, self.verifiers, work)?;
@@ -124,15 +124,20 @@ impl Course {
         Ok((figure, verified))
     }
 
-    fn commit_all(&self, contender: &Contender, keys: &[Key], watched: &Watched) -> Result<Figure> {
+    fn commit_all(
+        &self,
+        contender: &BenchContender,
+        keys: &[Key],
+        watched: &WatchedStates,
+    ) -> Result<SpaceFigure> {
         let directory = contender.directory();
         let mut bytes = vec![(0, allocated(directory)?)];
         let mut latencies = Latencies::new()?;
         let mut rng = Rng::with_seed(SEED);
         let mut versions = vec![0; keys.len()];
-        for look in 1..=LOOKS {
-            let done = self.commits * look / LOOKS;
-            let count = done - self.commits * (look - 1) / LOOKS;
+        for sample in 1..=SAMPLES {
+            let done = self.commits * sample / SAMPLES;
+            let count = done - self.commits * (sample - 1) / SAMPLES;
             let changes: Vec<_> = (0..count)
                 .map(|_| {
                     let index = rng.usize(..keys.len());
@@ -152,7 +157,7 @@ impl Course {
             committer.commit_each(&mut records, &mut latencies)?;
             bytes.push((done, allocated(directory)?));
         }
-        Ok(Figure {
+        Ok(SpaceFigure {
             work: self.work,
             engine: contender.kind.to_string(),
             bytes,
@@ -168,18 +173,18 @@ fn fingerprint(keys: &[Key]) -> Fingerprint {
 }
 
 /// Removes nine of ten records, and commits on, beside threads that compare what they see.
-fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<Figure> {
-    let mut contender = Contender::new(kind, directory.join(kind.name()));
+fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<SpaceFigure> {
+    let mut contender = BenchContender::new(kind, directory.join(kind.name()));
     let data = DataSet::new(usize::try_from(space.removal)?);
     load(&mut contender, &data)?;
     let mut keys = data.keys.clone();
     Rng::with_seed(SEED).shuffle(&mut keys);
     let left = keys.split_off(keys.len() * 9 / 10);
-    let watched = Watched::new(fingerprint(&data.keys));
+    let watched = WatchedStates::new(fingerprint(&data.keys));
     let work = || remove_all(contender.shared()?, &keys, &watched);
     let (time, verified_in_removal) =
         watched.verify_beside(contender.reader()?, space.verifiers, work)?;
-    let course = Course {
+    let course = SpaceWorkload {
         work: "removal",
         held: 0,
         verifiers: space.verifiers,
@@ -196,7 +201,7 @@ fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<Figure
     Ok(figure)
 }
 
-fn remove_all(engine: &dyn Engine, keys: &[Key], watched: &Watched) -> Result<Duration> {
+fn remove_all(engine: &dyn Engine, keys: &[Key], watched: &WatchedStates) -> Result<Duration> {
     let begin = Instant::now();
     for keys in keys.chunks(BATCH) {
         watched.will_commit(|state| {
@@ -204,7 +209,7 @@ fn remove_all(engine: &dyn Engine, keys: &[Key], watched: &Watched) -> Result<Du
                 state.remove(&Record::new(*key, 0));
             }
         });
-        let removal = |key| Change { key, value: None };
+        let removal = |key| RecordChange { key, value: None };
         engine.change(&keys.iter().map(removal).collect::<Vec<_>>())?;
     }
     Ok(begin.elapsed())
@@ -212,8 +217,8 @@ fn remove_all(engine: &dyn Engine, keys: &[Key], watched: &Watched) -> Result<Du
 
 /// The size of a new database of the records of `keys`.
 fn fresh(kind: EngineKind, data: &DataSet, mut keys: Vec<Key>, directory: &Path) -> Result<u64> {
-    let mut contender = Contender::new(kind, directory.join(kind.name()));
-    contender.start_anew(data)?;
+    let mut contender = BenchContender::new(kind, directory.join(kind.name()));
+    contender.recreate(data)?;
     keys.sort_unstable();
     let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
     contender.engine()?.write(&records, Insertion::Append)?;
@@ -234,10 +239,10 @@ fn allocated(directory: &Path) -> Result<u64> {
 }
 
 /// A line for each work and engine, a column for each look.
-pub(crate) fn table(figures: &[Figure]) -> Table {
+pub(crate) fn table(figures: &[SpaceFigure]) -> Table {
     let mut header = vec!["work".to_owned(), "engine".to_owned()];
     header.push("MB at first".to_owned());
-    header.extend((1..=LOOKS).map(|look| format!("{} %", 100 * look / LOOKS)));
+    header.extend((1..=SAMPLES).map(|sample| format!("{} %", 100 * sample / SAMPLES)));
     let rest = ["fresh", "longest ms", "removal s", "verified meanwhile"];
     header.extend(rest.map(str::to_owned));
     let mut table = plain_table(header);

@@ -1,7 +1,7 @@
 //! Small commits of Teak beside named snapshots: two databases with the same records commit in turns, one without a name, one in which
 //! each of many small commits has given its state one.
 
-use super::crumbs::{Records, Times};
+use super::fragmentation::{CommitTimes, SmallRecords};
 use crate::{
     arguments::SpaceRun,
     bench::{settle, turn_order},
@@ -24,17 +24,17 @@ const SLICES: usize = 11;
 
 /// The times of the commits of one database.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct SnapshotNamesFigure {
     work: &'static str,
     names: u64,
     /// Lazy commits of one record and a name.
-    naming: Option<Times>,
-    lazy: Times,
-    durable: Times,
+    naming: Option<CommitTimes>,
+    lazy: CommitTimes,
+    durable: CommitTimes,
 }
 
 /// A database, and the times of its commits.
-struct Course {
+struct SnapshotNamesWorkload {
     names: u64,
     database: Database,
     table: Table<Bytes, Bytes>,
@@ -44,19 +44,19 @@ struct Course {
 }
 
 /// Times small commits without names and beside as many as are asked for.
-pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<[Figure; 2]> {
+pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
     eprintln!("teak: {} names", space.names);
     run_beside(space.names, SLICES, directory)
 }
 
-fn run_beside(names: u64, slices: usize, directory: &Path) -> Result<[Figure; 2]> {
-    let mut records = Records {
+fn run_beside(names: u64, slices: usize, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
+    let mut records = SmallRecords {
         keys: DataSet::new(RECORDS).keys,
         rng: Rng::with_seed(names),
     };
     let mut courses = [
-        Course::new(0, &mut records, &directory.join("unnamed.teak"))?,
-        Course::new(names, &mut records, &directory.join("named.teak"))?,
+        SnapshotNamesWorkload::new(0, &mut records, &directory.join("unnamed.teak"))?,
+        SnapshotNamesWorkload::new(names, &mut records, &directory.join("named.teak"))?,
     ];
     for slice in 0..slices {
         for index in turn_order(courses.len(), slice) {
@@ -74,9 +74,9 @@ fn run_beside(names: u64, slices: usize, directory: &Path) -> Result<[Figure; 2]
     Ok(courses.map(|course| course.figure()))
 }
 
-impl Course {
+impl SnapshotNamesWorkload {
     /// A new database of all `records`, with `names`.
-    fn new(names: u64, records: &mut Records, path: &Path) -> Result<Self> {
+    fn new(names: u64, records: &mut SmallRecords, path: &Path) -> Result<Self> {
         let database = Database::open(path)?;
         let mut txn = database.begin_write()?;
         let table = txn.create_table("records")?;
@@ -101,7 +101,7 @@ impl Course {
     }
 
     /// First lazy commits, then, when those are on the disk, durable ones.
-    fn run_slice(&mut self, records: &mut Records, directory: &Path) -> Result<()> {
+    fn run_slice(&mut self, records: &mut SmallRecords, directory: &Path) -> Result<()> {
         let (database, table) = (&self.database, &self.table);
         let one = |record: &Record, durability| commit(database, table, record, durability, None);
         for record in records.take(LAZY) {
@@ -115,13 +115,13 @@ impl Course {
         Ok(())
     }
 
-    fn figure(&self) -> Figure {
-        Figure {
+    fn figure(&self) -> SnapshotNamesFigure {
+        SnapshotNamesFigure {
             work: "names",
             names: self.names,
-            naming: (self.names > 0).then(|| Times::of(&self.naming)),
-            lazy: Times::of(&self.lazy),
-            durable: Times::of(&self.durable),
+            naming: (self.names > 0).then(|| CommitTimes::of(&self.naming)),
+            lazy: CommitTimes::of(&self.lazy),
+            durable: CommitTimes::of(&self.durable),
         }
     }
 }
@@ -145,7 +145,7 @@ fn commit(
 }
 
 /// A line for each database.
-pub(crate) fn table(figures: &[Figure]) -> Lines {
+pub(crate) fn table(figures: &[SnapshotNamesFigure]) -> Lines {
     let header = [
         "names",
         "each that gives one, us: median",
@@ -161,7 +161,7 @@ pub(crate) fn table(figures: &[Figure]) -> Lines {
     let mut lines = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {
         let mut line = vec![figure.names.to_string()];
-        line.extend(Times::cells_or_none(figure.naming.as_ref()));
+        line.extend(CommitTimes::cells_or_none(figure.naming.as_ref()));
         line.extend(figure.lazy.cells());
         line.extend(figure.durable.cells());
         lines.add_row(line);

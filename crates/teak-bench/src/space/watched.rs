@@ -14,17 +14,17 @@ use std::{
 };
 
 /// The states of a database.
-pub(super) struct Watched {
+pub(super) struct WatchedStates {
     states: Mutex<Vec<Fingerprint>>,
-    is_over: AtomicBool,
+    has_ended: AtomicBool,
 }
 
-impl Watched {
+impl WatchedStates {
     /// It has `state`.
     pub(super) fn new(state: Fingerprint) -> Self {
         Self {
             states: Mutex::new(vec![state]),
-            is_over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
         }
     }
 
@@ -51,7 +51,7 @@ impl Watched {
                 .map(|_| scope.spawn(|| self.verify(reader)))
                 .collect();
             let done = work();
-            self.is_over.store(true, Ordering::Relaxed);
+            self.has_ended.store(true, Ordering::Relaxed);
             let mut verified = 0;
             for thread in running {
                 let ended = thread.join();
@@ -72,7 +72,7 @@ impl Watched {
                 "a read transaction saw {found:?}, which is not what was committed"
             );
             verified += 1;
-            if self.is_over.load(Ordering::Relaxed) {
+            if self.has_ended.load(Ordering::Relaxed) {
                 return Ok(verified);
             }
         }

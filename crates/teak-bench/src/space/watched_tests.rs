@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     data::{DataSet, Digest, Key, Record},
-    engines::{Change, Durability, EngineKind, Held, Insertion, Opening, ReadStep},
+    engines::{Durability, EngineKind, Held, Insertion, OpenSettings, ReadStep, RecordChange},
 };
 
 /// A reader of one state.
@@ -40,12 +40,12 @@ fn records_that_were_changed_or_are_missing_are_noticed() {
     });
     others.push(exchanged);
     for found in others {
-        let watched = Watched::new(fingerprint(&keys, 0));
+        let watched = WatchedStates::new(fingerprint(&keys, 0));
         let error = watched.verify_beside(&Stale(found), 1, || Ok(()));
         let error = error.expect_err("it is not the same").to_string();
         assert!(error.contains("not what was committed"), "{error}");
     }
-    let watched = Watched::new(fingerprint(&keys, 0));
+    let watched = WatchedStates::new(fingerprint(&keys, 0));
     let same = watched.verify_beside(&Stale(fingerprint(&keys, 0)), 2, || Ok(()));
     assert!(same.expect("it is the same").1 >= 2);
 }
@@ -53,7 +53,7 @@ fn records_that_were_changed_or_are_missing_are_noticed() {
 #[test]
 fn a_reader_that_stays_behind_is_noticed() {
     let keys = DataSet::new(5).keys;
-    let watched = Watched::new(fingerprint(&keys, 0));
+    let watched = WatchedStates::new(fingerprint(&keys, 0));
     for key in &keys[..2] {
         watched.will_commit(|state| state.remove(&Record::new(*key, 0)));
     }
@@ -76,16 +76,16 @@ fn every_engine_shows_what_was_committed() {
     let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
     for kind in EngineKind::usual_beside_quick() {
         let directory = tempfile::tempdir().expect("a directory");
-        let opening = Opening::usual(Durability::Lazy, 1 << 20);
+        let opening = OpenSettings::usual(Durability::Lazy, 1 << 20);
         let mut engine = kind.open(directory.path(), &opening).expect("it opens");
         engine
             .write(&records, Insertion::Batch)
             .expect("they are new");
-        let watched = Watched::new(fingerprint(&keys, 0));
+        let watched = WatchedStates::new(fingerprint(&keys, 0));
         let verified = watched.verify_beside(engine.reader(), 2, || {
             for key in &keys {
                 watched.will_commit(|state| state.remove(&Record::new(*key, 0)));
-                engine.change(&[Change { key, value: None }])?;
+                engine.change(&[RecordChange { key, value: None }])?;
             }
             Ok(())
         });

@@ -22,7 +22,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
-use process::{Outcome, Work};
+use process::{SpaceMapOutcome, SpaceMapWork};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use serde::Serialize;
 use std::{
@@ -49,7 +49,7 @@ const LONG_RUN: u32 = 64 * 256 + 512;
 
 /// What came of one file.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct SpaceMapFigure {
     work: &'static str,
     pages: u64,
     free_pages: u64,
@@ -64,35 +64,35 @@ pub(crate) struct Figure {
     /// When it was opened.
     memory: Memory,
     #[serde(flatten)]
-    commits: Work,
+    commits: SpaceMapWork,
 }
 
 /// Runs what `space-map` asks for, with databases below `directory`.
-pub(crate) fn run(map: &SpaceMapRun, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(map: &SpaceMapRun, directory: &Path) -> Result<Vec<SpaceMapFigure>> {
     let run = |pages: &u64| {
         eprintln!("{pages} pages");
-        let place = directory.join(pages.to_string());
-        fs::create_dir_all(&place)?;
-        let figure = measure(map, *pages, &place)?;
-        fs::remove_dir_all(&place)?;
+        let run_directory = directory.join(pages.to_string());
+        fs::create_dir_all(&run_directory)?;
+        let figure = measure(map, *pages, &run_directory)?;
+        fs::remove_dir_all(&run_directory)?;
         Ok(figure)
     };
     map.pages.iter().map(run).collect()
 }
 
-fn measure(map: &SpaceMapRun, pages: u64, place: &Path) -> Result<Figure> {
-    let path = place.join("vast.teak");
+fn measure(map: &SpaceMapRun, pages: u64, run_directory: &Path) -> Result<SpaceMapFigure> {
+    let path = run_directory.join("vast.teak");
     let counts = prepare(map, pages, &path)?;
-    settle(place)?;
+    settle(run_directory)?;
     let before = fs::metadata(&path)?.blocks() * 512;
     let (mut cold, mut warm) = (Samples::default(), Samples::default());
     for _ in 0..map.repeat {
-        forget_cached(place)?;
+        forget_cached(run_directory)?;
         cold.push(start(map, &path, 0)?.open_us);
         warm.push(start(map, &path, 0)?.open_us);
     }
     let outcome = start(map, &path, map.commits)?;
-    Ok(Figure {
+    Ok(SpaceMapFigure {
         work: "space-map",
         pages,
         free_pages: counts.free_pages,
@@ -125,7 +125,7 @@ fn prepare(map: &SpaceMapRun, pages: u64, path: &Path) -> Result<VastCounts> {
         page_count: pages,
         used_percent: map.used_percent,
         pending_pages: map.pending,
-        free_runs: [&[row], &RUNS[..], &[LONG_RUN]].concat(),
+        free_extents: [&[row], &RUNS[..], &[LONG_RUN]].concat(),
     };
     let counts = make_vast(path, &vast, &mut || rng.u64(..))?;
     if map.allocate {
@@ -155,7 +155,7 @@ fn keys() -> Vec<Key> {
 }
 
 /// Has a process of its own open the file, and commit if there are `commits`.
-fn start(map: &SpaceMapRun, path: &Path, commits: u32) -> Result<Outcome> {
+fn start(map: &SpaceMapRun, path: &Path, commits: u32) -> Result<SpaceMapOutcome> {
     let task = SpaceMapProcess {
         path: path.to_path_buf(),
         commits,

@@ -27,17 +27,17 @@ const MIB: u64 = 1 << 20;
 
 /// What a process came to.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Outcome {
+pub(super) struct SpaceMapOutcome {
     pub(super) open_us: f64,
     /// When it was opened.
     pub(super) memory: Memory,
     /// Absent if it was opened only.
-    pub(super) work: Option<Work>,
+    pub(super) work: Option<SpaceMapWork>,
 }
 
 /// The times of the commits of one kind.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Times {
+pub(crate) struct SpaceMapTimes {
     pub(super) count: u64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
@@ -56,25 +56,25 @@ pub(crate) struct LargeValue {
 
 /// What was committed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Work {
+pub(crate) struct SpaceMapWork {
     /// The first durable commits, until what was dead is free.
-    pub(super) settling: Times,
-    pub(super) durable: Times,
+    pub(super) settling: SpaceMapTimes,
+    pub(super) durable: SpaceMapTimes,
     /// Commits of many changes, which fold, until the call returns.
-    pub(super) folding: Times,
+    pub(super) checkpointing: SpaceMapTimes,
     pub(super) large: Vec<LargeValue>,
     /// Until the call returns.
-    pub(super) asynchronous: Times,
+    pub(super) asynchronous: SpaceMapTimes,
     /// The first has the engine look for blocks that the file lacks.
     pub(super) first_lazy_us: Option<f64>,
-    pub(super) lazy: Option<Times>,
+    pub(super) lazy: Option<SpaceMapTimes>,
     /// When all was done.
     pub(super) memory_after: Memory,
     pub(super) close_us: f64,
 }
 
 /// The open database.
-struct Writer {
+struct SpaceMapWriter {
     database: Database,
     table: Table<Bytes, Bytes>,
     keys: Vec<Key>,
@@ -89,9 +89,9 @@ pub(crate) fn run_process(task: &SpaceMapProcess) -> Result<()> {
     let memory = Memory::now();
     let work = match task.commits {
         0 => None,
-        commits => Some(Writer::new(database)?.work(commits, task)?),
+        commits => Some(SpaceMapWriter::new(database)?.work(commits, task)?),
     };
-    let outcome = Outcome {
+    let outcome = SpaceMapOutcome {
         open_us,
         memory,
         work,
@@ -100,7 +100,7 @@ pub(crate) fn run_process(task: &SpaceMapProcess) -> Result<()> {
     Ok(())
 }
 
-impl Writer {
+impl SpaceMapWriter {
     fn new(database: Database) -> Result<Self> {
         let table = database.begin_read()?.open_table("records")?;
         Ok(Self {
@@ -111,10 +111,10 @@ impl Writer {
         })
     }
 
-    fn work(mut self, commits: u32, task: &SpaceMapProcess) -> Result<Work> {
+    fn work(mut self, commits: u32, task: &SpaceMapProcess) -> Result<SpaceMapWork> {
         let settling = self.settle()?;
         let durable = self.small(commits, Durability::Durable)?;
-        let folding = self.fold()?;
+        let checkpointing = self.checkpoint()?;
         let mut large = Vec::new();
         for _ in 0..MEDIUM_VALUES {
             large.push(self.large(1)?);
@@ -133,10 +133,10 @@ impl Writer {
         let memory_after = Memory::now();
         let begin = Instant::now();
         self.database.close()?;
-        Ok(Work {
+        Ok(SpaceMapWork {
             settling,
             durable,
-            folding,
+            checkpointing,
             large,
             asynchronous,
             first_lazy_us,
@@ -147,7 +147,7 @@ impl Writer {
     }
 
     /// Durable commits until what was dead is free.
-    fn settle(&mut self) -> Result<Times> {
+    fn settle(&mut self) -> Result<SpaceMapTimes> {
         let mut latencies = Latencies::new()?;
         for _ in 0..SETTLING_MAX {
             latencies.time(|| self.commit(1, Durability::Durable))?;
@@ -155,25 +155,25 @@ impl Writer {
                 break;
             }
         }
-        Ok(Times::of(&latencies))
+        Ok(SpaceMapTimes::of(&latencies))
     }
 
-    fn small(&mut self, count: u32, durability: Durability) -> Result<Times> {
+    fn small(&mut self, count: u32, durability: Durability) -> Result<SpaceMapTimes> {
         let mut latencies = Latencies::new()?;
         for _ in 0..count {
             latencies.time(|| self.commit(1, durability))?;
         }
-        Ok(Times::of(&latencies))
+        Ok(SpaceMapTimes::of(&latencies))
     }
 
     /// Asynchronous commits, each of them on the disk before the next.
-    fn fold(&mut self) -> Result<Times> {
+    fn checkpoint(&mut self) -> Result<SpaceMapTimes> {
         let mut latencies = Latencies::new()?;
         for _ in 0..FOLDS {
             latencies.time(|| self.commit(FOLDED, Durability::Async))?;
             self.database.sync()?;
         }
-        Ok(Times::of(&latencies))
+        Ok(SpaceMapTimes::of(&latencies))
     }
 
     /// A durable commit of a new record with a large value.
@@ -214,7 +214,7 @@ impl Writer {
     }
 }
 
-impl Times {
+impl SpaceMapTimes {
     fn of(latencies: &Latencies) -> Self {
         let microseconds = |percent| latencies.percentile_ns(percent) as f64 / 1e3;
         Self {

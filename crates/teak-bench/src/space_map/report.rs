@@ -1,7 +1,7 @@
 //! The table on the terminal.
 
-use super::Figure;
-use super::process::{LargeValue, Times};
+use super::SpaceMapFigure;
+use super::process::{LargeValue, SpaceMapTimes};
 use crate::{arguments::SpaceMapRun, report::plain_table};
 use comfy_table::{CellAlignment, Table};
 
@@ -18,11 +18,11 @@ pub(crate) fn describe_run(map: &SpaceMapRun) -> String {
 }
 
 /// A column for each file.
-pub(crate) fn table(figures: &[Figure]) -> Table {
+pub(crate) fn table(figures: &[SpaceMapFigure]) -> Table {
     let mut header = vec!["pages".to_owned()];
     header.extend(figures.iter().map(|figure| figure.pages.to_string()));
     let mut table = plain_table(header);
-    let mut add = |name: &str, cell: &dyn Fn(&Figure) -> String| {
+    let mut add = |name: &str, cell: &dyn Fn(&SpaceMapFigure) -> String| {
         let mut row = vec![name.to_owned()];
         row.extend(figures.iter().map(cell));
         table.add_row(row);
@@ -39,7 +39,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
         megabytes(figure.memory.own_bytes)
     });
     add("most memory MB, opened", &|figure| {
-        megabytes(figure.memory.most_bytes)
+        megabytes(figure.memory.peak_bytes)
     });
     add("own memory MB, behind all", &|figure| {
         megabytes(figure.commits.memory_after.own_bytes)
@@ -48,7 +48,9 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
         times(&figure.commits.settling)
     });
     add("durable us", &|figure| times(&figure.commits.durable));
-    add("folding us", &|figure| times(&figure.commits.folding));
+    add("checkpointing us", &|figure| {
+        times(&figure.commits.checkpointing)
+    });
     add("asynchronous us", &|figure| {
         times(&figure.commits.asynchronous)
     });
@@ -77,7 +79,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
 }
 
 /// Median, 99 %, longest, and of how many.
-fn times(times: &Times) -> String {
+fn times(times: &SpaceMapTimes) -> String {
     format!(
         "{:.1} / {:.1} / {:.1} of {}",
         times.median_us, times.p99_us, times.longest_us, times.count

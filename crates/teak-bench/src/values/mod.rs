@@ -10,24 +10,24 @@ pub(crate) use report::{describe_run, table};
 
 use crate::{
     arguments::Values,
-    bench::{Contender, settle, turn_order},
+    bench::{BenchContender, settle, turn_order},
     data::DataSet,
-    engines::{Change, Durability, EngineKind, Opening, Space},
+    engines::{Durability, EngineKind, OpenSettings, RecordChange, Space},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use std::{fs, path::Path, time::Duration};
-use stream::{Operation, Stream};
+use stream::{ValueOperation, ValueStream};
 
 /// How often the files are looked at.
-const LOOKS: u64 = 20;
+const SAMPLES: u64 = 20;
 /// One of so many keys is compared in the end.
 const CHECK_EVERY: usize = 17;
 
 /// The size of a file at a time, and what is to be in it.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Look {
+pub(crate) struct SizeSample {
     /// Operations so far.
     operations: u64,
     /// Keys and values that are there.
@@ -36,7 +36,7 @@ pub(crate) struct Look {
     space: Space,
 }
 
-impl Look {
+impl SizeSample {
     /// Bytes that the file system has set aside for each byte that is there.
     fn bytes_per_live_byte(&self) -> f64 {
         self.space.allocated_bytes as f64 / self.live_bytes.max(1) as f64
@@ -45,7 +45,7 @@ impl Look {
 
 /// What one engine came to.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Figure {
+pub(crate) struct ValuesFigure {
     work: &'static str,
     engine: EngineKind,
     durability: Durability,
@@ -62,39 +62,39 @@ pub(crate) struct Figure {
     longest_us: f64,
     /// What is set aside for each byte that is there, in the end.
     bytes_per_live_byte: f64,
-    looks: Vec<Look>,
+    samples: Vec<SizeSample>,
 }
 
 /// An engine at work.
-struct Runner {
-    contender: Contender,
+struct ValuesRunner {
+    contender: BenchContender,
     latencies: Latencies,
     elapsed: Duration,
-    looks: Vec<Look>,
+    samples: Vec<SizeSample>,
 }
 
 /// Runs what `values` asks for, with databases below `directory`.
-pub(crate) fn run(values: &Values, directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn run(values: &Values, directory: &Path) -> Result<Vec<ValuesFigure>> {
     let (shortest, longest) = (values.shortest as usize, values.longest as usize);
     ensure!(
         shortest <= longest,
         "--shortest must not be more than --longest"
     );
     let keys = DataSet::new(usize::try_from(values.keys)?).keys;
-    let mut stream = Stream::new(keys, shortest..=longest);
+    let mut stream = ValueStream::new(keys, shortest..=longest);
     let mut runners = Vec::new();
     for &kind in &values.engines {
-        runners.push(Runner::start(kind, values, directory)?);
+        runners.push(ValuesRunner::start(kind, values, directory)?);
     }
-    for look in 1..=LOOKS {
-        let done = values.operations * look / LOOKS;
-        let operations = stream.take(done - values.operations * (look - 1) / LOOKS);
-        for index in turn_order(runners.len(), look as usize) {
+    for sample in 1..=SAMPLES {
+        let done = values.operations * sample / SAMPLES;
+        let operations = stream.take(done - values.operations * (sample - 1) / SAMPLES);
+        for index in turn_order(runners.len(), sample as usize) {
             let runner = &mut runners[index];
             let applied = runner.apply(&operations, &stream, values.per_commit as usize);
             applied.with_context(|| format!("{} failed", runner.contender.kind))?;
             settle(directory)?;
-            runner.look(done, stream.live_bytes())?;
+            runner.sample(done, stream.live_bytes())?;
         }
         eprintln!("{done} operations");
     }
@@ -110,12 +110,12 @@ pub(crate) fn run(values: &Values, directory: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-impl Runner {
+impl ValuesRunner {
     fn start(kind: EngineKind, values: &Values, directory: &Path) -> Result<Self> {
         let directory = directory.join(kind.name());
         fs::create_dir_all(&directory)?;
-        let mut contender = Contender::new(kind, directory);
-        contender.reopen_for(&Opening::usual(
+        let mut contender = BenchContender::new(kind, directory);
+        contender.reopen_for(&OpenSettings::usual(
             values.durability(),
             values.keys * u64::from(values.longest),
         ))?;
@@ -123,19 +123,19 @@ impl Runner {
             contender,
             latencies: Latencies::new()?,
             elapsed: Duration::ZERO,
-            looks: Vec::new(),
+            samples: Vec::new(),
         })
     }
 
     fn apply(
         &mut self,
-        operations: &[Operation],
-        stream: &Stream,
+        operations: &[ValueOperation],
+        stream: &ValueStream,
         per_commit: usize,
     ) -> Result<()> {
         let engine = self.contender.engine()?;
         for operations in operations.chunks(per_commit) {
-            let changes: Vec<Change<'_>> = operations
+            let changes: Vec<RecordChange<'_>> = operations
                 .iter()
                 .map(|operation| stream.change(operation))
                 .collect();
@@ -146,9 +146,9 @@ impl Runner {
         Ok(())
     }
 
-    fn look(&mut self, operations: u64, live_bytes: u64) -> Result<()> {
+    fn sample(&mut self, operations: u64, live_bytes: u64) -> Result<()> {
         let space = self.contender.engine()?.space()?;
-        self.looks.push(Look {
+        self.samples.push(SizeSample {
             operations,
             live_bytes,
             space,
@@ -157,7 +157,7 @@ impl Runner {
     }
 
     /// Compares what some keys have with what they should.
-    fn check(&mut self, stream: &Stream) -> Result<()> {
+    fn check(&mut self, stream: &ValueStream) -> Result<()> {
         let engine = self.contender.engine()?;
         for (key, value) in stream.records().step_by(CHECK_EVERY) {
             ensure!(engine.value(key)?.as_deref() == value, "key {key:02x?}");
@@ -166,11 +166,11 @@ impl Runner {
     }
 
     /// `None` if nothing was done.
-    fn figure(&self, values: &Values) -> Option<Figure> {
-        let last = self.looks.last()?;
+    fn figure(&self, values: &Values) -> Option<ValuesFigure> {
+        let last = self.samples.last()?;
         let seconds = self.elapsed.as_secs_f64();
         let microseconds = |percent| self.latencies.percentile_ns(percent) as f64 / 1e3;
-        Some(Figure {
+        Some(ValuesFigure {
             work: "values",
             engine: self.contender.kind,
             durability: values.durability(),
@@ -184,7 +184,7 @@ impl Runner {
             p999_us: microseconds(99.9),
             longest_us: microseconds(100.0),
             bytes_per_live_byte: last.bytes_per_live_byte(),
-            looks: self.looks.clone(),
+            samples: self.samples.clone(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The tables on the terminal.
 
-use super::{Figure, LOOKS, Look};
+use super::{SAMPLES, SizeSample, ValuesFigure};
 use crate::{arguments::Values, engines::Durability, report::plain_table};
 use comfy_table::{CellAlignment, Table};
 
@@ -20,11 +20,11 @@ pub(crate) fn describe_run(values: &Values) -> String {
 }
 
 /// A line for each engine, and below it how many bytes each byte of data took in the course of the work.
-pub(crate) fn table(figures: &[Figure]) -> String {
+pub(crate) fn table(figures: &[ValuesFigure]) -> String {
     format!("{}\n\n{}", times(figures), ratios(figures))
 }
 
-fn times(figures: &[Figure]) -> Table {
+fn times(figures: &[ValuesFigure]) -> Table {
     let header = [
         "engine",
         "seconds",
@@ -41,7 +41,7 @@ fn times(figures: &[Figure]) -> Table {
     ];
     let mut table = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {
-        let Some(last) = figure.looks.last() else {
+        let Some(last) = figure.samples.last() else {
             continue;
         };
         table.add_row([
@@ -62,18 +62,18 @@ fn times(figures: &[Figure]) -> Table {
     to_the_right(table)
 }
 
-fn ratios(figures: &[Figure]) -> Table {
-    let shown = (SHOWN_EVERY..=LOOKS as usize).step_by(SHOWN_EVERY);
+fn ratios(figures: &[ValuesFigure]) -> Table {
+    let shown = (SHOWN_EVERY..=SAMPLES as usize).step_by(SHOWN_EVERY);
     let mut header = vec!["allocated / live".to_owned()];
-    header.extend(shown.map(|look| format!("{} %", 100 * look as u64 / LOOKS)));
+    header.extend(shown.map(|sample| format!("{} %", 100 * sample as u64 / SAMPLES)));
     let mut table = plain_table(header);
     for figure in figures {
-        let looks = figure.looks.iter().skip(SHOWN_EVERY - 1);
+        let samples = figure.samples.iter().skip(SHOWN_EVERY - 1);
         let mut row = vec![figure.engine.to_string()];
         row.extend(
-            looks
+            samples
                 .step_by(SHOWN_EVERY)
-                .map(|look| format!("{:.2}", look.bytes_per_live_byte())),
+                .map(|sample| format!("{:.2}", sample.bytes_per_live_byte())),
         );
         table.add_row(row);
     }
@@ -84,8 +84,8 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
-fn ratio(bytes: u64, look: &Look) -> String {
-    format!("{:.2}", bytes as f64 / look.live_bytes.max(1) as f64)
+fn ratio(bytes: u64, sample: &SizeSample) -> String {
+    format!("{:.2}", bytes as f64 / sample.live_bytes.max(1) as f64)
 }
 
 fn to_the_right(mut table: Table) -> Table {

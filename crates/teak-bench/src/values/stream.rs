@@ -3,7 +3,7 @@
 //!
 //! Invariant: the same seed, keys and lengths give the same operations.
 
-use crate::{data::Key, engines::Change};
+use crate::{data::Key, engines::RecordChange};
 use fastrand::Rng;
 use std::ops::RangeInclusive;
 
@@ -15,30 +15,30 @@ const REMOVED_PART: u32 = 3;
 
 /// Where a value stands in what values are cut from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span {
+pub(super) struct FillerSpan {
     start: usize,
     pub(super) len: usize,
 }
 
 /// What one key is to have from now on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Operation {
+pub(super) struct ValueOperation {
     key: usize,
-    value: Option<Span>,
+    value: Option<FillerSpan>,
 }
 
 /// What an operation or a record is about, with all its bytes.
-pub(super) struct Stream {
+pub(super) struct ValueStream {
     keys: Vec<Key>,
     lens: RangeInclusive<usize>,
     filler: Vec<u8>,
     /// What each key has when all operations so far are done.
-    values: Vec<Option<Span>>,
+    values: Vec<Option<FillerSpan>>,
     live_bytes: u64,
     rng: Rng,
 }
 
-impl Stream {
+impl ValueStream {
     /// Nothing has been done yet. `lens` is of values.
     pub(super) fn new(keys: Vec<Key>, lens: RangeInclusive<usize>) -> Self {
         let mut rng = Rng::with_seed(SEED);
@@ -55,24 +55,24 @@ impl Stream {
     }
 
     /// The next operations, so many.
-    pub(super) fn take(&mut self, count: u64) -> Vec<Operation> {
+    pub(super) fn take(&mut self, count: u64) -> Vec<ValueOperation> {
         (0..count).map(|_| self.operation()).collect()
     }
 
-    fn operation(&mut self) -> Operation {
+    fn operation(&mut self) -> ValueOperation {
         let key = self.rng.usize(..self.keys.len());
         let is_removed = self.values[key].is_some() && self.rng.u32(..REMOVED_PART) == 0;
-        let value = (!is_removed).then(|| Span {
+        let value = (!is_removed).then(|| FillerSpan {
             start: self.rng.usize(..FILLER_LEN),
             len: self.rng.usize(self.lens.clone()),
         });
         self.live_bytes += value.map_or(0, |value| self.record_bytes(value));
         let before = std::mem::replace(&mut self.values[key], value);
         self.live_bytes -= before.map_or(0, |value| self.record_bytes(value));
-        Operation { key, value }
+        ValueOperation { key, value }
     }
 
-    fn record_bytes(&self, value: Span) -> u64 {
+    fn record_bytes(&self, value: FillerSpan) -> u64 {
         (size_of::<Key>() + value.len) as u64
     }
 
@@ -82,8 +82,8 @@ impl Stream {
     }
 
     /// An operation as engines are told it.
-    pub(super) fn change(&self, operation: &Operation) -> Change<'_> {
-        Change {
+    pub(super) fn change(&self, operation: &ValueOperation) -> RecordChange<'_> {
+        RecordChange {
             key: &self.keys[operation.key],
             value: operation.value.map(|value| self.bytes(value)),
         }
@@ -97,7 +97,7 @@ impl Stream {
             .zip(values.map(|value| value.map(|value| self.bytes(value))))
     }
 
-    fn bytes(&self, value: Span) -> &[u8] {
+    fn bytes(&self, value: FillerSpan) -> &[u8] {
         &self.filler[value.start..value.start + value.len]
     }
 }

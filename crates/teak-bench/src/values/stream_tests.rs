@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 #[test]
 fn operations_come_to_what_each_key_has() {
-    let mut stream = Stream::new(DataSet::new(50).keys, 2048..=10_240);
+    let mut stream = ValueStream::new(DataSet::new(50).keys, 2048..=10_240);
     let operations = stream.take(2000);
     let mut model: BTreeMap<&Key, &[u8]> = BTreeMap::new();
     for operation in &operations {
@@ -31,6 +31,6 @@ fn operations_come_to_what_each_key_has() {
 #[test]
 fn the_same_operations_come_again() {
     let keys = DataSet::new(20).keys;
-    let mut streams = [0, 1].map(|_| Stream::new(keys.clone(), 10..=20));
+    let mut streams = [0, 1].map(|_| ValueStream::new(keys.clone(), 10..=20));
     assert_eq!(streams[0].take(100), streams[1].take(100));
 }

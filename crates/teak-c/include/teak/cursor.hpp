@@ -30,19 +30,19 @@ enum class seek : std::uint32_t {
   less = TEAK_LESS,
   at_most = TEAK_AT_MOST
 };
-/// Which records a cursor removes: see teak_bunch.
-enum class bunch : std::uint32_t {
-  here = TEAK_HERE,
-  before = TEAK_BEFORE,
-  to_here = TEAK_TO_HERE,
-  from_here = TEAK_FROM_HERE,
-  behind = TEAK_BEHIND,
-  whole = TEAK_WHOLE,
-  values_before = TEAK_VALUES_BEFORE,
-  values_to_here = TEAK_VALUES_TO_HERE,
-  values_from_here = TEAK_VALUES_FROM_HERE,
-  values_behind = TEAK_VALUES_BEHIND,
-  values = TEAK_VALUES
+/// Which records a cursor removes: see teak_delete_scope.
+enum class delete_scope : std::uint32_t {
+  current = TEAK_DELETE_CURRENT,
+  before = TEAK_DELETE_BEFORE,
+  up_to_current = TEAK_DELETE_UP_TO_CURRENT,
+  from_current = TEAK_DELETE_FROM_CURRENT,
+  after = TEAK_DELETE_AFTER,
+  all = TEAK_DELETE_ALL,
+  values_before = TEAK_DELETE_VALUES_BEFORE,
+  values_up_to_current = TEAK_DELETE_VALUES_UP_TO_CURRENT,
+  values_from_current = TEAK_DELETE_VALUES_FROM_CURRENT,
+  values_after = TEAK_DELETE_VALUES_AFTER,
+  all_values = TEAK_DELETE_ALL_VALUES
 };
 
 /// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile. A key that
@@ -55,7 +55,7 @@ enum class bunch : std::uint32_t {
 /// teak::cursor cursor = trees.open_cursor(txn);
 /// std::optional<teak::record> elm = cursor.seek(txn, teak::seek::at_least, "b");
 /// assert(elm && elm->key == "elm");
-/// cursor.remove(txn, teak::bunch::here);
+/// cursor.remove(txn, teak::delete_scope::current);
 /// assert(cursor.move(txn, teak::move::next)->key == "oak");
 /// assert(!cursor.move(txn, teak::move::next));
 /// ```
@@ -110,10 +110,10 @@ public:
     return detail::whether(teak_cursor_update(raw(), txn.raw(), value.raw(), place), place);
   }
   /// Removes records, and says how many. The place stays: move::next goes on behind it.
-  answer<std::uint64_t> remove(write_txn &txn, bunch bunch) {
+  answer<std::uint64_t> remove(write_txn &txn, delete_scope scope) {
     detail::place place;
     std::uint64_t removed = 0;
-    const teak_code code = teak_cursor_remove(raw(), txn.raw(), static_cast<std::uint32_t>(bunch), &removed, place);
+    const teak_code code = teak_cursor_remove(raw(), txn.raw(), static_cast<std::uint32_t>(scope), &removed, place);
     return detail::given<std::uint64_t>(code, place, [&] { return code == TEAK_OK ? removed : 0; });
   }
   /// How the places of two cursors follow each other: -1, 0 or 1; nothing if they are of different tables, or one is nowhere.

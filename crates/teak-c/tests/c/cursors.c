@@ -134,14 +134,14 @@ static void changes(teak_db db) {
   /* Every record is met once, although each second one goes. */
   int met = 0;
   while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
-    if (met++ % 2 == 0) check(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error));
+    if (met++ % 2 == 0) check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
   assert(met == COUNT);
   check(teak_cursor_insert(cursor, txn, teak_text("000001"), teak_text("one"), &error));
   check(teak_cursor_update(cursor, txn, teak_text("eins"), &error));
   check(teak_cursor_record(cursor, txn, &record, &error));
   assert(is_text(record.key, "000001") && is_text(record.value, "eins"));
-  check(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error));
-  assert(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error) == TEAK_NONE);
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
+  assert(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error) == TEAK_NONE);
   assert(teak_cursor_update(cursor, txn, teak_text("uno"), &error) == TEAK_NONE);
   assert(teak_cursor_record(cursor, txn, &record, &error) == TEAK_NONE);
   check(teak_cursor_move(cursor, txn, TEAK_CURRENT, &record, &error));
@@ -150,12 +150,12 @@ static void changes(teak_db db) {
   check(teak_cursor_record(cursor, txn, &record, &error));
   assert(is_text(record.key, "000006") && is_text(record.value, "3"));
   uint64_t removed;
-  check(teak_cursor_remove(cursor, txn, TEAK_BEFORE, &removed, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_BEFORE, &removed, &error));
   assert(removed == 1);
-  check(teak_cursor_remove(cursor, txn, TEAK_BEHIND, &removed, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_AFTER, &removed, &error));
   assert(removed == COUNT / 2 - 2);
   refused(teak_cursor_remove(cursor, txn, 11, &removed, &error), TEAK_INVALID_ARGUMENT);
-  check(teak_cursor_remove(cursor, txn, TEAK_WHOLE, &removed, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_ALL, &removed, &error));
   assert(removed == 1);
   check(teak_txn_end(txn, &error));
 

@@ -121,9 +121,9 @@ static void changes(teak_txn txn) {
   uint64_t count;
   check(teak_cursor_open(txn, lines, &cursor, &error));
   check(teak_cursor_seek_pair(cursor, txn, TEAK_EXACT, teak_text("teak"), number(&place, 100), NULL, &error));
-  check(teak_cursor_remove(cursor, txn, TEAK_VALUES_BEFORE, &count, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_VALUES_BEFORE, &count, &error));
   assert(count == 100);
-  check(teak_cursor_remove(cursor, txn, TEAK_HERE, &count, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, &count, &error));
   check(teak_cursor_move(cursor, txn, TEAK_NEXT_VALUE, &record, &error));
   assert(of(record.value) == 101);
   check(teak_cursor_update(cursor, txn, number(&place, 50), &error));
@@ -134,7 +134,7 @@ static void changes(teak_txn txn) {
   assert(is_text(record.key, "oak"));
   check(teak_cursor_seek(cursor, txn, TEAK_AT_MOST, teak_text("zebra"), &record, &error));
   assert(of(record.value) == VALUES - 1);
-  check(teak_cursor_remove(cursor, txn, TEAK_VALUES, &count, &error));
+  check(teak_cursor_remove(cursor, txn, TEAK_DELETE_ALL_VALUES, &count, &error));
   assert(count == VALUES - 101);
   check(teak_cursor_close(cursor, &error));
 }

@@ -92,7 +92,7 @@ static void by_hand(const teak::read_txn &txn, teak::table table) {
 }
 
 static void cursors(teak::write_txn &txn, teak::table table) {
-  using teak::move, teak::seek, teak::bunch;
+  using teak::move, teak::seek, teak::delete_scope;
   teak::cursor cursor = table.open_cursor(txn);
   assert(cursor.move(txn, move::first)->key == "00000" && cursor.move(txn, move::last)->key == "03998");
   assert(!cursor.move(txn, move::next));
@@ -105,8 +105,8 @@ static void cursors(teak::write_txn &txn, teak::table table) {
   assert(cursor.update(txn, "new") && *table.get(txn, "00004") == "new");
   assert(!cursor.insert_new(txn, "00006", "new"));
   cursor.insert(txn, "00005", "five");
-  assert(cursor.remove(txn, bunch::before) == 3 && cursor.remove(txn, bunch::before) == 0);
-  assert(cursor.remove(txn, bunch::here) == 1 && cursor.move(txn, move::next)->key == "00006");
+  assert(cursor.remove(txn, delete_scope::before) == 3 && cursor.remove(txn, delete_scope::before) == 0);
+  assert(cursor.remove(txn, delete_scope::current) == 1 && cursor.move(txn, move::next)->key == "00006");
 }
 
 template <class Txn> void values(const Txn &txn, teak::multi_table lines) {

@@ -3,7 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::{printable, shown_path};
 use clap::Args;
@@ -45,7 +45,7 @@ further increment begins with can be dropped: `teak snapshot drop`.";
 /// Copy a database while others use it, or what has changed since a snapshot
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct BackupArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Default, Serialize)]
-struct Report {
+struct BackupOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ struct Report {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &BackupArguments, style: ReportStyle) -> Result<(), Failure> {
     match arguments.is_to_pipe() {
         true => outputs::refuse_closed_output()?,
         false => outputs::refuse_inputs(&arguments.target, &[&arguments.database.path])?,
@@ -105,14 +105,14 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         return Ok(());
     }
     match style {
-        Style::Text => {
+        ReportStyle::Text => {
             output::print(|output| write_report(&report, output).map_err(Failure::Output))
         }
-        Style::Json => output::print_json(&report),
+        ReportStyle::Json => output::print_json(&report),
     }
 }
 
-fn write_report(report: &Report, output: &mut impl Write) -> io::Result<()> {
+fn write_report(report: &BackupOutput, output: &mut impl Write) -> io::Result<()> {
     let bytes = BinaryBytes(report.bytes.unwrap_or_default());
     match (report.since, report.transaction) {
         (Some(since), Some(transaction)) => {
@@ -126,18 +126,18 @@ fn write_report(report: &Report, output: &mut impl Write) -> io::Result<()> {
     }
 }
 
-impl Arguments {
+impl BackupArguments {
     fn is_to_pipe(&self) -> bool {
         self.target == Path::new("-")
     }
 }
 
 /// Writes the records anew; to a pipe by way of a temporary file, since they are not written from the first byte to the last.
-fn copy_dense(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failure> {
+fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
     let state = engine::begin_read(&database, of)?;
-    let pace = Pace::new(arguments.max_rate);
+    let pace = RateLimiter::new(arguments.max_rate);
     let mut progress = |copied: DenseProgress| {
         if copied.records.is_multiple_of(PACE_RECORDS) {
             bar.set_position(copied.records);
@@ -148,24 +148,24 @@ fn copy_dense(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
     let copied = match arguments.is_to_pipe() {
         false => state.copy_dense(&arguments.target, &mut progress)?,
         true => {
-            let place = tempfile::Builder::new().prefix("teak-backup-").tempdir();
-            let place = place.map_err(failed("creating a temporary directory"))?;
-            let path = place.path().join("copy");
+            let scratch = tempfile::Builder::new().prefix("teak-backup-").tempdir();
+            let scratch = scratch.map_err(failed("creating a temporary directory"))?;
+            let path = scratch.path().join("copy");
             let copied = state.copy_dense(&path, &mut progress)?;
             let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
-            let sent = send(&mut copy, &Pace::new(arguments.max_rate));
+            let sent = send(&mut copy, &RateLimiter::new(arguments.max_rate));
             sent.map_err(failed(TO_OUTPUT))?;
             copied
         }
     };
-    Ok(Report {
+    Ok(BackupOutput {
         records: Some(copied.records),
-        ..Report::default()
+        ..BackupOutput::default()
     })
 }
 
 /// Sends a whole file to the standard output.
-fn send(file: &mut File, pace: &Pace) -> io::Result<()> {
+fn send(file: &mut File, pace: &RateLimiter) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let mut sent = 0;
     loop {
@@ -179,13 +179,13 @@ fn send(file: &mut File, pace: &Pace) -> io::Result<()> {
 }
 
 /// How fast is written at most.
-struct Pace {
+struct RateLimiter {
     /// Million bytes a second.
     rate: Option<u64>,
     begun: Instant,
 }
 
-impl Pace {
+impl RateLimiter {
     fn new(rate: Option<u64>) -> Self {
         let begun = Instant::now();
         Self { rate, begun }
@@ -201,7 +201,7 @@ impl Pace {
 }
 
 /// Copies pages: all, or what has changed.
-fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failure> {
+fn copy_pages(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
     let name = arguments.snapshot.as_deref().map(OsStr::as_encoded_bytes);
     let database = match name {
         Some(_) => engine::open_for_writing(&arguments.database.path)?,
@@ -215,7 +215,7 @@ fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
         let made = engine::change(&database, arguments.wait, |txn| {
             Ok(txn.create_snapshot(name)?)
         });
-        made.map_err(|failure| tell_where_from(&database, name, failure))?;
+        made.map_err(|failure| explain_taken_name(&database, name, failure))?;
     }
     let written = write_pages(&database, since.as_ref(), arguments, bar);
     let done = written.map_err(|failure| match name {
@@ -233,7 +233,7 @@ fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
         }
         _ => done.bytes,
     };
-    Ok(Report {
+    Ok(BackupOutput {
         since,
         transaction: Some(done.transaction.0),
         bytes: Some(bytes),
@@ -244,10 +244,10 @@ fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
 fn write_pages(
     database: &Database,
     since: Option<&ReadTxn>,
-    arguments: &Arguments,
+    arguments: &BackupArguments,
     bar: &ProgressBar,
 ) -> Result<BackupProgress, Failure> {
-    let pace = Pace::new(arguments.max_rate);
+    let pace = RateLimiter::new(arguments.max_rate);
     let mut progress = |progress: BackupProgress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
@@ -279,7 +279,7 @@ fn write_pages(
 }
 
 /// Says of a name that is taken where it may come from: a backup that is killed leaves the snapshot that it has made.
-fn tell_where_from(database: &Database, name: &[u8], failure: Failure) -> Failure {
+fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Failure {
     if !matches!(failure, Failure::Engine(teak::Error::SnapshotExists(_))) {
         return failure;
     }

@@ -1,9 +1,9 @@
-//! `teak check`: every page is read and checked against its tag and its neighbours.
+//! `teak check`: every page is read and checked against its checksum and its neighbours.
 
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style, counted};
+use crate::output::{self, ReportStyle, counted};
 use crate::text::{printable, shown_path};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,13 +22,13 @@ keys that it concerns. `teak page` shows a page, `teak dump` saves tables that c
 /// Check every page for damage
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct CheckArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 }
 
 #[derive(Serialize)]
-struct Report {
+struct CheckOutput {
     clean: bool,
     pages: u64,
     tables: u64,
@@ -64,7 +64,7 @@ impl DamageReport {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CheckArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let bar = ProgressBar::new(0)
         .with_style(bar_style())
@@ -77,10 +77,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     // Where they cannot be listed the report says why.
     let snapshots = (database.snapshots().ok()).map(|snapshots| engine::wide(snapshots.len()));
     match style {
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             write_report(&report, snapshots, output).map_err(Failure::Output)
         }),
-        Style::Json => output::print_json(&Report {
+        ReportStyle::Json => output::print_json(&CheckOutput {
             clean: report.is_clean(),
             pages: engine::wide(report.pages),
             tables: engine::wide(report.tables),
@@ -147,26 +147,26 @@ fn write_report(
 }
 
 fn describe(damage: &Damage) -> String {
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     if let Some(page) = damage.page {
-        places.push(format!("page {page}"));
+        locations.push(format!("page {page}"));
     }
     if let Some(table) = &damage.table {
-        places.push(format!("table \"{}\"", printable(table)));
+        locations.push(format!("table \"{}\"", printable(table)));
     }
     match &damage.key_range {
         Some((from, Some(to))) => {
-            places.push(format!(
+            locations.push(format!(
                 "keys from \"{}\" to before \"{}\"",
                 printable(from),
                 printable(to)
             ));
         }
-        Some((from, None)) => places.push(format!("keys from \"{}\"", printable(from))),
+        Some((from, None)) => locations.push(format!("keys from \"{}\"", printable(from))),
         None => {}
     }
-    if places.is_empty() {
+    if locations.is_empty() {
         return damage.detail.clone();
     }
-    format!("{}: {}", places.join(", "), damage.detail)
+    format!("{}: {}", locations.join(", "), damage.detail)
 }

@@ -3,7 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -24,7 +24,7 @@ lists them. Commits make the file shorter by themselves, by and by, when much of
 /// Make the file as short as it can be, or as it is to be
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct CompactArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     pause_ms: u64,
 }
 
-impl Arguments {
+impl CompactArguments {
     /// What is left to be done when so many bytes were moved.
     fn options(&self, moved_bytes: u64) -> CompactOptions {
         let mut options = CompactOptions::new()
@@ -98,7 +98,7 @@ fn in_the_way(obstacle: CompactObstacle) -> (&'static str, &'static str) {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct CompactOutput {
     bytes_before: u64,
     bytes_after: u64,
     moved_pages: u64,
@@ -109,7 +109,7 @@ struct Report {
 /// Compacts, and says so wherever one of the commits waits for other writers.
 fn compact(
     database: &Database,
-    arguments: &Arguments,
+    arguments: &CompactArguments,
     bar: &ProgressBar,
 ) -> Result<CompactProgress, Failure> {
     let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
@@ -143,7 +143,7 @@ fn compact(
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CompactArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_writing(&arguments.database.path)?;
     let bytes_before = database.stat()?.file_bytes;
     let bar = ProgressBar::new_spinner().with_style(
@@ -155,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let done = done?;
     database.close()?;
     let obstacle = done.obstacle.map(in_the_way);
-    let report = Report {
+    let report = CompactOutput {
         bytes_before,
         bytes_after: done.file_bytes,
         moved_pages: done.moved_pages,
@@ -163,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         obstacle: obstacle.map(|(word, _)| word),
     };
     match style {
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             let line = writeln!(
                 output,
                 "{} -> {}, {} pages moved",
@@ -178,6 +178,6 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             let line = writeln!(output, "not as short as it was to be: {sentence}");
             line.map_err(Failure::Output)
         }),
-        Style::Json => output::print_json(&report),
+        ReportStyle::Json => output::print_json(&report),
     }
 }

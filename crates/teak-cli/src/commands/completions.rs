@@ -15,13 +15,13 @@ Examples:
 /// Print the completion script of a shell
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct CompletionsArguments {
     /// The shell
     shell: Shell,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, mut command: Command) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CompletionsArguments, mut command: Command) -> Result<(), Failure> {
     // Made in memory, since the generator panics when its output fails.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "teak", &mut script);

@@ -5,7 +5,7 @@ use crate::common_arguments::{
 };
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::printable;
 use clap::Args;
 use serde::Serialize;
@@ -22,7 +22,7 @@ Exit code 1 says that the key, or the table, was not there, or the key has not t
 /// Remove a record
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DelArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -55,12 +55,12 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DelOutput {
     transaction: u64,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DelArguments, style: ReportStyle) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let value = arguments.value.as_ref();
     let value = value.map(|value| arguments.value_format.parse("value", value));
@@ -85,8 +85,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     })?;
     database.close()?;
     match style {
-        Style::Text => Ok(()),
-        Style::Json => output::print_json(&Report {
+        ReportStyle::Text => Ok(()),
+        ReportStyle::Json => output::print_json(&DelOutput {
             transaction: transaction.0,
         }),
     }

@@ -1,10 +1,10 @@
 //! `teak diff`: the records in which two states of a database differ.
 
-use crate::commands::scan::Format;
+use crate::commands::scan::ScanFormat;
 use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, RecordChange};
 use crate::failure::Failure;
-use crate::output::{self, Style, counted};
+use crate::output::{self, ReportStyle, counted};
 use crate::text::{printable, write_tsv_field};
 use clap::Args;
 use serde::Serialize;
@@ -35,7 +35,7 @@ with the escapes \\t \\n \\r \\\\ and \\xHH. The exit code is 0 whether there ar
 /// Show the records in which two states differ
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DiffArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -55,21 +55,21 @@ pub(crate) struct Arguments {
 
     /// How to print records
     #[arg(short, long, value_enum, default_value_t)]
-    format: Format,
+    format: ScanFormat,
 }
 
 /// What became of a table. One that was dropped and created again with another order of keys is two: nothing in them can be
 /// compared.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Fate {
+enum TableDifference {
     Changed,
     Created,
     Dropped,
 }
 
 /// Both states, with their tables.
-struct States {
+struct ComparedStates {
     older: ReadTxn,
     newer: ReadTxn,
     older_tables: BTreeMap<Vec<u8>, TableInfo>,
@@ -83,13 +83,13 @@ struct CountReport {
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name_hex: Option<String>,
-    table: Fate,
+    table: TableDifference,
     #[serde(flatten)]
-    counts: Counts,
+    counts: DiffCounts,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize)]
-struct Counts {
+struct DiffCounts {
     inserted: u64,
     changed: u64,
     removed: u64,
@@ -118,19 +118,19 @@ struct LineReport<'a> {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DiffArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let older = engine::begin_read(&database, Some(arguments.old.as_encoded_bytes()))?;
     let new = arguments.new.as_deref().map(OsStr::as_encoded_bytes);
-    let states = States::new(older, engine::begin_read(&database, new)?)?;
+    let states = ComparedStates::new(older, engine::begin_read(&database, new)?)?;
     let only = arguments.table.as_deref().map(OsStr::as_encoded_bytes);
     let tables = states.changed_tables(only)?;
     if arguments.count {
         return count(&states, &tables, style);
     }
     let format = match style {
-        Style::Json => Format::Json,
-        Style::Text => arguments.format,
+        ReportStyle::Json => ScanFormat::Json,
+        ReportStyle::Text => arguments.format,
     };
     output::print(|output| {
         for (name, fate) in &tables {
@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     })
 }
 
-impl States {
+impl ComparedStates {
     fn new(older: ReadTxn, newer: ReadTxn) -> Result<Self, Failure> {
         let tables = |txn: &ReadTxn| -> Result<BTreeMap<_, _>, Failure> {
             let infos = txn.tables()?.into_iter();
@@ -155,7 +155,10 @@ impl States {
     }
 
     /// The tables that may differ, in the order of their names; all, or only one.
-    fn changed_tables(&self, only: Option<&[u8]>) -> Result<Vec<(Vec<u8>, Fate)>, Failure> {
+    fn changed_tables(
+        &self,
+        only: Option<&[u8]>,
+    ) -> Result<Vec<(Vec<u8>, TableDifference)>, Failure> {
         if let Some(name) = only
             && !self.older_tables.contains_key(name)
             && !self.newer_tables.contains_key(name)
@@ -168,12 +171,12 @@ impl States {
                 continue;
             }
             match change {
-                TableChange::Created => tables.push((name, Fate::Created)),
-                TableChange::Dropped => tables.push((name, Fate::Dropped)),
-                _ if self.has_one_order(&name) => tables.push((name, Fate::Changed)),
+                TableChange::Created => tables.push((name, TableDifference::Created)),
+                TableChange::Dropped => tables.push((name, TableDifference::Dropped)),
+                _ if self.has_one_order(&name) => tables.push((name, TableDifference::Changed)),
                 _ => {
-                    tables.push((name.clone(), Fate::Dropped));
-                    tables.push((name, Fate::Created));
+                    tables.push((name.clone(), TableDifference::Dropped));
+                    tables.push((name, TableDifference::Created));
                 }
             }
         }
@@ -189,36 +192,36 @@ impl States {
     fn for_each_change(
         &self,
         name: &[u8],
-        fate: Fate,
+        fate: TableDifference,
         mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let txn = match fate {
-            Fate::Changed => {
+            TableDifference::Changed => {
                 let table = engine::open_table(&self.newer, name)?;
                 return table.for_each_change((&self.older, &self.newer), visit);
             }
-            Fate::Created => &self.newer,
-            Fate::Dropped => &self.older,
+            TableDifference::Created => &self.newer,
+            TableDifference::Dropped => &self.older,
         };
         let table = engine::open_table(txn, name)?;
         table.for_each(txn, |key, value| {
             let (old, new) = match fate {
-                Fate::Dropped => (Some(value), None),
+                TableDifference::Dropped => (Some(value), None),
                 _ => (None, Some(value)),
             };
             visit(RecordChange { key, old, new })
         })
     }
 
-    fn counts(&self, name: &[u8], fate: Fate) -> Result<Counts, Failure> {
+    fn counts(&self, name: &[u8], fate: TableDifference) -> Result<DiffCounts, Failure> {
         let records = |tables: &BTreeMap<Vec<u8>, TableInfo>| {
             tables.get(name).map_or(0, |info| info.stat.records)
         };
-        let mut counts = Counts::default();
+        let mut counts = DiffCounts::default();
         match fate {
-            Fate::Created => counts.inserted = records(&self.newer_tables),
-            Fate::Dropped => counts.removed = records(&self.older_tables),
-            Fate::Changed => self.for_each_change(name, fate, |record| {
+            TableDifference::Created => counts.inserted = records(&self.newer_tables),
+            TableDifference::Dropped => counts.removed = records(&self.older_tables),
+            TableDifference::Changed => self.for_each_change(name, fate, |record| {
                 match (record.old, record.new) {
                     (None, _) => counts.inserted += 1,
                     (_, None) => counts.removed += 1,
@@ -231,21 +234,25 @@ impl States {
     }
 }
 
-fn count(states: &States, tables: &[(Vec<u8>, Fate)], style: Style) -> Result<(), Failure> {
+fn count(
+    states: &ComparedStates,
+    tables: &[(Vec<u8>, TableDifference)],
+    style: ReportStyle,
+) -> Result<(), Failure> {
     let mut counted = Vec::new();
     for (name, fate) in tables {
         let counts = states.counts(name, *fate)?;
         // Of some only pages were moved.
-        if *fate != Fate::Changed || counts != Counts::default() {
+        if *fate != TableDifference::Changed || counts != DiffCounts::default() {
             counted.push((name, *fate, counts));
         }
     }
     match style {
-        Style::Text => {
+        ReportStyle::Text => {
             output::print(|output| write_counts(&counted, output).map_err(Failure::Output))
         }
-        Style::Json => {
-            let report = |(bytes, table, counts): &(&Vec<u8>, Fate, Counts)| {
+        ReportStyle::Json => {
+            let report = |(bytes, table, counts): &(&Vec<u8>, TableDifference, DiffCounts)| {
                 let (name, name_hex) = output::json_bytes(bytes);
                 CountReport {
                     name: name.map(str::to_owned),
@@ -259,15 +266,18 @@ fn count(states: &States, tables: &[(Vec<u8>, Fate)], style: Style) -> Result<()
     }
 }
 
-fn write_counts(tables: &[(&Vec<u8>, Fate, Counts)], output: &mut impl Write) -> io::Result<()> {
+fn write_counts(
+    tables: &[(&Vec<u8>, TableDifference, DiffCounts)],
+    output: &mut impl Write,
+) -> io::Result<()> {
     if tables.is_empty() {
         return writeln!(output, "no differences");
     }
     for (name, fate, counts) in tables {
         let records = match fate {
-            Fate::Created => counted(counts.inserted, "record"),
-            Fate::Dropped => counted(counts.removed, "record"),
-            Fate::Changed => format!(
+            TableDifference::Created => counted(counts.inserted, "record"),
+            TableDifference::Dropped => counted(counts.removed, "record"),
+            TableDifference::Changed => format!(
                 "{} inserted, {} changed, {} removed",
                 indicatif::HumanCount(counts.inserted),
                 indicatif::HumanCount(counts.changed),
@@ -279,24 +289,24 @@ fn write_counts(tables: &[(&Vec<u8>, Fate, Counts)], output: &mut impl Write) ->
     Ok(())
 }
 
-fn heading(name: &[u8], fate: Fate) -> String {
+fn heading(name: &[u8], fate: TableDifference) -> String {
     let fate = match fate {
-        Fate::Changed => "",
-        Fate::Created => " created",
-        Fate::Dropped => " dropped",
+        TableDifference::Changed => "",
+        TableDifference::Created => " created",
+        TableDifference::Dropped => " dropped",
     };
     format!("table \"{}\"{fate}", printable(name))
 }
 
 fn write_table(
-    states: &States,
+    states: &ComparedStates,
     name: &[u8],
-    fate: Fate,
-    format: Format,
+    fate: TableDifference,
+    format: ScanFormat,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     // Of some only pages were moved, so that there is nothing to say of them.
-    let mut is_named = fate != Fate::Changed;
+    let mut is_named = fate != TableDifference::Changed;
     if is_named {
         write_heading(name, fate, format, output).map_err(Failure::Output)?;
     }
@@ -311,15 +321,17 @@ fn write_table(
 
 fn write_heading(
     name: &[u8],
-    fate: Fate,
-    format: Format,
+    fate: TableDifference,
+    format: ScanFormat,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let change = match (format, fate) {
-        (Format::Text | Format::Hex, _) => return writeln!(output, "{}", heading(name, fate)),
-        (Format::Json, Fate::Changed) => return Ok(()),
-        (Format::Json, Fate::Created) => "table_created",
-        (Format::Json, Fate::Dropped) => "table_dropped",
+        (ScanFormat::Text | ScanFormat::Hex, _) => {
+            return writeln!(output, "{}", heading(name, fate));
+        }
+        (ScanFormat::Json, TableDifference::Changed) => return Ok(()),
+        (ScanFormat::Json, TableDifference::Created) => "table_created",
+        (ScanFormat::Json, TableDifference::Dropped) => "table_dropped",
     };
     let (table, table_hex) = output::json_bytes(name);
     let report = LineReport {
@@ -334,7 +346,7 @@ fn write_heading(
 fn write_record(
     name: &[u8],
     record: RecordChange<'_>,
-    format: Format,
+    format: ScanFormat,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let (mark, change) = match (record.old, record.new) {
@@ -344,13 +356,13 @@ fn write_record(
     };
     let fields = [Some(record.key), record.old, record.new];
     match format {
-        Format::Json => write_json_record(name, record, change, output),
-        Format::Text | Format::Hex => {
+        ScanFormat::Json => write_json_record(name, record, change, output),
+        ScanFormat::Text | ScanFormat::Hex => {
             output.write_all(mark.as_bytes())?;
             for field in fields.into_iter().flatten() {
                 output.write_all(b"\t")?;
                 match format {
-                    Format::Hex => output.write_all(output::hexadecimal(field).as_bytes())?,
+                    ScanFormat::Hex => output.write_all(output::hexadecimal(field).as_bytes())?,
                     _ => write_tsv_field(field, output)?,
                 }
             }

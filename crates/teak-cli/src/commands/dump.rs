@@ -28,7 +28,7 @@ as it is; db_load does not know the line mapsize=, which has to be taken out for
 /// Write tables as text
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DumpArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 
     /// How to write records
     #[arg(short, long, value_enum, default_value_t)]
-    format: Format,
+    format: DumpFormat,
 
     /// Write to this file, which others may read only as far as the database; without it, to standard output
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 
 /// How to write records.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DumpFormat {
     /// The dump format, in hexadecimal (format=bytevalue)
     #[default]
     Dump,
@@ -80,8 +80,8 @@ enum Naming {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.all && arguments.format == Format::Tsv {
+pub(crate) fn run(arguments: &DumpArguments) -> Result<(), Failure> {
+    if arguments.all && arguments.format == DumpFormat::Tsv {
         let message = "tab-separated text has no place for the names of tables; use --format dump, or dump each table";
         return Err(Failure::Usage(message.to_owned()));
     }
@@ -112,7 +112,7 @@ fn begin_file(path: &Path, database: &Path) -> Result<TextFile, Failure> {
     TextFile::create(path, Some(database))
 }
 
-fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
+fn select(txn: &ReadTxn, arguments: &DumpArguments) -> Result<Selection, Failure> {
     let selection = if arguments.all {
         Selection {
             infos: txn.tables()?,
@@ -129,7 +129,7 @@ fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
         .infos
         .iter()
         .find(|info| info.name.contains(&b'\n'));
-    if let (Some(info), Format::Dump | Format::Print) = (unfit, arguments.format) {
+    if let (Some(info), DumpFormat::Dump | DumpFormat::Print) = (unfit, arguments.format) {
         let message = format!(
             "the dump format cannot hold the name \"{}\"; rename the table, or use --format tsv",
             printable(&info.name)
@@ -147,14 +147,14 @@ fn write(
     database: &Database,
     txn: &ReadTxn,
     selection: &Selection,
-    format: Format,
+    format: DumpFormat,
     output: &mut impl Write,
     failed: impl Fn(std::io::Error) -> Failure,
 ) -> Result<(), Failure> {
     let encoding = match format {
-        Format::Dump => Encoding::Hex,
-        Format::Print => Encoding::Print,
-        Format::Tsv => return write_tsv(txn, &selection.infos, output, failed),
+        DumpFormat::Dump => Encoding::Hex,
+        DumpFormat::Print => Encoding::Print,
+        DumpFormat::Tsv => return write_tsv(txn, &selection.infos, output, failed),
     };
     let map_size_bytes = map_size_bytes(engine::file_stat(database)?.file_bytes);
     let mut writer = DumpWriter::new(output, encoding);

@@ -5,7 +5,7 @@ use crate::common_arguments::{
 };
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::printable;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -27,7 +27,7 @@ Exit code 1 says that the key, the table or the snapshot is not there.";
 /// Print the value of a key
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct GetArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -46,12 +46,12 @@ pub(crate) struct Arguments {
 
     /// How to print the value
     #[arg(short, long, value_enum, default_value_t)]
-    format: Format,
+    format: GetFormat,
 }
 
 /// How to print a value.
 #[derive(Clone, Copy, Default, ValueEnum)]
-enum Format {
+enum GetFormat {
     /// Its bytes and a line feed
     #[default]
     Text,
@@ -64,7 +64,7 @@ enum Format {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct GetOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ struct Report<'a> {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &GetArguments, style: ReportStyle) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let name = arguments.table.name();
     let database = engine::open_for_reading(&arguments.database.path)?;
@@ -87,8 +87,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         return Err(Failure::NotFound(message));
     }
     let format = match style {
-        Style::Json => Format::Json,
-        Style::Text => arguments.format,
+        ReportStyle::Json => GetFormat::Json,
+        ReportStyle::Text => arguments.format,
     };
     output::print(|output| {
         let written = values
@@ -98,17 +98,17 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     })
 }
 
-fn write_value(value: &[u8], format: Format, output: &mut impl Write) -> io::Result<()> {
+fn write_value(value: &[u8], format: GetFormat, output: &mut impl Write) -> io::Result<()> {
     match format {
-        Format::Raw => output.write_all(value),
-        Format::Text => {
+        GetFormat::Raw => output.write_all(value),
+        GetFormat::Text => {
             output.write_all(value)?;
             output.write_all(b"\n")
         }
-        Format::Hex => writeln!(output, "{}", output::hexadecimal(value)),
-        Format::Json => {
+        GetFormat::Hex => writeln!(output, "{}", output::hexadecimal(value)),
+        GetFormat::Json => {
             let (value, value_hex) = output::json_bytes(value);
-            output::write_json(&Report { value, value_hex }, output)
+            output::write_json(&GetOutput { value, value_hex }, output)
         }
     }
 }

@@ -2,57 +2,57 @@
 
 mod arguments;
 mod copy;
-mod place;
 mod plan;
 mod progress;
 mod source;
+mod staging;
 mod summary;
 mod verify;
 
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
-pub(crate) use arguments::Arguments;
-use copy::Copied;
-use place::Place;
-use plan::Plan;
-use progress::Progress;
-use source::Source;
+pub(crate) use arguments::ImportArguments;
+use copy::CopiedTable;
+use plan::ImportPlan;
+use progress::ImportProgress;
+use source::ForeignSource;
+use staging::StagingDirectory;
 use std::time::Instant;
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let source = Source::open(&arguments.source)?;
+pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(), Failure> {
+    let source = ForeignSource::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
-    let place = Place::beside(&arguments.database)?;
+    let staging = StagingDirectory::beside(&arguments.database)?;
     outputs::refuse_lock_names(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);
     }
     let started = Instant::now();
-    let made = make(&source, &place, arguments);
+    let made = make(&source, &staging, arguments);
     let (copied, copy_seconds) = made.map_err(|failure| source.explain(failure))?;
-    place.finish(&arguments.database)?;
+    staging.finish(&arguments.database)?;
     let seconds = [copy_seconds, started.elapsed().as_secs_f64()];
     summary::print(&source, &copied, seconds, &arguments.database, style)
 }
 
-/// Makes the database in `place`, and compares it with the source. Gives what was copied, and in how many seconds.
+/// Makes the database in `staging`, and compares it with the source. Gives what was copied, and in how many seconds.
 fn make(
-    source: &Source,
-    place: &Place,
-    arguments: &Arguments,
-) -> Result<(Vec<Copied>, f64), Failure> {
-    let plan = Plan::new(source, arguments)?;
+    source: &ForeignSource,
+    staging: &StagingDirectory,
+    arguments: &ImportArguments,
+) -> Result<(Vec<CopiedTable>, f64), Failure> {
+    let plan = ImportPlan::new(source, arguments)?;
     let page_size_bytes = match arguments.page_size {
         Some(page_size_bytes) => page_size_bytes,
         None => source.environment.page_size().max(4096),
     };
-    let progress = Progress::new(&plan);
+    let progress = ImportProgress::new(&plan);
     let started = Instant::now();
     let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref(), &arguments.database);
-    let database = engine::create_exclusive(&place.path(), page_size_bytes, file_mode)?;
+    let database = engine::create_exclusive(&staging.path(), page_size_bytes, file_mode)?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();
     verify::run(source, &plan, &database, &progress)?;

@@ -9,22 +9,22 @@ mod summary;
 
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::Header;
-pub(crate) use arguments::Arguments;
-use input::Input;
+pub(crate) use arguments::LoadArguments;
+use input::LoadInput;
 use state::LoadState;
 use std::path::Path;
 use std::time::Instant;
 use teak::Database;
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LoadArguments, style: ReportStyle) -> Result<(), Failure> {
     if arguments.input != Path::new("-") {
         outputs::refuse_inputs(&arguments.database.path, &[&arguments.input])?;
     }
-    let mut input = Input::open(&arguments.input, arguments.format)?;
+    let mut input = LoadInput::open(&arguments.input, arguments.format)?;
     // An input that is no dump at all is refused before a database is created for it.
     let first_header = input.first_header()?;
     let (path, page_size) = (&arguments.database.path, arguments.page_size);
@@ -37,10 +37,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
 
 fn load(
     database: &Database,
-    arguments: &Arguments,
-    input: &mut Input,
+    arguments: &LoadArguments,
+    input: &mut LoadInput,
     first_header: Header,
-    style: Style,
+    style: ReportStyle,
 ) -> Result<(), Failure> {
     let started = Instant::now();
     let mut state = LoadState::new(database, arguments);

@@ -15,14 +15,14 @@ Examples:
 /// Write the manual pages of all subcommands
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct ManArguments {
     /// The directory to write them to; created when it is not there
     #[arg(value_hint = clap::ValueHint::DirPath)]
     directory: PathBuf,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ManArguments, command: Command) -> Result<(), Failure> {
     let directory = &arguments.directory;
     fs::create_dir_all(directory).map_err(Failure::file("creating", directory))?;
     let failed = || Failure::file("writing manual pages to", directory);

@@ -3,7 +3,7 @@
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use clap::Args;
 use serde::Serialize;
 use std::io::Write;
@@ -19,7 +19,7 @@ Examples:
 /// Describe one page of the file
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct PageArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -29,20 +29,20 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct PageOutput<'a> {
     page: u32,
     description: &'a str,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PageArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let description = database.describe_page(PageNumber(arguments.number))?;
     match style {
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             writeln!(output, "{}", description.trim_end()).map_err(Failure::Output)
         }),
-        Style::Json => output::print_json(&Report {
+        ReportStyle::Json => output::print_json(&PageOutput {
             page: arguments.number,
             description: &description,
         }),

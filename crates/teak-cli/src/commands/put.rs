@@ -5,9 +5,9 @@ use crate::common_arguments::{
 };
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
-use crate::text::Kind;
+use crate::text::TableKind;
 use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ replaced; in a table in which a key has several values it gets one more. When th
 /// Write a record
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct PutArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -65,18 +65,19 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct PutOutput {
     transaction: u64,
     replaced: bool,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PutArguments, style: ReportStyle) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let value = value(arguments)?;
     let put = |database: &Database| {
         engine::change(database, arguments.wait, |txn| {
-            let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
+            let table =
+                engine::open_or_create_table(txn, arguments.table.name(), TableKind::default())?;
             Ok(table.insert(txn, &key, &value)?.is_some())
         })
     };
@@ -85,15 +86,15 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let file_mode = outputs::mode_of(source.as_ref(), path);
     let (replaced, transaction) = engine::open_or_create(path, None, file_mode, put)?;
     match style {
-        Style::Text => Ok(()),
-        Style::Json => output::print_json(&Report {
+        ReportStyle::Text => Ok(()),
+        ReportStyle::Json => output::print_json(&PutOutput {
             transaction: transaction.0,
             replaced,
         }),
     }
 }
 
-fn value(arguments: &Arguments) -> Result<Vec<u8>, Failure> {
+fn value(arguments: &PutArguments) -> Result<Vec<u8>, Failure> {
     match (&arguments.value_file, &arguments.value) {
         (Some(path), _) => read_file(path).map_err(Failure::file("reading", path)),
         (None, Some(value)) => arguments.value_format.parse("value", value),

@@ -3,7 +3,7 @@
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::shown_path;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, HumanDuration};
@@ -23,30 +23,30 @@ Who is cancelled finds that with what it does next, an error, and its pages come
 /// List the read transactions of all processes, or cancel some
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct ReadersArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
     /// Cancel the read transactions of this process, or of one thread of it, and list those
     #[arg(long, value_name = "PROCESS[:THREAD]", value_parser = parse_whom)]
-    cancel: Option<Whom>,
+    cancel: Option<ReaderFilter>,
 }
 
 /// Whose read transactions are to be cancelled.
 #[derive(Clone, Copy)]
-struct Whom {
+struct ReaderFilter {
     process: u32,
     thread: Option<u64>,
 }
 
-impl Whom {
+impl ReaderFilter {
     fn is_meant(self, reader: &ReaderInfo) -> bool {
         reader.process == Some(self.process)
             && self.thread.is_none_or(|thread| thread == reader.thread)
     }
 }
 
-fn parse_whom(text: &str) -> Result<Whom, String> {
+fn parse_whom(text: &str) -> Result<ReaderFilter, String> {
     let (process, thread) = match text.split_once(':') {
         Some((process, thread)) => (process, Some(thread)),
         None => (text, None),
@@ -54,7 +54,7 @@ fn parse_whom(text: &str) -> Result<Whom, String> {
     let process = process.parse().ok();
     let thread = thread.map(str::parse).transpose().ok();
     match (process, thread) {
-        (Some(process), Some(thread)) => Ok(Whom { process, thread }),
+        (Some(process), Some(thread)) => Ok(ReaderFilter { process, thread }),
         _ => Err("give the number of a process, or those of a process and a thread with a colon between them".to_owned()),
     }
 }
@@ -89,7 +89,7 @@ impl ReaderReport {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<(), Failure> {
     engine::refuse_unlocked("only by one do processes know of each other's readers")?;
     let database = engine::open_for_reading(&arguments.database.path)?;
     if !database.has_lock_file() {
@@ -111,10 +111,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         }
     }
     match style {
-        Style::Text => {
+        ReportStyle::Text => {
             output::print(|output| write_list(&readers, output).map_err(Failure::Output))
         }
-        Style::Json => {
+        ReportStyle::Json => {
             let reports: Vec<_> = readers.iter().map(ReaderReport::new).collect();
             output::print_json(&reports)
         }

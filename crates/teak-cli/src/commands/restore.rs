@@ -1,7 +1,7 @@
 //! `teak restore`: a database from a copy and its increments, checked.
 
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::shown_path;
 use clap::Args;
@@ -27,7 +27,7 @@ Exit code 3 says that pages are damaged, 2 that an increment is not whole, or do
 /// Make a database of a copy and its increments, and check it
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES, override_usage = "teak restore [OPTIONS] <COPY> [INCREMENT]... <DATABASE>")]
-pub(crate) struct Arguments {
+pub(crate) struct RestoreArguments {
     /// The copy, and behind it its increments in the order in which they were made; one of them may be `-`, the standard input
     #[arg(required = true, value_name = "COPY", value_hint = clap::ValueHint::FilePath)]
     backups: Vec<PathBuf>,
@@ -38,14 +38,14 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct RestoreOutput {
     bytes: u64,
     records: u64,
     increments: usize,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<(), Failure> {
     let backups = arguments.backups.as_slice();
     if backups.iter().filter(|backup| is_pipe(backup)).count() > 1 {
         let text =
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     for (index, backup) in backups.iter().enumerate() {
         let (input, found) = open(backup)?;
         attributes.extend(found);
-        sources.push(Source {
+        sources.push(RestoreSource {
             input,
             index,
             reading: &reading,
@@ -83,19 +83,19 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         },
     );
     bar.finish_and_clear();
-    let restored = restored.map_err(|error| tell(error, backups, reading.get()))?;
+    let restored = restored.map_err(|error| explain(error, backups, reading.get()))?;
     let file = target.metadata();
-    let report = Report {
+    let report = RestoreOutput {
         bytes: file.map_err(Failure::file("looking at", target))?.len(),
         records: restored.records,
         increments: backups.len() - 1,
     };
     match style {
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             let (bytes, records) = (BinaryBytes(report.bytes), HumanCount(report.records));
             writeln!(output, "{bytes}, {records} records, no damage").map_err(Failure::Output)
         }),
-        Style::Json => output::print_json(&report),
+        ReportStyle::Json => output::print_json(&report),
     }
 }
 
@@ -121,13 +121,13 @@ fn bar_style() -> ProgressStyle {
 }
 
 /// A copy or an increment, which says when it is read.
-struct Source<'a> {
+struct RestoreSource<'a> {
     input: Box<dyn Read>,
     index: usize,
     reading: &'a Cell<usize>,
 }
 
-impl Read for Source<'_> {
+impl Read for RestoreSource<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.reading.set(self.index);
         self.input.read(buffer)
@@ -135,7 +135,7 @@ impl Read for Source<'_> {
 }
 
 /// Says what an error means for somebody who has only the backups, of which that at `index` was read last.
-fn tell(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
+fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
     let path = |index: usize| match is_pipe(&backups[index]) {
         true => PathBuf::from("the standard input"),
         false => backups[index].clone(),

@@ -2,7 +2,7 @@
 
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::shown_path;
 use clap::Args;
@@ -23,7 +23,7 @@ lost; each loss is listed with its page, its table and its keys. Restore from a 
 /// Copy what can be read of a damaged database into a new one
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct SalvageArguments {
     /// The damaged database
     #[arg(value_name = "DAMAGED", value_hint = clap::ValueHint::FilePath)]
     damaged: PathBuf,
@@ -34,11 +34,11 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct SalvageOutput {
     complete: bool,
     transaction: u64,
     passed_over: Vec<String>,
-    tables: Vec<TableReport>,
+    tables: Vec<SalvagedTableReport>,
     catalog_losses: Vec<LossReport>,
     unknown_tables: Vec<String>,
     unordered_tables: Vec<String>,
@@ -48,7 +48,7 @@ struct Report {
 }
 
 #[derive(Serialize)]
-struct TableReport {
+struct SalvagedTableReport {
     name: String,
     records: u64,
     records_lost: u64,
@@ -82,9 +82,9 @@ impl LossReport {
     }
 }
 
-impl Report {
+impl SalvageOutput {
     fn new(report: &SalvageReport) -> Self {
-        let table = |table: &SalvagedTable| TableReport {
+        let table = |table: &SalvagedTable| SalvagedTableReport {
             name: output::table_name(&table.name),
             records: table.records,
             records_lost: table.records_lost(),
@@ -106,7 +106,7 @@ impl Report {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SalvageArguments, style: ReportStyle) -> Result<(), Failure> {
     outputs::refuse_inputs(&arguments.saved, &[&arguments.damaged])?;
     let bar = ProgressBar::new(0)
         .with_style(bar_style())
@@ -117,8 +117,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     })?;
     bar.finish_and_clear();
     match style {
-        Style::Text => output::print(|output| write!(output, "{report}").map_err(Failure::Output)),
-        Style::Json => output::print_json(&Report::new(&report)),
+        ReportStyle::Text => {
+            output::print(|output| write!(output, "{report}").map_err(Failure::Output))
+        }
+        ReportStyle::Json => output::print_json(&SalvageOutput::new(&report)),
     }?;
     if report.is_complete() {
         return Ok(());

@@ -5,7 +5,7 @@ use crate::common_arguments::{
 };
 use crate::engine::{self, Direction, KeyBound};
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::{Order, write_tsv_field};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -27,7 +27,7 @@ be loaded again with `teak load --format tsv`.";
 /// Print the records of a range
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct ScanArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -62,12 +62,12 @@ pub(crate) struct Arguments {
 
     /// How to print records
     #[arg(short, long, value_enum, default_value_t)]
-    format: Format,
+    format: ScanFormat,
 }
 
 /// How to print a record.
 #[derive(Clone, Copy, Default, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ScanFormat {
     /// Key, tab, value, with escapes
     #[default]
     Text,
@@ -78,7 +78,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Serialize)]
-struct Record<'a> {
+struct ScannedRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ struct Record<'a> {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ScanArguments, style: ReportStyle) -> Result<(), Failure> {
     let (from, to) = bounds(arguments)?;
     let name = arguments.table.name();
     let database = engine::open_for_reading(&arguments.database.path)?;
@@ -99,8 +99,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         require_byte_order(&txn, name)?;
     }
     let format = match style {
-        Style::Json => Format::Json,
-        Style::Text => arguments.format,
+        ReportStyle::Json => ScanFormat::Json,
+        ReportStyle::Text => arguments.format,
     };
     let direction = if arguments.reverse {
         Direction::Backward
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     })
 }
 
-fn bounds(arguments: &Arguments) -> Result<(KeyBound, KeyBound), Failure> {
+fn bounds(arguments: &ScanArguments) -> Result<(KeyBound, KeyBound), Failure> {
     let parse = |given: &Option<OsString>| match given {
         Some(key) => arguments.key_format.parse(key).map(Some),
         None => Ok(None),
@@ -149,27 +149,27 @@ fn require_byte_order(txn: &ReadTxn, name: &[u8]) -> Result<(), Failure> {
 fn write_record(
     key: &[u8],
     value: &[u8],
-    format: Format,
+    format: ScanFormat,
     output: &mut impl Write,
 ) -> io::Result<()> {
     match format {
-        Format::Text => {
+        ScanFormat::Text => {
             write_tsv_field(key, output)?;
             output.write_all(b"\t")?;
             write_tsv_field(value, output)?;
             output.write_all(b"\n")
         }
-        Format::Hex => writeln!(
+        ScanFormat::Hex => writeln!(
             output,
             "{}\t{}",
             output::hexadecimal(key),
             output::hexadecimal(value)
         ),
-        Format::Json => {
+        ScanFormat::Json => {
             let (key, key_hex) = output::json_bytes(key);
             let (value, value_hex) = output::json_bytes(value);
             output::write_json(
-                &Record {
+                &ScannedRecord {
                     key,
                     key_hex,
                     value,

@@ -3,7 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::printable;
 use clap::{Args, Subcommand};
 use indicatif::BinaryBytes;
@@ -26,26 +26,26 @@ that have changed since: what `list` shows as kept would be free without that sn
 /// List, create and drop named snapshots, and roll back to them
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct SnapshotArguments {
     #[command(subcommand)]
-    action: Action,
+    action: SnapshotAction,
 }
 
-impl Arguments {
+impl SnapshotArguments {
     /// Whether the database is changed.
     pub(crate) fn is_change(&self) -> bool {
-        !matches!(self.action, Action::List(_))
+        !matches!(self.action, SnapshotAction::List(_))
     }
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum SnapshotAction {
     /// List the named snapshots
     List(ListArguments),
     /// Give the newest state a name
-    Create(NamedArguments),
+    Create(SnapshotNameArguments),
     /// Drop a named snapshot, so that what it alone has kept becomes free
-    Drop(NamedArguments),
+    Drop(SnapshotNameArguments),
     /// Make all tables as they were in a named snapshot, which stays
     Rollback(RollbackArguments),
 }
@@ -57,7 +57,7 @@ struct ListArguments {
 }
 
 #[derive(Args)]
-struct NamedArguments {
+struct SnapshotNameArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -71,7 +71,7 @@ struct NamedArguments {
 #[derive(Args)]
 struct RollbackArguments {
     #[command(flatten)]
-    snapshot: NamedArguments,
+    snapshot: SnapshotNameArguments,
 
     /// Give the present state this name first, so that nothing is lost
     #[arg(long, value_name = "NAME")]
@@ -92,7 +92,7 @@ struct SnapshotReport {
 }
 
 #[derive(Serialize)]
-struct ChangeReport {
+struct SnapshotChangeReport {
     transaction: u64,
 }
 
@@ -118,22 +118,22 @@ impl SnapshotReport {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SnapshotArguments, style: ReportStyle) -> Result<(), Failure> {
     match &arguments.action {
-        Action::List(arguments) => list(arguments, style),
-        Action::Create(arguments) => change(arguments, style, WriteTxn::create_snapshot),
-        Action::Drop(arguments) => change(arguments, style, WriteTxn::drop_snapshot),
-        Action::Rollback(arguments) => roll_back(arguments, style),
+        SnapshotAction::List(arguments) => list(arguments, style),
+        SnapshotAction::Create(arguments) => change(arguments, style, WriteTxn::create_snapshot),
+        SnapshotAction::Drop(arguments) => change(arguments, style, WriteTxn::drop_snapshot),
+        SnapshotAction::Rollback(arguments) => roll_back(arguments, style),
     }
 }
 
-fn list(arguments: &ListArguments, style: Style) -> Result<(), Failure> {
+fn list(arguments: &ListArguments, style: ReportStyle) -> Result<(), Failure> {
     let snapshots = engine::open_for_reading(&arguments.database.path)?.snapshots()?;
     match style {
-        Style::Text => {
+        ReportStyle::Text => {
             output::print(|output| write_list(&snapshots, output).map_err(Failure::Output))
         }
-        Style::Json => {
+        ReportStyle::Json => {
             let reports: Vec<_> = snapshots.iter().map(SnapshotReport::new).collect();
             output::print_json(&reports)
         }
@@ -171,8 +171,8 @@ fn time(info: &SnapshotInfo) -> String {
 }
 
 fn change<'a>(
-    arguments: &'a NamedArguments,
-    style: Style,
+    arguments: &'a SnapshotNameArguments,
+    style: ReportStyle,
     change: impl FnOnce(&mut WriteTxn, &'a [u8]) -> teak::Result<()>,
 ) -> Result<(), Failure> {
     let name = arguments.name.as_encoded_bytes();
@@ -181,14 +181,14 @@ fn change<'a>(
         engine::change(&database, arguments.wait, |txn| Ok(change(txn, name)?))?;
     database.close()?;
     match style {
-        Style::Text => Ok(()),
-        Style::Json => output::print_json(&ChangeReport {
+        ReportStyle::Text => Ok(()),
+        ReportStyle::Json => output::print_json(&SnapshotChangeReport {
             transaction: transaction.0,
         }),
     }
 }
 
-fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure> {
+fn roll_back(arguments: &RollbackArguments, style: ReportStyle) -> Result<(), Failure> {
     let name = arguments.snapshot.name.as_encoded_bytes();
     let keep = arguments.keep.as_deref().map(OsStr::as_encoded_bytes);
     let database = engine::open_for_writing(&arguments.snapshot.database.path)?;
@@ -204,27 +204,28 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
     database.close()?;
     let kept_transaction = kept.as_ref().map(|kept| kept.transaction.0);
     match style {
-        Style::Json => output::print_json(&RollbackReport {
+        ReportStyle::Json => output::print_json(&RollbackReport {
             transaction: transaction.0,
             back_to: SnapshotReport::new(&info),
             kept_transaction,
         }),
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             let (name, past) = (printable(name), info.transaction);
-            let told = writeln!(
+            let written = writeln!(
                 output,
                 "transaction {transaction} goes back to \"{name}\", the state of transaction {past} of {}",
                 time(&info)
             );
-            told.and_then(|()| match &kept {
-                Some(kept) => writeln!(
-                    output,
-                    "the state before is kept as \"{}\"",
-                    printable(&kept.name)
-                ),
-                None => Ok(()),
-            })
-            .map_err(Failure::Output)
+            written
+                .and_then(|()| match &kept {
+                    Some(kept) => writeln!(
+                        output,
+                        "the state before is kept as \"{}\"",
+                        printable(&kept.name)
+                    ),
+                    None => Ok(()),
+                })
+                .map_err(Failure::Output)
         }),
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::tables::{self, TableReport};
 use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;
-use crate::output::{self, Style, counted};
+use crate::output::{self, ReportStyle, counted};
 use crate::text::shown_path;
 use clap::Args;
 use indicatif::BinaryBytes;
@@ -28,7 +28,7 @@ first page to its last; each character stands for the kind that most of its page
 /// Show how the file is filled
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct StatArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct StatOutput {
     file_bytes: u64,
     page_size: u64,
     page_count: u64,
@@ -50,7 +50,7 @@ struct Report {
     readers: u64,
     snapshots: u64,
     snapshots_kept_bytes: u64,
-    limits: Limits,
+    limits: SizeLimits,
     marks: [u64; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     marks_transaction: Option<u64>,
@@ -64,7 +64,7 @@ struct Report {
 
 /// How the file grows and shrinks, as it is kept in the file itself. 0 is the engine's choice.
 #[derive(Serialize)]
-struct Limits {
+struct SizeLimits {
     lower_bytes: u64,
     /// `None` for no limit.
     upper_bytes: Option<u64>,
@@ -72,7 +72,7 @@ struct Limits {
     shrink_threshold_bytes: u64,
 }
 
-impl From<Geometry> for Limits {
+impl From<Geometry> for SizeLimits {
     fn from(geometry: Geometry) -> Self {
         Self {
             lower_bytes: geometry.lower_limit_bytes,
@@ -85,7 +85,7 @@ impl From<Geometry> for Limits {
 }
 
 /// All that is known of a database.
-struct Facts {
+struct DatabaseFacts {
     stat: FileStat,
     geometry: Geometry,
     infos: Vec<TableInfo>,
@@ -96,26 +96,26 @@ struct Facts {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &StatArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let facts = facts(&database, arguments)?;
     match style {
-        Style::Text => {
+        ReportStyle::Text => {
             let name = shown_path(&arguments.database.path);
             output::print(|output| write_report(&name, &facts, output).map_err(Failure::Output))
         }
-        Style::Json => output::print_json(&report(&facts)),
+        ReportStyle::Json => output::print_json(&report(&facts)),
     }
 }
 
-fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
+fn facts(database: &Database, arguments: &StatArguments) -> Result<DatabaseFacts, Failure> {
     let txn = database.begin_read()?;
     let infos = txn.tables()?;
     let data_bytes = match arguments.fill {
         true => Some(data_bytes(&txn, &infos)?),
         false => None,
     };
-    Ok(Facts {
+    Ok(DatabaseFacts {
         stat: engine::file_stat(database)?,
         geometry: database.geometry()?,
         infos,
@@ -140,7 +140,7 @@ fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
     Ok(bytes)
 }
 
-impl Facts {
+impl DatabaseFacts {
     /// What would be free if one of the named snapshots were not there. What several keep is not in it.
     fn snapshots_kept_bytes(&self) -> u64 {
         let kept = self
@@ -160,9 +160,9 @@ impl Facts {
     }
 }
 
-fn report(facts: &Facts) -> Report {
+fn report(facts: &DatabaseFacts) -> StatOutput {
     let stat = &facts.stat;
-    Report {
+    StatOutput {
         file_bytes: stat.file_bytes,
         page_size: facts.stat.page_size_bytes,
         page_count: stat.page_count,
@@ -188,7 +188,7 @@ fn report(facts: &Facts) -> Report {
     }
 }
 
-fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Result<()> {
+fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> io::Result<()> {
     let stat = &facts.stat;
     writeln!(
         output,
@@ -257,18 +257,23 @@ fn write_limits(geometry: &Geometry, output: &mut impl Write) -> io::Result<()> 
             choices.shrink_threshold_bytes,
         ),
     ];
-    let told: Vec<String> = limits
+    let parts: Vec<String> = limits
         .iter()
         .filter(|(_, limit, choice)| limit != choice)
         .map(|(words, limit, _)| format!("{words} {}", BinaryBytes(*limit)))
         .collect();
-    match told.is_empty() {
+    match parts.is_empty() {
         true => Ok(()),
-        false => writeln!(output, "  length of the file: {}", told.join(", ")),
+        false => writeln!(output, "  length of the file: {}", parts.join(", ")),
     }
 }
 
-fn write_share(label: &str, pages: u64, facts: &Facts, output: &mut impl Write) -> io::Result<()> {
+fn write_share(
+    label: &str,
+    pages: u64,
+    facts: &DatabaseFacts,
+    output: &mut impl Write,
+) -> io::Result<()> {
     let all = facts.stat.page_count.max(1);
     let percent = pages as f64 * 100.0 / all as f64;
     let bytes = BinaryBytes(pages * facts.stat.page_size_bytes);

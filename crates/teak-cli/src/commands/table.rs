@@ -3,9 +3,9 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::outputs;
-use crate::text::{Kind, Order, Values};
+use crate::text::{Order, TableKind, ValueKind};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -24,25 +24,25 @@ Each is one durable transaction.";
 /// Create, drop, rename or clear a table
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TableArguments {
     #[command(subcommand)]
-    action: Action,
+    action: TableAction,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum TableAction {
     /// Create an empty table, and the database too when there is none
     Create(CreateArguments),
     /// Remove a table and all its records
-    Drop(NamedArguments),
+    Drop(TableNameArguments),
     /// Give a table another name
     Rename(RenameArguments),
     /// Remove all records of a table and keep the table
-    Clear(NamedArguments),
+    Clear(TableNameArguments),
 }
 
 #[derive(Args)]
-struct NamedArguments {
+struct TableNameArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -56,7 +56,7 @@ struct NamedArguments {
 #[derive(Args)]
 struct CreateArguments {
     #[command(flatten)]
-    table: NamedArguments,
+    table: TableNameArguments,
 
     /// The order of its keys
     #[arg(long, value_enum, default_value_t)]
@@ -112,21 +112,21 @@ impl From<OrderArgument> for Order {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct TableChangeOutput {
     transaction: u64,
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TableArguments, style: ReportStyle) -> Result<(), Failure> {
     let transaction = match &arguments.action {
-        Action::Create(arguments) => create(arguments),
-        Action::Drop(arguments) => drop_table(arguments),
-        Action::Rename(arguments) => rename(arguments),
-        Action::Clear(arguments) => clear(arguments),
+        TableAction::Create(arguments) => create(arguments),
+        TableAction::Drop(arguments) => drop_table(arguments),
+        TableAction::Rename(arguments) => rename(arguments),
+        TableAction::Clear(arguments) => clear(arguments),
     }?;
     match style {
-        Style::Text => Ok(()),
-        Style::Json => output::print_json(&Report {
+        ReportStyle::Text => Ok(()),
+        ReportStyle::Json => output::print_json(&TableChangeOutput {
             transaction: transaction.0,
         }),
     }
@@ -134,9 +134,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
 
 fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     let name = arguments.table.name.as_encoded_bytes();
-    let kind = Kind {
+    let kind = TableKind {
         order: arguments.order.into(),
-        values: arguments.multi.then(|| Values {
+        values: arguments.multi.then(|| ValueKind {
             order: arguments.value_order.into(),
             is_fixed: arguments.fixed_values,
         }),
@@ -153,7 +153,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     Ok(transaction)
 }
 
-fn drop_table(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
+fn drop_table(arguments: &TableNameArguments) -> Result<TransactionId, Failure> {
     let name = arguments.name.as_encoded_bytes();
     let database = engine::open_for_writing(&arguments.database.path)?;
     let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
@@ -178,7 +178,7 @@ fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
     close(database, transaction)
 }
 
-fn clear(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
+fn clear(arguments: &TableNameArguments) -> Result<TransactionId, Failure> {
     let database = engine::open_for_writing(&arguments.database.path)?;
     let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         let table = engine::open_table_for_writing(txn, arguments.name.as_encoded_bytes())?;

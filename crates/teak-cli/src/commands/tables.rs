@@ -3,7 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, ReportStyle};
 use crate::text::{Order, printable};
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount};
@@ -21,7 +21,7 @@ Examples:
 /// List the tables
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TablesArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
@@ -101,15 +101,15 @@ fn order_name(order: Order) -> &'static str {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TablesArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let infos = engine::begin_read(&database, arguments.snapshot.name())?.tables()?;
     let page_size_bytes = engine::wide(database.page_size());
     match style {
-        Style::Text => output::print(|output| {
+        ReportStyle::Text => output::print(|output| {
             write_list(&infos, page_size_bytes, output).map_err(Failure::Output)
         }),
-        Style::Json => {
+        ReportStyle::Json => {
             let reports: Vec<_> = infos
                 .iter()
                 .map(|info| TableReport::new(info, page_size_bytes))

@@ -2,7 +2,7 @@
 
 use super::records::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
-use crate::text::{Kind, Order, Values};
+use crate::text::{Order, TableKind, ValueKind};
 use teak::codec::Bytes;
 use teak::{
     BulkOptions, KeyOrder, MultiTable, PairDifference, ReadTxn, Table, TableOptions, Transaction,
@@ -33,7 +33,7 @@ impl AnyTable {
     }
 
     /// Creates a table of that kind.
-    pub(super) fn create(txn: &mut WriteTxn, name: &[u8], kind: Kind) -> teak::Result<Self> {
+    pub(super) fn create(txn: &mut WriteTxn, name: &[u8], kind: TableKind) -> teak::Result<Self> {
         let options = TableOptions::new().order(key_order(kind.order));
         let Some(values) = kind.values else {
             return txn.create_table_with(name, options).map(Self::One);
@@ -280,10 +280,10 @@ pub(super) fn order(order: KeyOrder) -> Order {
 }
 
 /// What text formats say of a table with these options.
-pub(super) fn kind(options: &TableOptions) -> Kind {
-    Kind {
+pub(super) fn kind(options: &TableOptions) -> TableKind {
+    TableKind {
         order: order(options.key_order()),
-        values: options.order_of_values().map(|values| Values {
+        values: options.order_of_values().map(|values| ValueKind {
             order: order(values),
             is_fixed: options.size_of_values() != Some(ValueSize::Any),
         }),

@@ -35,7 +35,7 @@ fn named(name: &str) -> Header {
 
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn write_all(tables: &[(Option<Vec<u8>>, Kind, Records)], encoding: Encoding) -> Vec<u8> {
+fn write_all(tables: &[(Option<Vec<u8>>, TableKind, Records)], encoding: Encoding) -> Vec<u8> {
     let mut text = Vec::new();
     let mut writer = DumpWriter::new(&mut text, encoding);
     for (name, kind, records) in tables {
@@ -62,17 +62,17 @@ fn order() -> impl Strategy<Value = Order> {
     ]
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
-    let values = (order(), any::<bool>()).prop_map(|(order, is_fixed)| Values {
+fn kind() -> impl Strategy<Value = TableKind> {
+    let values = (order(), any::<bool>()).prop_map(|(order, is_fixed)| ValueKind {
         order,
         // Integers have a size.
         is_fixed: is_fixed || order == Order::Integer,
     });
     let values = proptest::option::of(values);
-    (order(), values).prop_map(|(order, values)| Kind { order, values })
+    (order(), values).prop_map(|(order, values)| TableKind { order, values })
 }
 
-fn table() -> impl Strategy<Value = (Option<Vec<u8>>, Kind, Records)> {
+fn table() -> impl Strategy<Value = (Option<Vec<u8>>, TableKind, Records)> {
     let name = proptest::option::of("[ -~]{0,12}".prop_map(String::into_bytes));
     (
         name,
@@ -132,7 +132,7 @@ fn tables_may_follow_one_another_with_empty_lines_between() {
     let input = b"VERSION=3\nformat=print\ndatabase=one\nHEADER=END\n a\n b\nDATA=END\n\n\
                   VERSION=3\nformat=bytevalue\ndatabase=two\nintegerkey=1\nHEADER=END\nDATA=END";
     let two = Header {
-        kind: Kind {
+        kind: TableKind {
             order: Order::Integer,
             values: None,
         },

@@ -1,6 +1,6 @@
 //! Writing the dump format as `mdb_load` and `mdbx_load` read it. (`db_load` knows no `mapsize`.)
 
-use super::{Encoding, Kind, Order, escape, hex};
+use super::{Encoding, Order, TableKind, escape, hex};
 use std::io::{self, Write};
 
 /// Writes tables in the dump format.
@@ -23,7 +23,7 @@ impl<W: Write> DumpWriter<W> {
     pub(crate) fn begin_table(
         &mut self,
         name: Option<&[u8]>,
-        kind: Kind,
+        kind: TableKind,
         map_size_bytes: u64,
     ) -> io::Result<()> {
         let format = match self.encoding {

@@ -5,7 +5,7 @@
 //! `\\`, and `\xHH` for bytes that are not UTF-8 and for [hidden](is_hidden) characters, so that no field can
 //! move a terminal's cursor, change the order of what is shown, or be taken for two.
 
-use super::{fault::Fault, hex};
+use super::{fault::LineFault, hex};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -24,11 +24,11 @@ pub(super) fn encode_print(bytes: &[u8], text: &mut Vec<u8>) {
 }
 
 /// Appends the bytes that `text` stands for in the `print` encoding to `bytes`.
-pub(super) fn decode_print(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), Fault> {
+pub(super) fn decode_print(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     decode(text, bytes, |escape, position| match escape {
         [b'\\', ..] => Ok((b'\\', 1)),
         [high, low, ..] => escaped_byte([*high, *low], position).map(|byte| (byte, 2)),
-        _ => Err(Fault {
+        _ => Err(LineFault {
             position: position + escape.len(),
             expected: "two hexadecimal digits behind the backslash",
         }),
@@ -118,18 +118,18 @@ fn write_tsv_bytes(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
 }
 
 /// Appends the bytes that a field of tab-separated text stands for to `bytes`.
-pub(super) fn decode_tsv_field(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), Fault> {
+pub(super) fn decode_tsv_field(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     decode(text, bytes, |escape, position| match escape {
         [b't', ..] => Ok((b'\t', 1)),
         [b'n', ..] => Ok((b'\n', 1)),
         [b'r', ..] => Ok((b'\r', 1)),
         [b'\\', ..] => Ok((b'\\', 1)),
         [b'x', high, low, ..] => escaped_byte([*high, *low], position + 1).map(|byte| (byte, 3)),
-        [b'x', rest @ ..] => Err(Fault {
+        [b'x', rest @ ..] => Err(LineFault {
             position: position + 1 + rest.len(),
             expected: "two hexadecimal digits behind \\x",
         }),
-        _ => Err(Fault {
+        _ => Err(LineFault {
             position,
             expected: "t, n, r, x or another backslash behind the backslash",
         }),
@@ -165,8 +165,8 @@ pub(crate) fn shown_path(path: &Path) -> String {
 fn decode(
     text: &[u8],
     bytes: &mut Vec<u8>,
-    decode_escape: impl Fn(&[u8], usize) -> Result<(u8, usize), Fault>,
-) -> Result<(), Fault> {
+    decode_escape: impl Fn(&[u8], usize) -> Result<(u8, usize), LineFault>,
+) -> Result<(), LineFault> {
     let mut position = 0;
     while let Some(distance) = text[position..].iter().position(|byte| *byte == b'\\') {
         bytes.extend_from_slice(&text[position..position + distance]);
@@ -179,8 +179,8 @@ fn decode(
     Ok(())
 }
 
-fn escaped_byte(digits: [u8; 2], position: usize) -> Result<u8, Fault> {
-    hex::decode_pair(digits).map_err(|offset| Fault {
+fn escaped_byte(digits: [u8; 2], position: usize) -> Result<u8, LineFault> {
+    hex::decode_pair(digits).map_err(|offset| LineFault {
         position: position + offset,
         expected: "a hexadecimal digit",
     })

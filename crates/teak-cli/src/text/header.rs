@@ -26,16 +26,16 @@ pub(crate) enum Order {
 
 /// What a table is, as far as text formats know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Kind {
+pub(crate) struct TableKind {
     /// The order of its keys.
     pub(crate) order: Order,
     /// What the values of a key are, if it has several: `duplicates=1`.
-    pub(crate) values: Option<Values>,
+    pub(crate) values: Option<ValueKind>,
 }
 
 /// What the values of a key are that has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Values {
+pub(crate) struct ValueKind {
     /// Their order: `reversedup=1`, `integerdup=1`.
     pub(crate) order: Order,
     /// Whether all have one size: `dupfixed=1`.
@@ -48,7 +48,7 @@ pub(crate) struct Header {
     /// Its name, if it has one.
     pub(crate) name: Option<Vec<u8>>,
     /// What it is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TableKind,
     /// What of the header has no effect, in words for people.
     pub(crate) warnings: Vec<String>,
 }
@@ -127,7 +127,7 @@ fn apply_line<R: BufRead>(
                 b"dupfixed" => values.is_fixed = true,
                 b"reversedup" => values.order = Order::ReverseBytes,
                 b"integerdup" => {
-                    *values = Values {
+                    *values = ValueKind {
                         order: Order::Integer,
                         is_fixed: true,
                     };

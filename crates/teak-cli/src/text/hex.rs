@@ -1,6 +1,6 @@
 //! Bytes as pairs of hexadecimal digits.
 
-use super::fault::Fault;
+use super::fault::LineFault;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 const NOT_A_DIGIT: u8 = 0xff;
@@ -35,7 +35,7 @@ pub(super) fn pair(byte: u8) -> [u8; 2] {
 }
 
 /// Appends the bytes that the digits of `text` (of either case) stand for to `bytes`.
-pub(crate) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), Fault> {
+pub(crate) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     bytes.reserve(text.len() / 2);
     let (pairs, rest) = text.as_chunks::<2>();
     for (index, pair) in pairs.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(crate) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), Fault> {
     match rest {
         [] => Ok(()),
         [last] if VALUES[usize::from(*last)] == NOT_A_DIGIT => Err(digit_expected(text.len() - 1)),
-        _ => Err(Fault {
+        _ => Err(LineFault {
             position: text.len(),
             expected: "an even number of hexadecimal digits",
         }),
@@ -61,8 +61,8 @@ pub(super) fn decode_pair([high, low]: [u8; 2]) -> Result<u8, usize> {
     }
 }
 
-fn digit_expected(position: usize) -> Fault {
-    Fault {
+fn digit_expected(position: usize) -> LineFault {
+    LineFault {
         position,
         expected: "a hexadecimal digit",
     }

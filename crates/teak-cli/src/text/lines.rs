@@ -3,7 +3,7 @@
 //! A line is held whole, so each call says how long the next one may be: an input that is not text
 //! at all is refused before it fills the memory.
 
-use super::{escape::printable, fault::Fault};
+use super::{escape::printable, fault::LineFault};
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -127,7 +127,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The same of a `fault` in the text that begins behind `skipped` bytes of the present line.
-    pub(super) fn fault(&self, skipped: usize, fault: Fault) -> Malformed {
+    pub(super) fn fault(&self, skipped: usize, fault: LineFault) -> Malformed {
         self.malformed(skipped + fault.position + 1, fault.expected)
     }
 

@@ -24,7 +24,7 @@ pub(crate) use escape::{
     is_hidden, printable, shown_message, shown_path, write_escaped, write_tsv_field,
 };
 pub(crate) use event::Event;
-pub(crate) use header::{Encoding, Header, Kind, Order, Values};
+pub(crate) use header::{Encoding, Header, Order, TableKind, ValueKind};
 pub(crate) use hex::{decode as decode_hex, encode as encode_hex};
 pub(crate) use lines::{Malformed, ReadError};
 pub(crate) use tsv::TsvReader;

@@ -1,27 +1,27 @@
 //! What cursors change.
 
-use super::Inner;
+use super::CursorState;
 use crate::{
     border::Value,
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     flags,
-    handles::{MAIN, Tables},
-    orders::{Of, Ranks, Sought},
-    put::{self, check_len, check_len_of_several, forget_places, of_size},
+    handles::{MAIN, TableHandle},
+    orders::{ComparisonScope, RankComparison, SoughtValue},
+    put::{self, check_len, check_len_of_several, of_size, reset_cursor_positions},
     transaction::Transaction,
-    walk::Walk,
+    untracked_cursor::UntrackedCursor,
 };
 use std::ffi::c_uint;
 
 /// The value where a key has several. The only one, which may be large, is not read.
-fn value_of_several(walk: &Walk) -> Outcome<Vec<u8>> {
+fn value_of_several(walk: &UntrackedCursor) -> CallResult<Vec<u8>> {
     match walk {
-        Walk::Multi(_) => Ok(walk.value()?.to_vec()),
+        UntrackedCursor::Multi(_) => Ok(walk.value()?.to_vec()),
         _ => Ok(Vec::new()),
     }
 }
 
-impl Inner {
+impl CursorState {
     /// Puts a record, and goes to it.
     pub(crate) fn put(
         &mut self,
@@ -29,7 +29,7 @@ impl Inner {
         passed_key: &Value,
         data: &mut Value,
         asked: c_uint,
-    ) -> Outcome {
+    ) -> CallResult {
         if asked & flags::CURRENT != 0 {
             return self.put_here(txn, passed_key.len, data, asked);
         }
@@ -63,7 +63,7 @@ impl Inner {
         key_len: usize,
         data: &mut Value,
         asked: c_uint,
-    ) -> Outcome {
+    ) -> CallResult {
         txn.refuse_reader()?;
         check_len(key_len)?;
         self.stay(txn)?;
@@ -71,7 +71,7 @@ impl Inner {
         let (key, old) = (walk.key().to_vec(), value_of_several(walk)?);
         let is_one_of_several = walk.count() > 1;
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
-        let Tables::Multi(table) = &open.tables else {
+        let TableHandle::Multi(table) = &open.tables else {
             self.freeze();
             let asked = asked & flags::RESERVE;
             return put::put_stored(txn, self.handle, &open, &key, data, asked);
@@ -84,7 +84,7 @@ impl Inner {
             return Err(Code(codes::BAD_VALSIZE));
         }
         self.freeze();
-        let _sought = Sought::new(&open, Of::Values, data, &new);
+        let _sought = SoughtValue::new(&open, ComparisonScope::Values, data, &new);
         if asked & flags::APPENDDUP != 0 {
             // One more value of the key that it is on, which `mdb_load -a` does not look for.
             let put = txn.change(|txn| table.append_value(txn, &key, &new));
@@ -111,7 +111,7 @@ impl Inner {
         key: &Value,
         (values, size): (&[u8], usize),
         asked: c_uint,
-    ) -> (usize, Outcome) {
+    ) -> (usize, CallResult) {
         // They may lead to what is about to change.
         let values = values.to_vec();
         for (index, value) in values.chunks_exact(size).enumerate() {
@@ -124,7 +124,7 @@ impl Inner {
     }
 
     /// Deletes the record that the cursor is on, or its key with all values.
-    pub(crate) fn delete(&mut self, txn: &mut Transaction, asked: c_uint) -> Outcome {
+    pub(crate) fn delete(&mut self, txn: &mut Transaction, asked: c_uint) -> CallResult {
         txn.refuse_reader()?;
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
@@ -138,21 +138,21 @@ impl Inner {
         let is_whole = asked & flags::NODUPDATA != 0;
         let delete = |txn: &mut Transaction| {
             txn.change(|txn| match &open.tables {
-                Tables::Plain(table) => table.remove(txn, &key),
-                Tables::Multi(table) if is_whole => Ok(table.remove_key(txn, &key)? != 0),
-                Tables::Multi(table) => table.remove(txn, &key, &value),
+                TableHandle::Plain(table) => table.remove(txn, &key),
+                TableHandle::Multi(table) if is_whole => Ok(table.remove_key(txn, &key)? != 0),
+                TableHandle::Multi(table) => table.remove(txn, &key, &value),
             })
         };
-        if !delete(txn)? && open.order(Of::Values).is_some() {
+        if !delete(txn)? && open.order(ComparisonScope::Values).is_some() {
             let mut walk = self.new_walk(txn)?;
             walk.seek_exact(&key)?;
-            let _ranks = Ranks::of(walk)?;
+            let _ranks = RankComparison::of(walk)?;
             delete(txn)?;
         }
         self.is_at_end = false;
         if txn.view()?.stat(&open.tables)?.records == 0 {
             self.reset();
         }
-        forget_places(txn, self.handle, &open)
+        reset_cursor_positions(txn, self.handle, &open)
     }
 }

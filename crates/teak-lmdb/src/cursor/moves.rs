@@ -1,21 +1,21 @@
 //! Where cursors go.
 
-use super::{Cursor, Inner, Place, Spot};
+use super::{Cursor, CursorPosition, CursorState, ResolvedPosition};
 use crate::{
     border::Value,
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     flags::{self, Operation},
     handles::MAIN,
-    orders::{Of, Sought},
+    orders::{ComparisonScope, SoughtValue},
     put::of_size,
     transaction::Transaction,
-    walk::Walk,
+    untracked_cursor::UntrackedCursor,
 };
 use std::ffi::c_uint;
 
 /// What a step goes to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum StepUnit {
     Record,
     Value,
     Key,
@@ -23,13 +23,13 @@ enum Step {
 
 /// An end of a table, or of the values of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum RangeEnd {
     First,
     Last,
 }
 
 /// Where a walk is after a step that led nowhere.
-enum Missed {
+enum MissedStep {
     /// Where it was.
     Stays,
     /// Off the records; it was on the value, where a key has several.
@@ -37,21 +37,21 @@ enum Missed {
 }
 
 /// Where the walk is if the step did not lead to a record.
-fn missed(is_there: bool, step: Step, value: Option<&'static [u8]>) -> Option<Missed> {
+fn missed(is_there: bool, step: StepUnit, value: Option<&'static [u8]>) -> Option<MissedStep> {
     match (is_there, step) {
         (true, _) => None,
-        (false, Step::Value) => Some(Missed::Stays),
-        (false, _) => Some(Missed::Left(value)),
+        (false, StepUnit::Value) => Some(MissedStep::Stays),
+        (false, _) => Some(MissedStep::Left(value)),
     }
 }
 
 const NOT_FOUND: Code = Code::NOT_FOUND;
 
-impl Step {
+impl StepUnit {
     /// Where a key has one value, LMDB goes from it to that of another key.
-    fn by(self, walk: &Walk) -> Self {
+    fn by(self, walk: &UntrackedCursor) -> Self {
         match walk {
-            Walk::Multi(_) => self,
+            UntrackedCursor::Multi(_) => self,
             _ => Self::Record,
         }
     }
@@ -69,7 +69,7 @@ impl Cursor {
         &self,
         key: Option<&mut Value>,
         data: Option<&mut Value>,
-    ) -> Option<Outcome> {
+    ) -> Option<CallResult> {
         let mut inner = self.0.try_borrow_mut().ok()?;
         let inner = &mut *inner;
         // SAFETY: a cursor's transaction is null or lives, and the caller promises the rest.
@@ -79,29 +79,29 @@ impl Cursor {
         if is_blocked || inner.is_of_writer {
             return None;
         }
-        let Some(Walk::Plain(cursor)) = &mut inner.walk else {
+        let Some(UntrackedCursor::Plain(cursor)) = &mut inner.walk else {
             return None;
         };
         let done = match cursor.next() {
             Ok(true) => {
                 inner.is_without_value = false;
                 inner.is_at_end = false;
-                return Some(tell_plain(cursor, key, data));
+                return Some(give_plain_record(cursor, key, data));
             }
-            Ok(false) => Ok(Some(Missed::Left(None))),
+            Ok(false) => Ok(Some(MissedStep::Left(None))),
             Err(error) => Err(error.into()),
         };
-        Some(inner.settle(done, Side::Last))
+        Some(inner.settle(done, RangeEnd::Last))
     }
 }
 
 /// Tells the record that a walk is on.
 #[inline(always)]
-fn tell_plain(
+fn give_plain_record(
     cursor: &teak::Cursor<'static>,
     key: Option<&mut Value>,
     data: Option<&mut Value>,
-) -> Outcome {
+) -> CallResult {
     if let Some(data) = data {
         *data = Value::new(cursor.value()?);
     }
@@ -111,7 +111,7 @@ fn tell_plain(
     Ok(())
 }
 
-impl Inner {
+impl CursorState {
     /// Does what is asked, and tells the record in `key` and `data`, where they are wanted.
     pub(crate) fn get(
         &mut self,
@@ -119,42 +119,42 @@ impl Inner {
         key: Option<&mut Value>,
         data: Option<&mut Value>,
         operation: Operation,
-    ) -> Outcome {
+    ) -> CallResult {
         use Operation as Op;
         match operation {
-            Op::First => self.go_to_end(txn, Side::First)?,
-            Op::Last => self.go_to_end(txn, Side::Last)?,
-            Op::Next => self.next(txn, Step::Record)?,
-            Op::NextDup => self.next(txn, Step::Value)?,
-            Op::NextNodup => self.next(txn, Step::Key)?,
-            Op::Prev => self.prev(txn, Step::Record)?,
-            Op::PrevDup => self.prev(txn, Step::Value)?,
-            Op::PrevNodup => self.prev(txn, Step::Key)?,
+            Op::First => self.go_to_end(txn, RangeEnd::First)?,
+            Op::Last => self.go_to_end(txn, RangeEnd::Last)?,
+            Op::Next => self.next(txn, StepUnit::Record)?,
+            Op::NextDup => self.next(txn, StepUnit::Value)?,
+            Op::NextNodup => self.next(txn, StepUnit::Key)?,
+            Op::Prev => self.prev(txn, StepUnit::Record)?,
+            Op::PrevDup => self.prev(txn, StepUnit::Value)?,
+            Op::PrevNodup => self.prev(txn, StepUnit::Key)?,
             Op::GetCurrent => self.stay(txn)?,
             Op::Set | Op::SetKey | Op::SetRange => {
                 let key = key.ok_or(Code::INVALID_ARGUMENT)?;
                 self.set(txn, key, operation)?;
                 let key = (operation != Op::Set).then_some(key);
-                return self.tell(key, data);
+                return self.give_record(key, data);
             }
             Op::GetBoth | Op::GetBothRange => {
                 let data = data.ok_or(Code::INVALID_ARGUMENT)?;
                 self.set_both(txn, key, data, operation)?;
-                return self.tell(None, Some(data));
+                return self.give_record(None, Some(data));
             }
-            Op::FirstDup => return self.go_to_value(txn, (key, data), Side::First),
-            Op::LastDup => return self.go_to_value(txn, (key, data), Side::Last),
+            Op::FirstDup => return self.go_to_value(txn, (key, data), RangeEnd::First),
+            Op::LastDup => return self.go_to_value(txn, (key, data), RangeEnd::Last),
             Op::GetMultiple | Op::NextMultiple | Op::PrevMultiple => {
                 let data = data.ok_or(Code::INVALID_ARGUMENT)?;
                 return self.several(txn, (key, data), operation);
             }
         }
-        self.tell(key, data)
+        self.give_record(key, data)
     }
 
     /// Tells the record that the cursor is on.
     #[inline(always)]
-    fn tell(&self, key: Option<&mut Value>, data: Option<&mut Value>) -> Outcome {
+    fn give_record(&self, key: Option<&mut Value>, data: Option<&mut Value>) -> CallResult {
         let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
         if let Some(data) = data {
             *data = Value::new(walk.value()?);
@@ -165,12 +165,12 @@ impl Inner {
         Ok(())
     }
 
-    fn go_to_end(&mut self, txn: &mut Transaction, side: Side) -> Outcome {
-        self.is_at_end = side == Side::Last;
+    fn go_to_end(&mut self, txn: &mut Transaction, side: RangeEnd) -> CallResult {
+        self.is_at_end = side == RangeEnd::Last;
         let mut walk = self.any_walk(txn)?;
         let is_there = match side {
-            Side::First => walk.first()?,
-            Side::Last => walk.last()?,
+            RangeEnd::First => walk.first()?,
+            RangeEnd::Last => walk.last()?,
         };
         match is_there {
             true => {
@@ -184,29 +184,29 @@ impl Inner {
         }
     }
 
-    fn next(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+    fn next(&mut self, txn: &mut Transaction, step: StepUnit) -> CallResult {
         if self.walk.is_some() {
             return self.next_in_place(step);
         }
         let is_without_value = self.is_without_value;
         match self.find(txn)? {
-            Spot::Nowhere => self.go_to_end(txn, Side::First),
-            Spot::Behind => {
+            ResolvedPosition::Nowhere => self.go_to_end(txn, RangeEnd::First),
+            ResolvedPosition::After => {
                 self.is_at_end = true;
                 Err(NOT_FOUND)
             }
-            Spot::On(walk) => {
+            ResolvedPosition::On(walk) => {
                 self.be_on(walk);
                 self.is_without_value = is_without_value;
                 self.next_in_place(step)
             }
-            Spot::Gap(mut walk, key, value) => {
+            ResolvedPosition::Gap(mut walk, key, value) => {
                 let is_of_key = walk.is_on_record() && walk.key() == key;
                 let is_there = match step {
-                    Step::Record => walk.is_on_record(),
-                    Step::Value => is_of_key,
-                    Step::Key if is_of_key => walk.next_key()?,
-                    Step::Key => walk.is_on_record(),
+                    StepUnit::Record => walk.is_on_record(),
+                    StepUnit::Value => is_of_key,
+                    StepUnit::Key if is_of_key => walk.next_key()?,
+                    StepUnit::Key => walk.is_on_record(),
                 };
                 if !is_there {
                     self.be_at(&key, &value);
@@ -220,49 +220,49 @@ impl Inner {
     }
 
     /// A step from the record of the walk, which stays where it is: scans go this way.
-    fn next_in_place(&mut self, step: Step) -> Outcome {
+    fn next_in_place(&mut self, step: StepUnit) -> CallResult {
         let was_at_end = self.is_at_end;
         let is_without_value = self.is_without_value;
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
             let step = step.by(walk);
-            if is_without_value && step != Step::Key && walk.count() > 1 {
+            if is_without_value && step != StepUnit::Key && walk.count() > 1 {
                 return walk.first_value().map(|_| None);
             }
             let value = walk.value_of_several();
             if was_at_end && value.is_some() && !walk.clone().next_key()? {
-                return Ok(Some(Missed::Stays));
+                return Ok(Some(MissedStep::Stays));
             }
             let is_there = match step {
-                Step::Record => walk.next()?,
-                Step::Value => walk.next_value()?,
-                Step::Key => walk.next_key()?,
+                StepUnit::Record => walk.next()?,
+                StepUnit::Value => walk.next_value()?,
+                StepUnit::Key => walk.next_key()?,
             };
             Ok(missed(is_there, step, value))
         });
-        self.settle(done, Side::Last)
+        self.settle(done, RangeEnd::Last)
     }
 
-    fn prev_in_place(&mut self, step: Step) -> Outcome {
+    fn prev_in_place(&mut self, step: StepUnit) -> CallResult {
         let is_without_value = self.is_without_value;
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
             let step = step.by(walk);
-            if is_without_value && step != Step::Key && walk.count() > 1 {
+            if is_without_value && step != StepUnit::Key && walk.count() > 1 {
                 return walk.last_value().map(|_| None);
             }
             let value = walk.value_of_several();
             let is_there = match step {
-                Step::Record => walk.prev()?,
-                Step::Value => walk.prev_value()?,
-                Step::Key => walk.prev_key()?,
+                StepUnit::Record => walk.prev()?,
+                StepUnit::Value => walk.prev_value()?,
+                StepUnit::Key => walk.prev_key()?,
             };
             Ok(missed(is_there, step, value))
         });
-        self.settle(done, Side::First)
+        self.settle(done, RangeEnd::First)
     }
 
     /// After a step towards `side`. An error leaves the cursor nowhere.
     #[inline]
-    fn settle(&mut self, done: Outcome<Option<Missed>>, side: Side) -> Outcome {
+    fn settle(&mut self, done: CallResult<Option<MissedStep>>, side: RangeEnd) -> CallResult {
         self.is_without_value = false;
         if let Ok(None) = done {
             self.is_at_end = false;
@@ -271,13 +271,17 @@ impl Inner {
         self.settle_missed(done, side)
     }
 
-    fn settle_missed(&mut self, done: Outcome<Option<Missed>>, side: Side) -> Outcome {
+    fn settle_missed(
+        &mut self,
+        done: CallResult<Option<MissedStep>>,
+        side: RangeEnd,
+    ) -> CallResult {
         match done {
-            Ok(None | Some(Missed::Stays)) => {}
-            Ok(Some(Missed::Left(value))) => {
-                self.is_at_end = side == Side::Last;
+            Ok(None | Some(MissedStep::Stays)) => {}
+            Ok(Some(MissedStep::Left(value))) => {
+                self.is_at_end = side == RangeEnd::Last;
                 if let Some(walk) = self.walk.take() {
-                    self.place = Place::Nowhere;
+                    self.position = CursorPosition::Nowhere;
                     self.come_back(walk, value, side)?;
                 }
             }
@@ -289,23 +293,23 @@ impl Inner {
         Err(NOT_FOUND)
     }
 
-    fn prev(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+    fn prev(&mut self, txn: &mut Transaction, step: StepUnit) -> CallResult {
         if self.walk.is_some() {
             return self.prev_in_place(step);
         }
         let is_without_value = self.is_without_value;
         let (mut walk, gap) = match self.find(txn)? {
-            Spot::Nowhere | Spot::Behind => {
-                self.go_to_end(txn, Side::Last)?;
+            ResolvedPosition::Nowhere | ResolvedPosition::After => {
+                self.go_to_end(txn, RangeEnd::Last)?;
                 self.is_at_end = false;
                 return Ok(());
             }
-            Spot::On(walk) => {
+            ResolvedPosition::On(walk) => {
                 self.be_on(walk);
                 self.is_without_value = is_without_value;
                 return self.prev_in_place(step);
             }
-            Spot::Gap(walk, key, value) => (walk, (key, value)),
+            ResolvedPosition::Gap(walk, key, value) => (walk, (key, value)),
         };
         let (key, value) = gap;
         let step = step.by(&walk);
@@ -313,8 +317,8 @@ impl Inner {
             true => walk.prev()?,
             false => walk.last()?,
         };
-        if is_there && step != Step::Record && (walk.key() == key) == (step == Step::Key) {
-            is_there = step == Step::Key && walk.prev_key()?;
+        if is_there && step != StepUnit::Record && (walk.key() == key) == (step == StepUnit::Key) {
+            is_there = step == StepUnit::Key && walk.prev_key()?;
         }
         if !is_there {
             self.be_at(&key, &value);
@@ -326,10 +330,15 @@ impl Inner {
     }
 
     /// Back to where a step from the last key, or the first one, has led nowhere.
-    fn come_back(&mut self, mut walk: Walk, value: Option<&[u8]>, side: Side) -> Outcome {
+    fn come_back(
+        &mut self,
+        mut walk: UntrackedCursor,
+        value: Option<&[u8]>,
+        side: RangeEnd,
+    ) -> CallResult {
         let mut is_there = match side {
-            Side::First => walk.first()?,
-            Side::Last => walk.last()?,
+            RangeEnd::First => walk.first()?,
+            RangeEnd::Last => walk.last()?,
         };
         if let (true, Some(value)) = (is_there, value) {
             let key = walk.key().to_vec();
@@ -343,12 +352,12 @@ impl Inner {
     }
 
     /// Stays on its record; from a gap it goes to the one behind it, of the same key if that is there still.
-    pub(super) fn stay(&mut self, txn: &mut Transaction) -> Outcome {
+    pub(super) fn stay(&mut self, txn: &mut Transaction) -> CallResult {
         let is_without_value = self.is_without_value;
         let (walk, key, value) = match self.find(txn)? {
-            Spot::Nowhere => return Err(Code::INVALID_ARGUMENT),
-            Spot::Behind => return Err(NOT_FOUND),
-            Spot::On(walk) => {
+            ResolvedPosition::Nowhere => return Err(Code::INVALID_ARGUMENT),
+            ResolvedPosition::After => return Err(NOT_FOUND),
+            ResolvedPosition::On(walk) => {
                 let is_refused = is_without_value && walk.count() > 1;
                 self.be_on(walk);
                 self.is_without_value = is_refused;
@@ -357,10 +366,10 @@ impl Inner {
                     false => Ok(()),
                 };
             }
-            Spot::Gap(walk, key, value) => (walk, key, value),
+            ResolvedPosition::Gap(walk, key, value) => (walk, key, value),
         };
         let is_of_key = walk.is_on_record() && walk.key() == key;
-        let has_key = matches!(walk, Walk::Multi(_)) && walk.clone().seek_exact(&key)?;
+        let has_key = matches!(walk, UntrackedCursor::Multi(_)) && walk.clone().seek_exact(&key)?;
         if walk.is_on_record() && (is_of_key || !has_key) {
             self.be_on(walk);
             return Ok(());
@@ -369,19 +378,20 @@ impl Inner {
         Err(NOT_FOUND)
     }
 
-    fn set(&mut self, txn: &mut Transaction, key: &Value, operation: Operation) -> Outcome {
+    fn set(&mut self, txn: &mut Transaction, key: &Value, operation: Operation) -> CallResult {
         if key.len == 0 {
             return Err(Code(codes::BAD_VALSIZE));
         }
         // SAFETY: the client gives a key that is there while the function runs.
         let bytes = unsafe { key.bytes() }?;
         let open = self.open(txn)?;
-        let _sought = (open.as_ref()).and_then(|open| Sought::new(open, Of::Keys, key, bytes));
+        let _sought = (open.as_ref())
+            .and_then(|open| SoughtValue::new(open, ComparisonScope::Keys, key, bytes));
         let mut walk = self.any_walk(txn)?;
         let is_exact = walk.seek_exact(bytes).map_err(of_size)?;
         self.is_at_end = false;
         let is_found = is_exact || operation == Operation::SetRange && walk.is_on_record();
-        self.arrive_near(walk)?;
+        self.arrive_at(walk)?;
         self.is_without_value = !is_found;
         match is_found {
             true => Ok(()),
@@ -390,11 +400,11 @@ impl Inner {
     }
 
     /// Is on the record that a search has led to, or behind the last one.
-    fn arrive_near(&mut self, mut walk: Walk) -> Outcome {
+    fn arrive_at(&mut self, mut walk: UntrackedCursor) -> CallResult {
         if walk.is_on_record() {
             self.be_on(walk);
         } else if walk.last()? {
-            self.be_behind();
+            self.be_after();
         } else {
             self.reset();
         }
@@ -407,7 +417,7 @@ impl Inner {
         key: Option<&mut Value>,
         data: &Value,
         operation: Operation,
-    ) -> Outcome {
+    ) -> CallResult {
         self.refuse_one_value(txn, flags::DUPSORT)?;
         let key = key.ok_or(Code::INVALID_ARGUMENT)?;
         if key.len == 0 {
@@ -417,8 +427,8 @@ impl Inner {
         // SAFETY: the client gives a key and a value that are there while the function runs.
         let (key, value) = unsafe { (key.bytes()?, data.bytes()?) };
         let open = self.open(txn)?.ok_or(NOT_FOUND)?;
-        let _sought = Sought::new(&open, Of::Keys, passed.0, key);
-        let _sought_value = Sought::new(&open, Of::Values, passed.1, value);
+        let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed.0, key);
+        let _sought_value = SoughtValue::new(&open, ComparisonScope::Values, passed.1, value);
         let mut walk = self.any_walk(txn)?;
         self.is_at_end = false;
         let is_exact = walk.seek_pair_exact(key, value).map_err(of_size)?;
@@ -427,7 +437,7 @@ impl Inner {
         if !is_of_key && walk.clone().seek_exact(key)? {
             self.be_at(key, value);
         } else {
-            self.arrive_near(walk)?;
+            self.arrive_at(walk)?;
         }
         match is_found {
             true => Ok(()),
@@ -436,7 +446,7 @@ impl Inner {
     }
 
     /// Refuses a database without a flag of those for several values.
-    pub(crate) fn refuse_one_value(&self, txn: &mut Transaction, flag: c_uint) -> Outcome {
+    pub(crate) fn refuse_one_value(&self, txn: &mut Transaction, flag: c_uint) -> CallResult {
         let found = match self.open(txn)? {
             Some(open) => open.flags,
             None if self.handle == MAIN => txn.main_flags()?,
@@ -452,9 +462,9 @@ impl Inner {
         &mut self,
         txn: &mut Transaction,
         (key, data): (Option<&mut Value>, Option<&mut Value>),
-        side: Side,
-    ) -> Outcome {
-        if data.is_none() || self.place == Place::Nowhere {
+        side: RangeEnd,
+    ) -> CallResult {
+        if data.is_none() || self.position == CursorPosition::Nowhere {
             return Err(Code::INVALID_ARGUMENT);
         }
         self.refuse_one_value(txn, flags::DUPSORT)?;
@@ -464,13 +474,13 @@ impl Inner {
             return Err(NOT_FOUND);
         };
         if walk.count() == 1 {
-            return self.tell(key, data);
+            return self.give_record(key, data);
         }
         match side {
-            Side::First => walk.first_value()?,
-            Side::Last => walk.last_value()?,
+            RangeEnd::First => walk.first_value()?,
+            RangeEnd::Last => walk.last_value()?,
         };
-        self.tell(None, data)
+        self.give_record(None, data)
     }
 
     /// Values of one size, a page of them at most.
@@ -479,19 +489,19 @@ impl Inner {
         txn: &mut Transaction,
         (key, data): (Option<&mut Value>, &mut Value),
         operation: Operation,
-    ) -> Outcome {
-        if operation == Operation::GetMultiple && self.place == Place::Nowhere {
+    ) -> CallResult {
+        if operation == Operation::GetMultiple && self.position == CursorPosition::Nowhere {
             return Err(Code::INVALID_ARGUMENT);
         }
         self.refuse_one_value(txn, flags::DUPFIXED)?;
         match operation {
             Operation::NextMultiple => {
-                self.next(txn, Step::Value)?;
-                self.tell(key, None)?;
+                self.next(txn, StepUnit::Value)?;
+                self.give_record(key, None)?;
             }
-            Operation::PrevMultiple if self.place == Place::Nowhere => {
-                self.go_to_end(txn, Side::Last)?;
-                self.tell(key, None)?;
+            Operation::PrevMultiple if self.position == CursorPosition::Nowhere => {
+                self.go_to_end(txn, RangeEnd::Last)?;
+                self.give_record(key, None)?;
             }
             _ => self.stay(txn)?,
         }
@@ -523,7 +533,7 @@ impl Inner {
     }
 
     /// How many values the key has, in a database that is not of those that [`Self::refuse_one_value`] refuses.
-    pub(crate) fn count(&mut self, txn: &mut Transaction) -> Outcome<usize> {
+    pub(crate) fn count(&mut self, txn: &mut Transaction) -> CallResult<usize> {
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
         Ok(walk.count() as usize)

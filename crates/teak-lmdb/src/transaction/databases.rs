@@ -3,42 +3,43 @@
 use super::Transaction;
 use crate::{
     border::Stat,
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     description,
-    environment::{Opened, PAGE_SIZE},
+    environment::{OpenEnvironment, PAGE_SIZE},
     flags,
-    handles::{FIRST_NAMED, MAIN, Open, Tables},
-    orders::{self, CompareFunction, Of},
-    view::View,
+    handles::{FIRST_NAMED, MAIN, OpenDatabase, TableHandle},
+    orders::{self, CompareFunction, ComparisonScope},
+    read_view::ReadView,
     writer::main_flags,
 };
 use std::{ffi::c_uint, sync::Arc};
-use teak::{FreeCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Bytes};
+use teak::{DetachedCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Bytes};
 
 impl Transaction {
     /// The open database of a handle; `None` for a main database to which nothing was ever written.
-    pub(crate) fn open(&mut self, handle: c_uint) -> Outcome<Option<Arc<Open>>> {
-        self.look(handle)?;
-        self.looked_at(handle).map(Option::<&Arc<Open>>::cloned)
+    pub(crate) fn open(&mut self, handle: c_uint) -> CallResult<Option<Arc<OpenDatabase>>> {
+        self.prepare(handle)?;
+        self.prepared(handle)
+            .map(Option::<&Arc<OpenDatabase>>::cloned)
     }
 
-    /// Looks for the main database, if that is what the handle means, for [`Self::looked_at`].
-    pub(crate) fn look(&mut self, handle: c_uint) -> Outcome {
+    /// Looks for the main database, if that is what the handle means, for [`Self::prepared`].
+    pub(crate) fn prepare(&mut self, handle: c_uint) -> CallResult {
         match handle == MAIN && self.main.is_none() && !self.is_reset() {
             true => self.find_main(),
             false => Ok(()),
         }
     }
 
-    /// The same as [`Self::open`] behind [`Self::look`].
-    pub(crate) fn looked_at(&self, handle: c_uint) -> Outcome<Option<&Arc<Open>>> {
+    /// The same as [`Self::open`] behind [`Self::prepare`].
+    pub(crate) fn prepared(&self, handle: c_uint) -> CallResult<Option<&Arc<OpenDatabase>>> {
         if handle == MAIN && !self.is_reset() {
             return Ok(self.main.as_ref());
         }
         self.named(handle).map(Some)
     }
 
-    fn named(&self, handle: c_uint) -> Outcome<&Arc<Open>> {
+    fn named(&self, handle: c_uint) -> CallResult<&Arc<OpenDatabase>> {
         let index = handle.checked_sub(FIRST_NAMED).map(|index| index as usize);
         let index = index.filter(|_| !self.is_reset() && !self.dropped.contains(&handle));
         let index = index.ok_or(Code::INVALID_ARGUMENT)?;
@@ -55,7 +56,7 @@ impl Transaction {
 
     /// Looks for the main database.
     #[inline]
-    fn find_main(&mut self) -> Outcome {
+    fn find_main(&mut self) -> CallResult {
         let seen = self.remembered.main.take();
         let view = self.view()?;
         let seen = seen.filter(|main| view.has(&main.tables));
@@ -72,7 +73,7 @@ impl Transaction {
     }
 
     /// The main database, if it is there.
-    fn main(&mut self) -> Outcome<Option<Arc<Open>>> {
+    fn main(&mut self) -> CallResult<Option<Arc<OpenDatabase>>> {
         if self.main.is_none() {
             self.find_main()?;
         }
@@ -80,7 +81,7 @@ impl Transaction {
     }
 
     /// The flags of the main database, which need not be there yet.
-    pub(crate) fn main_flags(&mut self) -> Outcome<c_uint> {
+    pub(crate) fn main_flags(&mut self) -> CallResult<c_uint> {
         match self.main()? {
             Some(main) => Ok(main.flags),
             None => Ok(main_flags(self.view()?).unwrap_or(0)),
@@ -88,7 +89,7 @@ impl Transaction {
     }
 
     /// The main database, which is made if it is not there.
-    pub(crate) fn make_main(&mut self) -> Outcome<Arc<Open>> {
+    pub(crate) fn make_main(&mut self) -> CallResult<Arc<OpenDatabase>> {
         if let Some(main) = self.main()? {
             return Ok(main);
         }
@@ -98,7 +99,11 @@ impl Transaction {
     }
 
     /// Makes the table of a database.
-    pub(crate) fn create(&mut self, name: &[u8], database_flags: c_uint) -> Outcome<Tables> {
+    pub(crate) fn create(
+        &mut self,
+        name: &[u8],
+        database_flags: c_uint,
+    ) -> CallResult<TableHandle> {
         let options = description::options_of(database_flags);
         self.create_with(name, database_flags, options)
     }
@@ -108,15 +113,17 @@ impl Transaction {
         name: &[u8],
         database_flags: c_uint,
         options: TableOptions,
-    ) -> Outcome<Tables> {
+    ) -> CallResult<TableHandle> {
         self.change(|txn| match database_flags & flags::DUPSORT {
-            0 => (txn.create_table_with::<Bytes, Bytes>(name, options)).map(Tables::Plain),
-            _ => (txn.create_multi_table_with::<Bytes, Bytes>(name, options)).map(Tables::Multi),
+            0 => (txn.create_table_with::<Bytes, Bytes>(name, options)).map(TableHandle::Plain),
+            _ => {
+                (txn.create_multi_table_with::<Bytes, Bytes>(name, options)).map(TableHandle::Multi)
+            }
         })
     }
 
     /// Gives the main database flags, which must be empty then, if they are others than it has.
-    pub(crate) fn add_main_flags(&mut self, added: c_uint) -> Outcome {
+    pub(crate) fn add_main_flags(&mut self, added: c_uint) -> CallResult {
         let flags = self.main_flags()?;
         if flags | added == flags || !self.is_writing() {
             return Ok(());
@@ -138,9 +145,9 @@ impl Transaction {
     pub(crate) fn set_order(
         &mut self,
         handle: c_uint,
-        of: Of,
+        of: ComparisonScope,
         function: Option<CompareFunction>,
-    ) -> Outcome {
+    ) -> CallResult {
         let open = match self.open(handle)? {
             Some(open) => open,
             None if self.is_writing() => self.make_main()?,
@@ -150,7 +157,8 @@ impl Transaction {
         let found = self.view()?.find(&self.opened, &name)?;
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let orders = [Some(options.key_order()), options.order_of_values()];
-        let is_custom = |of: Of| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
+        let is_custom =
+            |of: ComparisonScope| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
         let order_of = |of| orders::order_of(&self.opened, &name, of, open.flags);
         if is_custom(of) {
             let (given, _) = order_of(of)?;
@@ -158,7 +166,7 @@ impl Transaction {
             open.set_order(given);
             return Ok(());
         }
-        if of == Of::Values && !open.is_multi() || function.is_none() {
+        if of == ComparisonScope::Values && !open.is_multi() || function.is_none() {
             return Ok(());
         }
         self.refuse_reader()?;
@@ -166,11 +174,14 @@ impl Transaction {
             return Err(Code(codes::INCOMPATIBLE));
         }
         let (given, _) = order_of(of)?;
-        let comparison = |each: Of| match is_custom(each) || each == of {
+        let comparison = |each: ComparisonScope| match is_custom(each) || each == of {
             true => order_of(each).map(|(_, comparison)| Some(comparison)),
             false => Ok(None),
         };
-        let (keys, values) = (comparison(Of::Keys)?, comparison(Of::Values)?);
+        let (keys, values) = (
+            comparison(ComparisonScope::Keys)?,
+            comparison(ComparisonScope::Values)?,
+        );
         let options = description::options_in(open.flags, keys, values);
         given.give(function);
         self.change(|txn| txn.drop_table(&name))?;
@@ -181,10 +192,10 @@ impl Transaction {
     }
 
     /// Has the values of a database be of any size, as LMDB lets them, though the flags say that all have one: the engine's table is made anew.
-    pub(crate) fn free_sizes(&mut self, open: &Open) -> Outcome {
+    pub(crate) fn free_sizes(&mut self, open: &OpenDatabase) -> CallResult {
         /// No client can call a database so.
         const COPY: &[u8] = b"\0copy";
-        let Tables::Multi(old) = &open.tables else {
+        let TableHandle::Multi(old) = &open.tables else {
             return Err(Code(codes::INCOMPATIBLE));
         };
         let name = open.name().to_vec();
@@ -192,13 +203,14 @@ impl Transaction {
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let mut options = options.value_size(ValueSize::Any);
         if options.order_of_values() == Some(KeyOrder::Integer) {
-            let (given, order) = orders::order_of(&self.opened, &name, Of::Values, open.flags)?;
+            let (given, order) =
+                orders::order_of(&self.opened, &name, ComparisonScope::Values, open.flags)?;
             options = options.value_order(KeyOrder::Custom(order));
             open.set_order(given);
         }
         self.change(|txn| {
             let new = txn.create_multi_table_with::<Bytes, Bytes>(COPY, options)?;
-            let mut cursor = FreeCursor::for_multi(old);
+            let mut cursor = DetachedCursor::for_multi(old);
             let mut pairs = Vec::new();
             let mut has_more = true;
             while has_more {
@@ -220,7 +232,7 @@ impl Transaction {
         if let Some((handle, _)) = own.next() {
             return Some(*handle);
         }
-        let is_it = |open: &Option<Arc<Open>>| {
+        let is_it = |open: &Option<Arc<OpenDatabase>>| {
             open.as_ref()
                 .is_some_and(|open| open.name() == name && !open.is_closed())
         };
@@ -229,14 +241,14 @@ impl Transaction {
     }
 
     /// Has a named database under a handle that was reserved.
-    pub(crate) fn own(&mut self, handle: c_uint, open: Arc<Open>) {
+    pub(crate) fn own(&mut self, handle: c_uint, open: Arc<OpenDatabase>) {
         self.dropped.retain(|dropped| *dropped != handle);
         self.opened.handles().note(handle, &open);
         self.own.push((handle, open));
     }
 
     /// Closes a handle whose database it has dropped, for everybody.
-    pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &Open) {
+    pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &OpenDatabase) {
         self.dropped.push(handle);
         self.reset_cursors(handle);
         open.close();
@@ -245,7 +257,7 @@ impl Transaction {
     }
 
     /// Counts of a database.
-    pub(crate) fn stat(&mut self, handle: c_uint) -> Outcome<Stat> {
+    pub(crate) fn stat(&mut self, handle: c_uint) -> CallResult<Stat> {
         Ok(match self.open(handle)? {
             Some(open) => of_counts(&self.view()?.stat(&open.tables)?),
             None => Stat {
@@ -268,9 +280,9 @@ fn of_counts(stat: &TableStat) -> Stat {
 }
 
 /// Counts of the main database, as of the last commit.
-pub(crate) fn stat_of_main(opened: &Arc<Opened>) -> Outcome<Stat> {
+pub(crate) fn stat_of_main(opened: &Arc<OpenEnvironment>) -> CallResult<Stat> {
     let txn = opened.database.begin_read()?;
-    let view = View::Read(&txn);
+    let view = ReadView::Read(&txn);
     Ok(match view.find(opened, b"")? {
         Some((tables, _)) => of_counts(&view.stat(&tables)?),
         None => Stat {

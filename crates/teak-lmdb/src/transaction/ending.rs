@@ -1,10 +1,10 @@
 //! How transactions end, and begin anew.
 
-use super::{End, Side, Transaction};
+use super::{Transaction, TransactionEnd, TransactionKind};
 use crate::{
-    codes::{self, Code, Outcome},
+    codes::{self, CallResult, Code},
     flags,
-    view::View,
+    read_view::ReadView,
     writer::Writer,
 };
 use std::{ptr, sync::Arc};
@@ -12,18 +12,18 @@ use teak::ReadTxn;
 
 impl Transaction {
     /// Begins to read the newest state, after it was reset or at first.
-    pub(crate) fn renew(&mut self) -> Outcome {
-        let Side::Reading {
+    pub(crate) fn renew(&mut self) -> CallResult {
+        let TransactionKind::Reading {
             txn: None,
             reset,
-            place,
+            reader_slot,
         } = &mut self.side
         else {
             return Err(Code::INVALID_ARGUMENT);
         };
-        let taken = match *place {
+        let taken = match *reader_slot {
             Some(taken) => taken,
-            None => *place.insert(self.opened.place_of_reader()?),
+            None => *reader_slot.insert(self.opened.take_reader_slot()?),
         };
         let begun = match reset.take() {
             Some(reset) => reset.renew(),
@@ -32,12 +32,14 @@ impl Transaction {
         let begun = match begun {
             Ok(begun) => begun,
             Err(error) => {
-                self.give_place_back();
+                self.release_reader_slot();
                 return Err(error.into());
             }
         };
-        self.opened.places.read(taken, View::Read(&begun).id());
-        if let Side::Reading { txn, .. } = &mut self.side {
+        self.opened
+            .reader_slots
+            .read(taken, ReadView::Read(&begun).id());
+        if let TransactionKind::Reading { txn, .. } = &mut self.side {
             *txn = Some(begun);
         }
         self.remembered.renew(&self.opened);
@@ -51,45 +53,50 @@ impl Transaction {
         }
         // Clients go on from where their cursors were when it was renewed, though LMDB's manual forbids that.
         self.freeze_cursors();
-        self.end_handles(End::Abort);
+        self.end_handles(TransactionEnd::Abort);
         self.remember_main();
-        if let Side::Reading { txn, reset, place } = &mut self.side {
+        if let TransactionKind::Reading {
+            txn,
+            reset,
+            reader_slot,
+        } = &mut self.side
+        {
             *reset = txn.take().map(ReadTxn::reset);
-            if let (Some(place), true) = (*place, self.opened.has(flags::NOTLS)) {
-                self.opened.places.keep(place);
+            if let (Some(reader_slot), true) = (*reader_slot, self.opened.has(flags::NOTLS)) {
+                self.opened.reader_slots.keep(reader_slot);
             }
         }
         if !self.opened.has(flags::NOTLS) {
-            self.give_place_back();
+            self.release_reader_slot();
         }
     }
 
     /// Has a reader's place.
-    pub(super) fn set_place(&mut self, taken: usize) {
-        if let Side::Reading { place, .. } = &mut self.side {
-            *place = Some(taken);
+    pub(super) fn set_reader_slot(&mut self, taken: usize) {
+        if let TransactionKind::Reading { reader_slot, .. } = &mut self.side {
+            *reader_slot = Some(taken);
         }
     }
 
-    pub(super) fn give_place_back(&mut self) {
-        if let Side::Reading { place, .. } = &mut self.side
-            && let Some(place) = place.take()
+    pub(super) fn release_reader_slot(&mut self) {
+        if let TransactionKind::Reading { reader_slot, .. } = &mut self.side
+            && let Some(reader_slot) = reader_slot.take()
         {
-            self.opened.places.give_back(place);
+            self.opened.reader_slots.release(reader_slot);
         }
     }
 
     /// What it has opened becomes everybody's, or nobody's.
     #[inline]
-    fn end_handles(&mut self, end: End) {
+    fn end_handles(&mut self, end: TransactionEnd) {
         if self.own.is_empty() {
             return;
         }
         let own = std::mem::take(&mut self.own);
         let mut handles = self.opened.handles();
         match end {
-            End::Commit => handles.publish(&own),
-            End::Abort => handles.forget(&own),
+            TransactionEnd::Commit => handles.publish(&own),
+            TransactionEnd::Abort => handles.forget(&own),
         }
         self.opened.count_generation();
     }
@@ -100,86 +107,95 @@ impl Transaction {
 
     /// Ends it, however that goes.
     #[inline]
-    pub(crate) fn end(mut self: Box<Self>, end: End) -> Outcome {
+    pub(crate) fn end(mut self: Box<Self>, end: TransactionEnd) -> CallResult {
         match self.side {
-            Side::Reading { .. } => {
+            TransactionKind::Reading { .. } => {
                 self.end_reading(end);
                 Ok(())
             }
-            Side::Writing { writer, .. } if self.parent.is_null() => self.end_writing(writer, end),
-            Side::Writing { .. } => self.end_nested(end),
+            TransactionKind::Writing { writer, .. } if self.parent.is_null() => {
+                self.end_writing(writer, end)
+            }
+            TransactionKind::Writing { .. } => self.end_nested(end),
         }
     }
 
     /// The handle stays at the place, for the next one there.
-    fn end_reading(mut self: Box<Self>, end: End) {
+    fn end_reading(mut self: Box<Self>, end: TransactionEnd) {
         self.end_handles(end);
         self.remember_main();
         self.leave_cursors();
-        let Side::Reading { txn, reset, place } = &mut self.side else {
+        let TransactionKind::Reading {
+            txn,
+            reset,
+            reader_slot,
+        } = &mut self.side
+        else {
             return;
         };
         *reset = txn.take().map(ReadTxn::reset).or(reset.take());
-        let Some(place) = place.take() else {
+        let Some(reader_slot) = reader_slot.take() else {
             return;
         };
         if self.opened.is_closed() {
-            self.opened.places.give_back(place);
+            self.opened.reader_slots.release(reader_slot);
             return;
         }
         self.is_broken = false;
         self.end_handle();
         let opened = Arc::as_ptr(&self.opened);
         // SAFETY: the environment keeps it, which is not closed while transactions end.
-        unsafe { &*opened }.places.give_back_with(place, self);
+        unsafe { &*opened }
+            .reader_slots
+            .release_with_handle(reader_slot, self);
     }
 
-    fn end_writing(&mut self, writer: *mut Writer, end: End) -> Outcome {
+    fn end_writing(&mut self, writer: *mut Writer, end: TransactionEnd) -> CallResult {
         let settled = match end {
-            End::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
-            End::Commit => self.store_reserved(),
-            End::Abort => Ok(()),
+            TransactionEnd::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
+            TransactionEnd::Commit => self.store_reserved(),
+            TransactionEnd::Abort => Ok(()),
         };
-        self.free_cursors();
+        self.detached_cursors();
         // SAFETY: it was made by `write`, and this transaction, which ends now, is the only one that has it still.
         let writer = unsafe { Box::from_raw(writer) };
         let done = settled.and_then(|()| match end {
-            End::Commit => writer.commit(&self.opened),
-            End::Abort => Ok(()),
+            TransactionEnd::Commit => writer.commit(&self.opened),
+            TransactionEnd::Abort => Ok(()),
         });
         self.opened.count_writer(false);
-        if let (Ok(()), End::Commit, Some(main)) = (&done, end, &self.main) {
+        if let (Ok(()), TransactionEnd::Commit, Some(main)) = (&done, end, &self.main) {
             self.opened.see_main(main);
         }
         self.end_handles(match done {
             Ok(()) => end,
-            Err(_) => End::Abort,
+            Err(_) => TransactionEnd::Abort,
         });
         done
     }
 
-    fn end_nested(&mut self, end: End) -> Outcome {
+    fn end_nested(&mut self, end: TransactionEnd) -> CallResult {
         let settled = match end {
-            End::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
-            End::Commit => self.change_nothing(),
-            End::Abort => Ok(()),
+            TransactionEnd::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
+            TransactionEnd::Commit => self.change_nothing(),
+            TransactionEnd::Abort => Ok(()),
         };
         let end = match settled {
             Ok(()) => end,
-            Err(_) => End::Abort,
+            Err(_) => TransactionEnd::Abort,
         };
         self.freeze_cursors();
         let savepoint = match &mut self.side {
-            Side::Writing { savepoint, .. } => savepoint.take(),
-            Side::Reading { .. } => None,
+            TransactionKind::Writing { savepoint, .. } => savepoint.take(),
+            TransactionKind::Reading { .. } => None,
         };
         let writer = self.writer()?;
-        if end == End::Abort {
+        if end == TransactionEnd::Abort {
             writer.reserved = None;
         }
         writer.forget_names();
         let done = savepoint.map_or(Ok(()), |savepoint| {
-            if end == End::Abort {
+            if end == TransactionEnd::Abort {
                 writer.txn.rollback_to(&savepoint)?;
             }
             writer.txn.release(savepoint)
@@ -189,12 +205,12 @@ impl Transaction {
         let parent = unsafe { &mut *self.parent };
         parent.child = ptr::null_mut();
         match end {
-            End::Commit => {
+            TransactionEnd::Commit => {
                 parent.own.append(&mut self.own);
                 parent.main = self.main.take();
                 parent.dropped = std::mem::take(&mut self.dropped);
             }
-            End::Abort => self.end_handles(End::Abort),
+            TransactionEnd::Abort => self.end_handles(TransactionEnd::Abort),
         }
         // LMDB's parent has failed then too.
         parent.is_broken |= settled.is_err() || done.is_err();
@@ -202,27 +218,27 @@ impl Transaction {
         Ok(done?)
     }
 
-    fn change_nothing(&mut self) -> Outcome {
+    fn change_nothing(&mut self) -> CallResult {
         self.store_reserved()?;
         self.writer()?.reserved = None;
         Ok(())
     }
 
     /// The cursors of the outer transaction go back to it; those of this one end.
-    fn give_cursors_back(&mut self, end: End) {
+    fn give_cursors_back(&mut self, end: TransactionEnd) {
         for (cursor, backup) in std::mem::take(&mut self.backups) {
             self.cursors.retain(|open| *open != cursor);
             // SAFETY: cursors in the list are open.
             let cursor = unsafe { &*cursor };
             cursor.set_transaction(self.parent);
-            if end == End::Abort {
+            if end == TransactionEnd::Abort {
                 cursor.restore(backup);
             }
         }
-        self.free_cursors();
+        self.detached_cursors();
     }
 
-    fn free_cursors(&mut self) {
+    fn detached_cursors(&mut self) {
         for cursor in std::mem::take(&mut self.cursors) {
             // SAFETY: cursors in the list are open, and their handles end with a write transaction.
             drop(unsafe { Box::from_raw(cursor.cast_mut()) });

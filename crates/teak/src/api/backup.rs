@@ -2,14 +2,14 @@
 
 use super::{
     Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
-    permissions::restrict, sealed::Sealed, unfinished::Unfinished,
+    permissions::restrict, sealed::Sealed, unfinished_file::UnfinishedFile,
 };
 use crate::{
     Durability, Error, Result,
     tree::TreeRoot,
     txn::{
         NamedReaders,
-        backup::{self, BackupProgress, NewFile, Stream, Target, WRITING_BACKUP},
+        backup::{self, BackupProgress, BackupTarget, NewFile, Stream, WRITING_BACKUP},
         delta, rename_new,
     },
 };
@@ -36,7 +36,7 @@ impl ReadTxn {
     /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
     /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error.
     ///
-    /// What is copied is compared with its tags, from the commit record on, whatever [`Verification`](super::Verification) the database
+    /// What is copied is compared with its checksums, from the commit record on, whatever [`Verification`](super::Verification) the database
     /// was opened with: a backup of a damaged database fails, and names the page and its table. Tables that only a newer version
     /// can read are copied as they are.
     ///
@@ -71,7 +71,7 @@ impl ReadTxn {
 
     fn copy_to(
         &self,
-        out: &mut dyn Target,
+        out: &mut dyn BackupTarget,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let named = self.hold_named()?;
@@ -82,7 +82,7 @@ impl ReadTxn {
     fn copy_with(
         &self,
         named: &NamedReaders,
-        out: &mut dyn Target,
+        out: &mut dyn BackupTarget,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         self.engine().make_durable(self.id())?;
@@ -111,7 +111,7 @@ impl ReadTxn {
 
     /// Writes an incremental backup: what a copy of `since`, or of a later state up to this one, lacks of the state that is read.
     /// `since` is a named snapshot as a rule, made before the copy was; [`restore`](super::restore) puts copy and increments together. As
-    /// many pages are read as have changed, and the inner pages and leaves above them. These are compared with their tags, as those of
+    /// many pages are read as have changed, and the inner pages and leaves above them. These are compared with their checksums, as those of
     /// [`ReadTxn::write_backup`] are.
     ///
     /// ```
@@ -218,7 +218,7 @@ impl ReadTxn {
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
         let target = target.as_ref();
-        let place = Unfinished::new(target)?;
+        let place = UnfinishedFile::new(target)?;
         let copied = self.copy_dense_to(&place.path(), progress);
         let copied = copied.map_err(|error| place.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
@@ -240,7 +240,7 @@ impl ReadTxn {
             if let Some(what) = info.unknown {
                 return Err(Error::UnknownFormat(what));
             }
-            let mut told = |key: &[u8], value: &[u8]| {
+            let mut report = |key: &[u8], value: &[u8]| {
                 copied.records += 1;
                 copied.bytes += (key.len() + value.len()) as u64;
                 match progress(copied) {
@@ -253,7 +253,7 @@ impl ReadTxn {
                 txn.create(&info.name, info.options)?;
                 let pairs = table.iter(self)?.map(|pair| {
                     let (key, value) = pair?;
-                    told(&key, &value).map(|()| (key, value))
+                    report(&key, &value).map(|()| (key, value))
                 });
                 let loaded = table.load_sorted(&mut txn, pairs);
                 loaded.map_err(|error| {
@@ -264,7 +264,7 @@ impl ReadTxn {
                 txn.create(&info.name, info.options)?;
                 let records = table.iter(self)?.map(|record| {
                     let (key, value) = record?;
-                    told(&key, value).map(|()| (key, value))
+                    report(&key, value).map(|()| (key, value))
                 });
                 let loaded = table.load_sorted(&mut txn, records);
                 loaded.map_err(|error| {
@@ -440,7 +440,7 @@ fn in_new_file<R>(
     write: impl FnOnce(&mut File) -> Result<R>,
 ) -> Result<R> {
     let named = |error: Error| error.at(target);
-    let place = Unfinished::new(target)?;
+    let place = UnfinishedFile::new(target)?;
     let path = place.path();
     let created = File::create_new(&path).map_err(Error::io("creating the backup"));
     let mut file = created.map_err(named)?;

@@ -6,10 +6,10 @@ use crate::{
     page::{key::KeyOrder, value::StoredValue},
     tree::{
         PageSink, PageSource, TreeRoot,
-        bulk::{Appender, Builder},
+        bulk::{TreeAppender, TreeBuilder},
         insert::Existing,
         mutable_tree::Tree,
-        sort::{Merge, Sorter},
+        sort::{SortedMerge, Sorter},
     },
 };
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let page_size = txn.source().page_size();
         self.root(txn)?;
         let handle = self.handle(txn);
-        let records = Items(records);
+        let records = IteratorRecords(records);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
@@ -164,8 +164,11 @@ pub(super) fn push(
 }
 
 /// Has all records sorted.
-pub(super) fn sorted(sorter: Sorter, progress: &mut dyn FnMut(BulkProgress)) -> Result<Sorted<'_>> {
-    Ok(Sorted {
+pub(super) fn sorted(
+    sorter: Sorter,
+    progress: &mut dyn FnMut(BulkProgress),
+) -> Result<SortedRecords<'_>> {
+    Ok(SortedRecords {
         total: sorter.records(),
         merge: sorter.finish()?,
         progress,
@@ -173,15 +176,15 @@ pub(super) fn sorted(sorter: Sorter, progress: &mut dyn FnMut(BulkProgress)) -> 
 }
 
 /// Sorted records.
-pub(super) trait Records {
+pub(super) trait RecordSource {
     /// Gives each to a function.
     fn each(self, take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()>;
 }
 
 /// Those of an iterator.
-pub(super) struct Items<I>(pub(super) I);
+pub(super) struct IteratorRecords<I>(pub(super) I);
 
-impl<Key, Value, I> Records for Items<I>
+impl<Key, Value, I> RecordSource for IteratorRecords<I>
 where
     Key: AsRef<[u8]>,
     Value: AsRef<[u8]>,
@@ -197,13 +200,13 @@ where
 }
 
 /// Those of which so many were pushed in any order. It is told how many were taken.
-pub(super) struct Sorted<'p> {
-    merge: Merge,
+pub(super) struct SortedRecords<'p> {
+    merge: SortedMerge,
     total: u64,
     progress: &'p mut dyn FnMut(BulkProgress),
 }
 
-impl Records for Sorted<'_> {
+impl RecordSource for SortedRecords<'_> {
     fn each(self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
         let (total, progress) = (self.total, self.progress);
         let mut records = 0u64;
@@ -225,9 +228,9 @@ impl Records for Sorted<'_> {
 fn build<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl Records,
+    records: impl RecordSource,
 ) -> Result<u64> {
-    let mut builder = Builder::new(tree);
+    let mut builder = TreeBuilder::new(tree);
     records.each(|key, value| {
         check_key(builder.root(), page_size, key)?;
         builder.push(key, StoredValue::inline(value))
@@ -239,9 +242,9 @@ fn build<S: PageSink>(
 fn append<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl Records,
+    records: impl RecordSource,
 ) -> Result<u64> {
-    let mut appender = Appender::new(tree)?;
+    let mut appender = TreeAppender::new(tree)?;
     records.each(|key, value| {
         check_key(appender.root(), page_size, key)?;
         appender.push(key, StoredValue::inline(value))
@@ -249,11 +252,11 @@ fn append<S: PageSink>(
     appender.finish()
 }
 
-fn insert_all<S: PageSink>(tree: &mut Tree<'_, S>, records: impl Records) -> Result<u64> {
-    let (mut count, mut near) = (0, Vec::new());
+fn insert_all<S: PageSink>(tree: &mut Tree<'_, S>, records: impl RecordSource) -> Result<u64> {
+    let (mut count, mut hint) = (0, Vec::new());
     records.each(|key, value| {
         let value = StoredValue::inline(value);
-        tree.insert_near(&mut near, key, value, Existing::Replace)?;
+        tree.insert_with_hint(&mut hint, key, value, Existing::Replace)?;
         count += 1;
         Ok(())
     })?;

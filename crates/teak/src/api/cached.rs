@@ -9,15 +9,15 @@ use crate::{
 /// Where [`Table::get_cached`] found a key, or that it is not there. It may be kept for as long as one likes, and used with any key,
 /// table and database; it is of use where that is the same again.
 #[derive(Clone, Debug, Default)]
-pub struct CachedPlace(cached::CachedPlace);
+pub struct CachedLookup(cached::CachedPosition);
 
 /// Whether [`Table::get_cached`] found what it was given still true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Freshness {
+pub enum CacheOutcome {
     /// The table is as it was when the place was noted: so is the value.
-    Kept,
+    Hit,
     /// The place is of another key or of another state of the table. It was looked up, and noted anew.
-    Renewed,
+    Miss,
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -47,19 +47,19 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &'t ReadTxn,
         key: K::Item<'_>,
-        place: &mut CachedPlace,
-    ) -> Result<(Option<V::Item<'t>>, Freshness)> {
+        place: &mut CachedLookup,
+    ) -> Result<(Option<V::Item<'t>>, CacheOutcome)> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
         let key = key.as_ref();
-        let freshness = match place.0.is_of(&root, key) {
-            true => Freshness::Kept,
-            false => Freshness::Renewed,
+        let outcome = match place.0.is_of(&root, key) {
+            true => CacheOutcome::Hit,
+            false => CacheOutcome::Miss,
         };
         let source = txn.source();
-        let mut is_again = false;
+        let mut has_failed_once = false;
         let value = reading_twice(source, || {
-            if std::mem::replace(&mut is_again, true) {
+            if std::mem::replace(&mut has_failed_once, true) {
                 place.0.forget();
             }
             match place.0.get(source, &root, key)? {
@@ -68,7 +68,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             }
         });
         match value {
-            Ok(value) => Ok((value, freshness)),
+            Ok(value) => Ok((value, outcome)),
             Err(error) => {
                 place.0.forget();
                 Err(self.located(error, txn, &root, Some(key)))

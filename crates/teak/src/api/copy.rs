@@ -16,9 +16,9 @@ pub(super) const RECORD_COST_BYTES: usize = 100;
 
 /// What becomes of the records that were copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Originals {
-    Stay,
-    Go,
+pub(super) enum SourceRecords {
+    Keep,
+    Remove,
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -54,7 +54,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         K::Item<'k>: 'k,
     {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Stay))
+        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
 
     /// Moves all records of a range to another table, as [`Table::copy_range`] copies them; returns how many were moved. All of them are
@@ -87,7 +87,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         K::Item<'k>: 'k,
     {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Go))
+        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Remove))
     }
 
     fn transfer(
@@ -95,7 +95,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &mut WriteTxn,
         (mut low, high): OwnedBounds,
         target: &Self,
-        originals: Originals,
+        source_records: SourceRecords,
     ) -> Result<u64> {
         refuse_same(self.name(), target.name())?;
         let (from, to) = (
@@ -120,7 +120,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 .map(|(key, value)| (&key[..], &value[..]))
                 .collect();
             to.insert_many(txn, &records)?;
-            if originals == Originals::Go {
+            if source_records == SourceRecords::Remove {
                 let copied = (Bound::Included(&first[..]), Bound::Included(&last[..]));
                 from.remove_range(txn, copied)?;
             }

@@ -47,8 +47,8 @@ impl Estimate {
     }
 }
 
-impl From<estimate::Estimate> for Estimate {
-    fn from(about: estimate::Estimate) -> Self {
+impl From<estimate::RecordEstimate> for Estimate {
+    fn from(about: estimate::RecordEstimate) -> Self {
         Self {
             records: about.records,
             at_least: about.at_least,
@@ -330,10 +330,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-type Bounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
+type SliceBounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
 
 /// The bounds of each part of a range that is cut at these keys.
-fn parts_of<'b>(bounds: &'b OwnedBounds, keys: &'b [Vec<u8>]) -> impl Iterator<Item = Bounds<'b>> {
+fn parts_of<'b>(
+    bounds: &'b OwnedBounds,
+    keys: &'b [Vec<u8>],
+) -> impl Iterator<Item = SliceBounds<'b>> {
     let starts = keys.iter().map(|key| Bound::Included(&key[..]));
     let ends = keys.iter().map(|key| Bound::Excluded(&key[..]));
     let starts = std::iter::once(as_slices(&bounds.0)).chain(starts);

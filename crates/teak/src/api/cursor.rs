@@ -32,14 +32,14 @@ use std::{fmt, sync::Arc};
 /// ```
 #[derive(Clone)]
 pub struct Cursor<'t> {
-    inner: cursor::Cursor<'t, dyn PageSource + Sync + 't>,
+    inner: cursor::TreeCursor<'t, dyn PageSource + Sync + 't>,
     name: Arc<[u8]>,
 }
 
 impl<'t> Cursor<'t> {
     pub(super) fn new(source: Source<'t>, root: TreeRoot, name: Arc<[u8]>) -> Self {
         Self {
-            inner: cursor::Cursor::new(source, root),
+            inner: cursor::TreeCursor::new(source, root),
             name,
         }
     }
@@ -92,7 +92,7 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
-        if self.inner.prev_at_hand() {
+        if self.inner.prev_in_current_leaf() {
             return Ok(true);
         }
         let moved = self.inner.prev();
@@ -189,7 +189,7 @@ impl OwnedCursor {
             Ok(is_found.and_then(|is_found| is_read.map(|_| is_found)))
         });
         let is_found = is_found.unwrap_or_else(|unreadable| {
-            self.position.lose();
+            self.position.invalidate();
             self.key.clear();
             Err(unreadable)
         });

@@ -2,15 +2,15 @@
 
 use super::{
     CheckProgress, CheckReport, Metrics, PageUse, ReadTxn, Recovery, Ticket, Transaction, WarmUp,
-    Warmed, WriteTxn, WriterPlace, sealed::Sealed,
+    Warmed, WriteTxn, WriterGuard, sealed::Sealed,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
     tree::PageSource,
     txn::{
-        CompactOptions, CompactProgress, HeldPlace, Opening, ReaderInfo, WriteTransaction, check,
-        dropped, survey, warm,
+        CompactOptions, CompactProgress, Opening, ReaderInfo, ReservedWriterLock, WriteTransaction,
+        check, dropped, page_usage, warm_up,
     },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
@@ -227,10 +227,10 @@ impl Database {
     /// # Errors
     ///
     /// Those of [`Database::begin_write`].
-    pub fn writer_place(&self) -> Result<WriterPlace> {
-        let held = HeldPlace::take(self.opening.writable()?, None)?;
+    pub fn lock_writer(&self) -> Result<WriterGuard> {
+        let held = ReservedWriterLock::take(self.opening.writable()?, None)?;
         let held = held.expect("without a limit there is no end but the turn");
-        Ok(WriterPlace::new(held))
+        Ok(WriterGuard::new(held))
     }
 
     /// The same if nobody else has it, in this process or another; `None` if somebody has.
@@ -238,9 +238,9 @@ impl Database {
     /// # Errors
     ///
     /// Those of [`Database::begin_write`].
-    pub fn try_writer_place(&self) -> Result<Option<WriterPlace>> {
-        let held = HeldPlace::take(self.opening.writable()?, Some(Duration::ZERO))?;
-        Ok(held.map(WriterPlace::new))
+    pub fn try_lock_writer(&self) -> Result<Option<WriterGuard>> {
+        let held = ReservedWriterLock::take(self.opening.writable()?, Some(Duration::ZERO))?;
+        Ok(held.map(WriterGuard::new))
     }
 
     /// Has nothing of what this process does reach the others any more; `false` if nobody can have the database open with it.
@@ -419,7 +419,7 @@ impl Database {
     /// [`Error::Io`] if the disk does not give a part of the file, or no more of it may be locked; [`Error::InvalidArgument`] if the
     /// database has been closed.
     pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
-        warm::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
+        warm_up::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
     }
 
     /// The opposite of [`Database::warm_up`]: unlocks what [`WarmUp::Lock`] has locked, and tells the system that this process needs nothing of
@@ -439,7 +439,7 @@ impl Database {
     ///
     /// [`Error::Io`]; [`Error::InvalidArgument`] if the database has been closed.
     pub fn release_memory(&self) -> Result<()> {
-        warm::release(&*self.opening.readable()?.begin_read()?)
+        warm_up::release(&*self.opening.readable()?.begin_read()?)
     }
 
     /// What this process has done to the database since it opened it.
@@ -665,7 +665,7 @@ impl Database {
         self.opening.writable()?.compact(options, progress)
     }
 
-    /// Checks everything that the newest commit holds: each page's tag, order, reachability, double
+    /// Checks everything that the newest commit holds: each page's checksum, order, reachability, double
     /// use, and the space map. Readers and the writer go on meanwhile.
     ///
     /// # Errors
@@ -702,7 +702,7 @@ impl Database {
     ///
     /// [`Error::Corrupted`] if the space map cannot be read.
     pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
-        survey::page_uses(&*self.opening.readable()?.begin_read()?)
+        page_usage::page_uses(&*self.opening.readable()?.begin_read()?)
     }
 
     /// A page in words, many lines.
@@ -720,6 +720,6 @@ impl Database {
             );
             return Err(Error::InvalidArgument(text));
         }
-        survey::describe(&snapshot, page)
+        page_usage::describe(&snapshot, page)
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     page::key::KeyOrder,
     tree::{
         PageSource, TreeRoot,
-        differences::{self, Kind},
+        differences::{self, ChangeKind},
     },
     txn::{Engine, catalog, dropped, located::located, write},
 };
@@ -92,7 +92,7 @@ impl<K, V> Difference<K, V> {
 
 /// The records in which two states of a table differ, in the order of keys; see [`Table::differences`].
 pub struct Differences<'t, K, V> {
-    walk: differences::Differences<'t, dyn PageSource + Sync + 't>,
+    walk: differences::DifferenceWalk<'t, dyn PageSource + Sync + 't>,
     name: Arc<[u8]>,
     is_done: bool,
     types: PhantomData<fn() -> (K, V)>,
@@ -105,15 +105,15 @@ impl<'t, K: Codec, V: Codec> Differences<'t, K, V> {
         };
         let key = K::to_owned(K::decode(self.walk.key())?);
         Ok(Some(match kind {
-            Kind::Inserted => Difference::Inserted {
+            ChangeKind::Inserted => Difference::Inserted {
                 key,
                 value: self.walk.new_value(V::decode)?,
             },
-            Kind::Removed => Difference::Removed {
+            ChangeKind::Removed => Difference::Removed {
                 key,
                 value: self.walk.old_value(V::decode)?,
             },
-            Kind::Changed => Difference::Changed {
+            ChangeKind::Changed => Difference::Changed {
                 key,
                 old: self.walk.old_value(V::decode)?,
                 new: self.walk.new_value(V::decode)?,
@@ -277,11 +277,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         (new, new_values): (KeyOrder, Option<KeyOrder>),
     ) -> Error {
         let name = catalog::printable(self.name());
-        let in_words = |keys: KeyOrder, values: Option<KeyOrder>| match values {
+        let loss_text = |keys: KeyOrder, values: Option<KeyOrder>| match values {
             Some(values) => format!("{keys:?}, of values {values:?}"),
             None => format!("{keys:?}"),
         };
-        let (old, new) = (in_words(old, old_values), in_words(new, new_values));
+        let (old, new) = (loss_text(old, old_values), loss_text(new, new_values));
         Error::InvalidArgument(format!(
             "table {name:?} was dropped between these states and created again with another order of keys or values ({old}, then {new}), so they cannot be compared; read all of both"
         ))
@@ -295,7 +295,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         high: Bound<&[u8]>,
     ) -> Differences<'t, K, V> {
         Differences {
-            walk: differences::Differences::new(older, newer, low, high),
+            walk: differences::DifferenceWalk::new(older, newer, low, high),
             name: self.shared_name(),
             is_done: false,
             types: PhantomData,
@@ -350,13 +350,13 @@ impl ReadTxn {
         let state = |txn: &Self| *txn.snapshot().catalog();
         let (low, high) = (Bound::Unbounded, Bound::Unbounded);
         let (old, new) = ((older.source(), state(older)), (self.source(), state(self)));
-        let mut walk = differences::Differences::new(old, new, low, high);
+        let mut walk = differences::DifferenceWalk::new(old, new, low, high);
         let mut tables = Vec::new();
         while let Some(kind) = walk.next()? {
             let change = match kind {
-                Kind::Inserted => TableChange::Created,
-                Kind::Removed => TableChange::Dropped,
-                Kind::Changed => TableChange::Changed,
+                ChangeKind::Inserted => TableChange::Created,
+                ChangeKind::Removed => TableChange::Dropped,
+                ChangeKind::Changed => TableChange::Changed,
             };
             if !dropped::is_reserved(walk.key()) {
                 tables.push((walk.key().to_vec(), change));

@@ -1,6 +1,7 @@
 //! What a user sees: databases, tables, transactions, cursors, options. Thin: everything is done
 //! in the layers below.
 
+mod add_comparison;
 mod backup;
 mod bulk;
 mod cached;
@@ -9,11 +10,10 @@ mod copy;
 mod count;
 mod cursor;
 mod database;
+mod detached_cursor;
 mod differences;
 mod feed;
-mod free_cursor;
 mod key_checks;
-mod late;
 mod multi;
 mod opening;
 mod options;
@@ -31,7 +31,7 @@ mod table_handle;
 mod table_info;
 mod table_options;
 mod transaction;
-mod unfinished;
+mod unfinished_file;
 mod value_guard;
 
 pub use crate::txn::{
@@ -40,20 +40,20 @@ pub use crate::txn::{
     SnapshotInfo, Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
-    delete, limits, lock_file_of, look,
+    delete, inspect, limits, lock_file_of,
+    page_walk::PageVisit,
     salvage::Loss,
-    tour::PageVisit,
-    warm::{WarmUp, Warmed},
+    warm_up::{WarmUp, Warmed},
 };
 pub use backup::DenseProgress;
 pub use bulk::{BulkOptions, BulkProgress};
-pub use cached::{CachedPlace, Freshness};
+pub use cached::{CacheOutcome, CachedLookup};
 pub use count::Estimate;
 pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
+pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
-pub use free_cursor::{FreeCursor, bunch::Bunch};
 pub use multi::{
     Keys, MultiCursor, MultiTable, OwnedMultiCursor, OwnedPairs, OwnedValues, PairDifference,
     PairDifferences, Pairs, Values,
@@ -72,6 +72,6 @@ pub use transaction::{
     Transaction,
     info::WriteInfo,
     read::{ParkedReadTxn, ReadTxn, ResetReadTxn},
-    write::{Savepoint, WriteTxn, WriterPlace},
+    write::{Savepoint, WriteTxn, WriterGuard},
 };
 pub use value_guard::ValueGuard;

@@ -5,8 +5,8 @@ use crate::{
     page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
     store::{Access, Create, FILE_MODE, handle_faults},
     txn::{
-        Durability, Event, EventHook, Network, Settings, Sharing, SlowReader, SlowReaderChoice,
-        SlowReaderHook, Verification, WithoutName, policies::DropLimits,
+        Durability, Event, EventHook, LostNamePolicy, Network, Settings, Sharing, SlowReader,
+        SlowReaderChoice, SlowReaderHook, Verification, policies::DropLimits,
     },
 };
 use std::{path::PathBuf, time::Duration};
@@ -47,7 +47,7 @@ pub struct Options {
     lock_file: Option<PathBuf>,
     file_mode: u32,
     network: Network,
-    without_name: WithoutName,
+    without_name: LostNamePolicy,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
     read_ahead: ReadAhead,
@@ -82,7 +82,7 @@ impl Options {
             lock_file: None,
             file_mode: FILE_MODE,
             network: Network::Refuse,
-            without_name: WithoutName::Commit,
+            without_name: LostNamePolicy::Commit,
             handles_faults: true,
             comparisons: Vec::new(),
             read_ahead: ReadAhead::default(),
@@ -229,8 +229,8 @@ impl Options {
     /// ```
     pub fn require_name(mut self, is_required: bool) -> Self {
         self.without_name = match is_required {
-            true => WithoutName::Refuse,
-            false => WithoutName::Commit,
+            true => LostNamePolicy::Refuse,
+            false => LostNamePolicy::Commit,
         };
         self
     }

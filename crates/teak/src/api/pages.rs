@@ -1,7 +1,7 @@
 //! Which pages there are, and whether bytes are in one that was changed.
 
 use super::{PageVisit, ReadTxn, WriteTxn};
-use crate::{Result, txn::tour};
+use crate::{Result, txn::page_walk};
 use std::ops::ControlFlow;
 
 impl ReadTxn {
@@ -36,7 +36,7 @@ impl ReadTxn {
         visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.refuse_cancelled()?;
-        tour::walk_pages(self.snapshot(), visit)
+        page_walk::walk_pages(self.snapshot(), visit)
     }
 }
 

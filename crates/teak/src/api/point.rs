@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     page::{key::KeyOrder, value::StoredValue},
     tree::{
-        PageSource, cursor::record_at, insert::Existing, lookup, modify::Verdict,
+        PageSource, cursor::record_at, insert::Existing, lookup, modify::ModifyAction,
         position::Position, reading::reading,
     },
 };
@@ -39,33 +39,35 @@ pub enum Swap<T> {
 #[derive(Debug)]
 #[must_use]
 pub struct Action<V> {
-    verdict: Verdict<'static>,
+    verdict: ModifyAction<'static>,
     types: PhantomData<fn() -> V>,
 }
 
 impl<V: Codec> Action<V> {
-    fn new(verdict: Verdict<'static>) -> Self {
+    fn new(verdict: ModifyAction<'static>) -> Self {
         let types = PhantomData;
         Self { verdict, types }
     }
 
-    pub(super) fn into_verdict(self) -> Verdict<'static> {
+    pub(super) fn into_verdict(self) -> ModifyAction<'static> {
         self.verdict
     }
 
     /// It stays as it is, or away.
     pub fn keep() -> Self {
-        Self::new(Verdict::Leave)
+        Self::new(ModifyAction::Leave)
     }
 
     /// It has this value from now on, and is inserted if there is none with its key.
     pub fn put(value: V::Item<'_>) -> Self {
-        Self::new(Verdict::Put(V::encode(&value).as_ref().to_vec().into()))
+        Self::new(ModifyAction::Put(
+            V::encode(&value).as_ref().to_vec().into(),
+        ))
     }
 
     /// It is removed, if it is there.
     pub fn remove() -> Self {
-        Self::new(Verdict::Remove)
+        Self::new(ModifyAction::Remove)
     }
 }
 
@@ -162,7 +164,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &mut WriteTxn,
         key: &K::Item<'_>,
-        decide: impl FnOnce(Option<&[u8]>) -> Result<(Verdict<'v>, R)>,
+        decide: impl FnOnce(Option<&[u8]>) -> Result<(ModifyAction<'v>, R)>,
     ) -> Result<R> {
         let key = K::encode(key);
         let key = key.as_ref();
@@ -172,7 +174,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn.inner.change(handle, self.raw_name(), |tree| {
             tree.modify(key, |old| match decide(old) {
                 Ok((verdict, decided)) => (verdict, Ok(decided)),
-                Err(error) => (Verdict::Leave, Err(error)),
+                Err(error) => (ModifyAction::Leave, Err(error)),
             })
         })?
     }
@@ -202,8 +204,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let value = V::encode(&value);
         self.decide(txn, &key, |old| {
             let verdict = match old {
-                Some(_) => Verdict::Leave,
-                None => Verdict::Put(value.as_ref().into()),
+                Some(_) => ModifyAction::Leave,
+                None => ModifyAction::Put(value.as_ref().into()),
             };
             Ok((verdict, owned::<V>(old)?))
         })
@@ -231,8 +233,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let value = V::encode(&value);
         self.decide(txn, &key, |old| {
             Ok(match old {
-                Some(_) => (Verdict::Put(value.as_ref().into()), true),
-                None => (Verdict::Leave, false),
+                Some(_) => (ModifyAction::Put(value.as_ref().into()), true),
+                None => (ModifyAction::Leave, false),
             })
         })
     }
@@ -261,7 +263,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Option<V::Owned>> {
         let value = V::encode(&value);
         self.decide(txn, &key, |old| {
-            Ok((Verdict::Put(value.as_ref().into()), owned::<V>(old)?))
+            Ok((ModifyAction::Put(value.as_ref().into()), owned::<V>(old)?))
         })
     }
 
@@ -283,7 +285,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::get_or_insert`]: what was there is decoded before anything changes.
     pub fn take(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<Option<V::Owned>> {
-        self.decide(txn, &key, |old| Ok((Verdict::Remove, owned::<V>(old)?)))
+        self.decide(txn, &key, |old| {
+            Ok((ModifyAction::Remove, owned::<V>(old)?))
+        })
     }
 
     /// Removes a record if it has this value; says whether it did.
@@ -312,8 +316,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let value = V::encode(&value);
         self.decide(txn, &key, |old| {
             Ok(match old == Some(value.as_ref()) {
-                true => (Verdict::Remove, true),
-                false => (Verdict::Leave, false),
+                true => (ModifyAction::Remove, true),
+                false => (ModifyAction::Leave, false),
             })
         })
     }
@@ -347,11 +351,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let new = new.as_ref().map(V::encode);
         self.decide(txn, &key, |old| {
             if old != expected.as_ref().map(AsRef::as_ref) {
-                return Ok((Verdict::Leave, Swap::Other(owned::<V>(old)?)));
+                return Ok((ModifyAction::Leave, Swap::Other(owned::<V>(old)?)));
             }
             let verdict = match &new {
-                Some(new) => Verdict::Put(new.as_ref().into()),
-                None => Verdict::Remove,
+                Some(new) => ModifyAction::Put(new.as_ref().into()),
+                None => ModifyAction::Remove,
             };
             Ok((verdict, Swap::Done))
         })
@@ -437,7 +441,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 tree.insert_with(key, len, fill)
             });
         }
-        // The tag of a large value has to be known before its record is.
+        // The checksum of a large value has to be known before its record is.
         let mut value = Vec::new();
         value.try_reserve_exact(len).map_err(|_| {
             Error::InvalidArgument(format!("there is no memory for a value of {len} bytes"))

@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     tree::{
         PageSource, TreeRoot,
-        cursor::{self, Cursor, is_void},
+        cursor::{self, TreeCursor, is_void},
         position::Position,
         reading::{reading, reading_from},
     },
@@ -17,7 +17,7 @@ use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 pub(super) type Source<'t> = &'t (dyn PageSource + Sync);
 
 /// Whether the ends of a range, which move towards each other, have met.
-fn have_met(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> {
+fn have_crossed(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> {
     if front.is_at(back) {
         return Ok(true);
     }
@@ -29,13 +29,13 @@ fn have_met(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> 
 
 /// How far an iteration is. The first error ends it.
 #[derive(Debug, Default)]
-struct Progress {
+struct IterationState {
     is_done: bool,
     /// What the next call says.
     failure: Option<Error>,
 }
 
-impl Progress {
+impl IterationState {
     /// Nothing if the iteration is over, and the error of an earlier step if there was one.
     #[inline]
     fn begin(&mut self) -> Option<Result<()>> {
@@ -48,9 +48,9 @@ impl Progress {
     /// Notes how the step behind a record went. The record is whole, so an error is for the next
     /// call.
     #[inline]
-    fn note(&mut self, have_met: Result<bool>) {
-        match have_met {
-            Ok(have_met) => self.is_done = have_met,
+    fn note(&mut self, have_crossed: Result<bool>) {
+        match have_crossed {
+            Ok(have_crossed) => self.is_done = have_crossed,
             Err(error) => self.failure = Some(error),
         }
     }
@@ -67,10 +67,10 @@ pub struct Range<'t, K, V> {
     root: TreeRoot,
     name: Arc<[u8]>,
     /// On the next record from the front.
-    front: Cursor<'t, dyn PageSource + Sync + 't>,
+    front: TreeCursor<'t, dyn PageSource + Sync + 't>,
     /// On the record behind the last one.
-    back: Cursor<'t, dyn PageSource + Sync + 't>,
-    progress: Progress,
+    back: TreeCursor<'t, dyn PageSource + Sync + 't>,
+    progress: IterationState,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -85,61 +85,63 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         let mut range = Self {
             root,
             name,
-            front: Cursor::new(source, root),
-            back: Cursor::new(source, root),
-            progress: Progress::default(),
+            front: TreeCursor::new(source, root),
+            back: TreeCursor::new(source, root),
+            progress: IterationState::default(),
             types: PhantomData,
         };
-        let sought = range.seek_ends(low, high);
+        let sought = range.seek_bounds(low, high);
         range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
         Ok(range)
     }
 
     /// Goes to both ends; says whether there is nothing between them.
-    fn seek_ends(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
+    fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
         if is_void(&self.root, low, high) {
             return Ok(true);
         }
         self.front.seek_bound(low)?;
         self.back.seek_end(high)?;
-        self.have_met()
+        self.have_crossed()
     }
 
-    fn have_met(&self) -> Result<bool> {
-        have_met(&self.root, self.front.position(), self.back.position())
+    fn have_crossed(&self) -> Result<bool> {
+        have_crossed(&self.root, self.front.position(), self.back.position())
     }
 
     /// Says of damage that one end came across which keys of the table it concerns.
     #[cold]
-    fn located(&self, error: Error, end: &Cursor<'t, dyn PageSource + Sync + 't>) -> Error {
+    fn located(&self, error: Error, end: &TreeCursor<'t, dyn PageSource + Sync + 't>) -> Error {
         located(error, end.source(), &self.root, &self.name, Some(end.key()))
     }
 
-    fn read(cursor: &mut Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
+    fn read(
+        cursor: &mut TreeCursor<'t, dyn PageSource + Sync + 't>,
+    ) -> Result<RangeItem<'t, K, V>> {
         cursor.read_here()?;
         let key = K::to_owned(K::decode(cursor.key())?);
         let value = cursor.decode(V::decode)?;
         Ok((key, value))
     }
 
-    fn take_front(&mut self) -> Result<Record<'t, K, V>> {
+    fn take_front(&mut self) -> Result<RangeItem<'t, K, V>> {
         let record = Self::read(&mut self.front)?;
-        let stepped = self.front.step().and_then(|_| self.have_met());
+        let stepped = self.front.step().and_then(|_| self.have_crossed());
         self.progress.note(stepped);
         Ok(record)
     }
 
-    fn take_back(&mut self) -> Result<Record<'t, K, V>> {
+    fn take_back(&mut self) -> Result<RangeItem<'t, K, V>> {
         if !self.back.step_back()? {
             return Err(out_of_order(&self.root));
         }
-        self.progress.is_done = self.have_met()?;
+        self.progress.is_done = self.have_crossed()?;
         Self::read(&mut self.back)
     }
 }
 
 /// What a [`Range`] yields.
-type Record<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
+type RangeItem<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
 
 impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
     type Item = Result<(K::Owned, V::Item<'t>)>;
@@ -196,7 +198,7 @@ pub struct OwnedRange<K, V> {
     front: Position,
     /// The record behind the last one.
     back: Position,
-    progress: Progress,
+    progress: IterationState,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -214,16 +216,16 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
             name,
             front: Position::default(),
             back: Position::default(),
-            progress: Progress::default(),
+            progress: IterationState::default(),
             types: PhantomData,
         };
-        let sought = range.seek_ends(low, high);
+        let sought = range.seek_bounds(low, high);
         range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
         Ok(range)
     }
 
     /// Goes to both ends; says whether there is nothing between them.
-    fn seek_ends(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
+    fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
         if is_void(&self.root, low, high) {
             return Ok(true);
         }
@@ -232,11 +234,11 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
             self.front.seek_bound(source, &self.root, low)?;
             self.back.seek_end(source, &self.root, high)
         })?;
-        self.have_met()
+        self.have_crossed()
     }
 
-    fn have_met(&self) -> Result<bool> {
-        have_met(&self.root, &self.front, &self.back)
+    fn have_crossed(&self) -> Result<bool> {
+        have_crossed(&self.root, &self.front, &self.back)
     }
 
     /// Takes a record at one end.
@@ -275,7 +277,7 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
     fn take_front(&mut self) -> Result<(K::Owned, ValueGuard)> {
         let record = self.record(&self.front)?;
         let stepped = self.front.next(self.txn.source(), &self.root);
-        let stepped = stepped.and_then(|_| self.have_met());
+        let stepped = stepped.and_then(|_| self.have_crossed());
         self.progress.note(stepped);
         Ok(record)
     }
@@ -284,7 +286,7 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
         if !self.back.prev(self.txn.source(), &self.root)? {
             return Err(out_of_order(&self.root));
         }
-        self.progress.is_done = self.have_met()?;
+        self.progress.is_done = self.have_crossed()?;
         self.record(&self.back)
     }
 }

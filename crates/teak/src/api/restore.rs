@@ -2,14 +2,14 @@
 
 use super::{
     CheckProgress, CheckReport, Options, backup::name, permissions::restrict,
-    unfinished::Unfinished,
+    unfinished_file::UnfinishedFile,
 };
 use crate::{
     Error, Result,
     txn::{
         backup::READING_BACKUP,
         delta::Delta,
-        extent::{Extent, HEAD_LEN},
+        extent::{CopyLength, HEAD_LEN},
         refuse_file_len,
     },
 };
@@ -117,7 +117,7 @@ fn restore_at(
     target: &Path,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
-    let place = Unfinished::new(target)?;
+    let place = UnfinishedFile::new(target)?;
     let path = place.path();
     let file = File::options()
         .read(true)
@@ -129,16 +129,16 @@ fn restore_at(
         bytes: 0,
         check: None,
     };
-    let mut tell = |written: usize| {
+    let mut report = |written: usize| {
         done.bytes += written as u64;
         match progress(done) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ended()),
         }
     };
-    copy(full, &file, &mut tell)?;
+    copy(full, &file, &mut report)?;
     for increment in increments {
-        apply(*increment, &path, &file, &mut tell)?;
+        apply(*increment, &path, &file, &mut report)?;
     }
     file.sync_all()
         .map_err(Error::io("flushing the database"))?;
@@ -168,13 +168,13 @@ fn ended() -> Error {
 }
 
 /// Who is told how many bytes were written since it was told last, and may end that.
-type Tell<'t> = dyn FnMut(usize) -> Result<()> + 't;
+type ReportProgress<'t> = dyn FnMut(usize) -> Result<()> + 't;
 
 /// Writes the copy, as long as its records say that it is.
-fn copy(full: &mut dyn Read, file: &File, tell: &mut Tell<'_>) -> Result<()> {
+fn copy(full: &mut dyn Read, file: &File, report: &mut ReportProgress<'_>) -> Result<()> {
     let mut chunk = Vec::new();
     read(full, HEAD_LEN as u64, &mut chunk)?;
-    let extent = Extent::of(&chunk, Path::new("the copy"))?;
+    let extent = CopyLength::of(&chunk, Path::new("the copy"))?;
     let mut len_bytes = 0;
     while !chunk.is_empty() {
         let room = extent.len_bytes_max - len_bytes;
@@ -183,7 +183,7 @@ fn copy(full: &mut dyn Read, file: &File, tell: &mut Tell<'_>) -> Result<()> {
         }
         write(&chunk, len_bytes, file)?;
         len_bytes += chunk.len() as u64;
-        tell(chunk.len())?;
+        report(chunk.len())?;
         // One byte more says that it goes on.
         let wanted = (room - chunk.len() as u64 + 1).min(CHUNK_LEN as u64);
         chunk.clear();
@@ -227,7 +227,12 @@ fn write(chunk: &[u8], offset: u64, file: &File) -> Result<()> {
 }
 
 /// Writes the pages of an increment into the copy.
-fn apply(increment: &mut dyn Read, path: &Path, file: &File, tell: &mut Tell<'_>) -> Result<()> {
+fn apply(
+    increment: &mut dyn Read,
+    path: &Path,
+    file: &File,
+    report: &mut ReportProgress<'_>,
+) -> Result<()> {
     let delta = Delta::open(increment)?;
     let head = delta.head;
     {
@@ -253,7 +258,7 @@ fn apply(increment: &mut dyn Read, path: &Path, file: &File, tell: &mut Tell<'_>
         let written =
             refuse_file_len(at + pages.len() as u64).and_then(|()| file.write_all_at(pages, at));
         written.map_err(Error::io("writing the database"))?;
-        tell(pages.len())
+        report(pages.len())
     })?;
     let len = head.page_count * page_size;
     refuse_file_len(len)

@@ -2,16 +2,17 @@
 
 use super::{
     Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
-    codec::Bytes, permissions::restrict, table_options::TableOptions, unfinished::Unfinished,
+    codec::Bytes, permissions::restrict, table_options::TableOptions,
+    unfinished_file::UnfinishedFile,
 };
 use crate::{
     Database, Error, Result, TransactionId,
     page::comparison::{Comparison, Comparisons},
     tree::TreeRoot,
     txn::{
-        catalog::Entry,
+        catalog::CatalogEntry,
         refuse_lock_name,
-        salvage::{FoundTable, Loss, Wreck},
+        salvage::{DamagedFile, FoundTable, Loss},
     },
 };
 use std::{fmt, fs, path::Path};
@@ -163,9 +164,9 @@ pub fn salvage_with(
     let (source, target) = (source.as_ref(), target.as_ref());
     refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
-    let wreck = Wreck::open(source, comparisons.clone())?;
-    let place = Unfinished::new(target)?;
-    let saved = salvage_to(wreck, &place.path(), &comparisons, progress);
+    let damaged_file = DamagedFile::open(source, comparisons.clone())?;
+    let place = UnfinishedFile::new(target)?;
+    let saved = salvage_to(damaged_file, &place.path(), &comparisons, progress);
     let report = saved.map_err(|error| place.renamed(error, target))?;
     let sources = fs::metadata(source)
         .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
@@ -175,33 +176,33 @@ pub fn salvage_with(
 }
 
 fn salvage_to(
-    wreck: Wreck,
+    damaged_file: DamagedFile,
     path: &Path,
     comparisons: &Comparisons,
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvageReport> {
-    let (durability, limits) = wreck.defaults();
+    let (durability, limits) = damaged_file.defaults();
     let database = Options::new()
         .create_new(true)
         .require_name(true)
-        .page_size(wreck.page_size())
+        .page_size(damaged_file.page_size())
         .durability(durability)
         .flush_after_bytes(limits.bytes)
         .flush_after(limits.age)
         .with_comparisons_of(comparisons)
         .open(path)?;
-    salvage_into(wreck, database, progress)
+    salvage_into(damaged_file, database, progress)
 }
 
 /// Copies what can be read into a new database, and closes that.
 pub(crate) fn salvage_into(
-    mut wreck: Wreck,
+    mut damaged_file: DamagedFile,
     database: Database,
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvageReport> {
     let mut report = SalvageReport {
-        transaction: wreck.transaction(),
-        passed_over: std::mem::take(&mut wreck.passed_over),
+        transaction: damaged_file.transaction(),
+        passed_over: std::mem::take(&mut damaged_file.passed_over),
         tables: Vec::new(),
         catalog_losses: Vec::new(),
         unknown_tables: Vec::new(),
@@ -210,13 +211,14 @@ pub(crate) fn salvage_into(
         snapshot_list_losses: Vec::new(),
         more_losses: 0,
     };
-    save_marks(&wreck, &database)?;
-    let tables = wreck.tables()?;
-    report.catalog_losses = wreck.losses.take();
+    save_marks(&damaged_file, &database)?;
+    let tables = damaged_file.tables()?;
+    report.catalog_losses = damaged_file.losses.take();
     for FoundTable { name, entry } in tables {
         match entry {
-            Entry::Table(root) => {
-                let saved = salvage_table(&mut wreck, &database, name.clone(), &root, progress);
+            CatalogEntry::Table(root) => {
+                let saved =
+                    salvage_table(&mut damaged_file, &database, name.clone(), &root, progress);
                 report.tables.push(match saved {
                     // A name comes twice in a catalog that is out of order, or cannot be one.
                     Err(
@@ -238,26 +240,26 @@ pub(crate) fn salvage_into(
                     saved => saved?,
                 });
             }
-            Entry::Unordered(..) => report.unordered_tables.push(name),
-            Entry::Unknown(_) => report.unknown_tables.push(name),
-            Entry::Dropped(_) => {}
+            CatalogEntry::Unordered(..) => report.unordered_tables.push(name),
+            CatalogEntry::Unknown(_) => report.unknown_tables.push(name),
+            CatalogEntry::Dropped(_) => {}
         }
     }
-    report.lost_snapshots = wreck.snapshots()?;
-    report.snapshot_list_losses = wreck.losses.take();
-    report.more_losses = wreck.losses.more;
+    report.lost_snapshots = damaged_file.snapshots()?;
+    report.snapshot_list_losses = damaged_file.losses.take();
+    report.more_losses = damaged_file.losses.more;
     // Last, since limits of the file are for what it has and not for what it takes to make it.
     let mut txn = database.begin_write()?;
-    if wreck.geometry().is_possible() {
-        txn.set_geometry(wreck.geometry())?;
+    if damaged_file.geometry().is_possible() {
+        txn.set_geometry(damaged_file.geometry())?;
     }
     txn.commit()?;
     database.close()?;
     Ok(report)
 }
 
-fn save_marks(wreck: &Wreck, database: &Database) -> Result<()> {
-    let marks = wreck.marks();
+fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
+    let marks = damaged_file.marks();
     if marks != Marks::default() {
         let mut txn = database.begin_write()?;
         txn.set_marks(marks.values)?;
@@ -267,7 +269,7 @@ fn save_marks(wreck: &Wreck, database: &Database) -> Result<()> {
 }
 
 fn salvage_table(
-    wreck: &mut Wreck,
+    damaged_file: &mut DamagedFile,
     database: &Database,
     name: Vec<u8>,
     root: &TreeRoot,
@@ -281,41 +283,41 @@ fn salvage_table(
     txn.commit()?;
     let txn = database.begin_read()?;
     let table = match root.is_multi() {
-        true => Target::Multi(txn.open_multi_table(&name)?),
-        false => Target::Plain(txn.open_table(&name)?),
+        true => SalvageTarget::Multi(txn.open_multi_table(&name)?),
+        false => SalvageTarget::Plain(txn.open_table(&name)?),
     };
-    let mut copy = Copy {
+    let mut copy = TableSalvage {
         database,
         table,
         batch: Vec::new(),
         batch_bytes: 0,
     };
-    let pages_total = wreck.page_count();
+    let pages_total = damaged_file.page_count();
     let mut progress = |pages_done| {
         progress(SalvageProgress {
             pages_done,
             pages_total,
         });
     };
-    wreck.records(root, &mut progress, |key, value| copy.take(key, value))?;
+    damaged_file.records(root, &mut progress, |key, value| copy.take(key, value))?;
     copy.write_batch()?;
     Ok(SalvagedTable {
         name,
         records: copy.table.len(&database.begin_read()?)?,
         records_before: root.records,
-        losses: wreck.losses.take(),
+        losses: damaged_file.losses.take(),
     })
 }
 
 /// Writes the records of one table.
-struct Copy<'d> {
+struct TableSalvage<'d> {
     database: &'d Database,
-    table: Target,
+    table: SalvageTarget,
     batch: Vec<(Vec<u8>, Vec<u8>)>,
     batch_bytes: usize,
 }
 
-impl Copy<'_> {
+impl TableSalvage<'_> {
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if value.len() > BATCH_BYTES {
             self.write_batch()?;
@@ -342,7 +344,7 @@ impl Copy<'_> {
         })
     }
 
-    fn write(&self, write: impl FnOnce(&Target, &mut WriteTxn) -> Result<()>) -> Result<()> {
+    fn write(&self, write: impl FnOnce(&SalvageTarget, &mut WriteTxn) -> Result<()>) -> Result<()> {
         let mut txn = self.database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         write(&self.table, &mut txn)?;
@@ -351,12 +353,12 @@ impl Copy<'_> {
 }
 
 /// The table that records are saved in.
-enum Target {
+enum SalvageTarget {
     Plain(Table<Bytes, Bytes>),
     Multi(MultiTable<Bytes, Bytes>),
 }
 
-impl Target {
+impl SalvageTarget {
     fn len(&self, txn: &ReadTxn) -> Result<u64> {
         match self {
             Self::Plain(table) => table.len(txn),
@@ -402,13 +404,13 @@ impl fmt::Display for SalvageReport {
             writeln!(
                 f,
                 "catalog, where names of tables are the keys: {}",
-                InWords(loss)
+                LossText(loss)
             )?;
         }
         for table in &self.tables {
             let name = table.name.escape_ascii();
             for loss in &table.losses {
-                writeln!(f, "table \"{name}\": {}", InWords(loss))?;
+                writeln!(f, "table \"{name}\": {}", LossText(loss))?;
             }
             let (records, lost) = (table.records, table.records_lost());
             writeln!(f, "table \"{name}\": {records} records saved, {lost} lost")?;
@@ -435,7 +437,7 @@ impl fmt::Display for SalvageReport {
             writeln!(
                 f,
                 "list of named snapshots, where their names are the keys: {}",
-                InWords(loss)
+                LossText(loss)
             )?;
         }
         if self.more_losses > 0 {
@@ -450,9 +452,9 @@ impl fmt::Display for SalvageReport {
 }
 
 /// A loss as text.
-struct InWords<'l>(&'l Loss);
+struct LossText<'l>(&'l Loss);
 
-impl fmt::Display for InWords<'_> {
+impl fmt::Display for LossText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Loss {
             page,

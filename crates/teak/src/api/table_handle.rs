@@ -110,7 +110,7 @@ impl<K, V> Table<K, V> {
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {
             Some(root) if !root.is_multi() => Ok(root),
-            root => Err(self.lacks(root.is_some(), SEVERAL_VALUES)),
+            root => Err(self.missing_table_error(root.is_some(), SEVERAL_VALUES)),
         }
     }
 
@@ -119,12 +119,12 @@ impl<K, V> Table<K, V> {
     pub(super) fn multi_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {
             Some(root) if root.is_multi() => Ok(root),
-            root => Err(self.lacks(root.is_some(), ONE_VALUE)),
+            root => Err(self.missing_table_error(root.is_some(), ONE_VALUE)),
         }
     }
 
     #[cold]
-    fn lacks(&self, exists: bool, detail: &str) -> Error {
+    fn missing_table_error(&self, exists: bool, detail: &str) -> Error {
         match exists {
             true => self.is_other(detail),
             false => write::not_found(&self.name),

@@ -1,7 +1,7 @@
 //! What is known of a table without reading its records.
 
 use super::table_options::TableOptions;
-use crate::{TransactionId, page::key::KeyOrder, tree::TreeRoot, txn::catalog::Entry};
+use crate::{TransactionId, page::key::KeyOrder, tree::TreeRoot, txn::catalog::CatalogEntry};
 
 /// A table's name, options and counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,13 +42,13 @@ pub struct TableStat {
 }
 
 impl TableInfo {
-    pub(super) fn new(name: &[u8], entry: &Entry) -> Self {
+    pub(super) fn new(name: &[u8], entry: &CatalogEntry) -> Self {
         let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
         let root = entry.root().unwrap_or(&nothing);
         let (unknown, missing) = match entry {
-            Entry::Table(_) | Entry::Dropped(_) => (None, &[][..]),
-            Entry::Unordered(_, missing) => (None, &missing[..]),
-            Entry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
+            CatalogEntry::Table(_) | CatalogEntry::Dropped(_) => (None, &[][..]),
+            CatalogEntry::Unordered(_, missing) => (None, &missing[..]),
+            CatalogEntry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
         };
         Self {
             name: name.to_vec(),

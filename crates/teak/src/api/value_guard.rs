@@ -11,16 +11,16 @@ use std::{fmt, ops::Deref};
 #[derive(Clone)]
 pub struct ValueGuard {
     txn: ReadTxn,
-    place: Place,
+    place: ValueLocation,
 }
 
 /// Where the bytes of a value are.
 #[derive(Clone)]
-enum Place {
+enum ValueLocation {
     /// In a leaf.
     Leaf(Position),
-    /// In a run of their own.
-    Run(crate::page::value::ValueRun),
+    /// In an extent of their own.
+    Extent(crate::page::value::ValueExtent),
 }
 
 impl ValueGuard {
@@ -29,13 +29,15 @@ impl ValueGuard {
         let Some((leaf, value)) = cursor::record_at(txn.source(), &position, &mut key)? else {
             return Ok(None);
         };
-        let run = value.as_run().map_err(|damage| damage.at(leaf, "lookup"))?;
-        let place = match run {
-            Some(run) => {
-                enter::value(txn.source(), &run)?;
-                Place::Run(run)
+        let extent = value
+            .as_extent()
+            .map_err(|damage| damage.at(leaf, "lookup"))?;
+        let place = match extent {
+            Some(extent) => {
+                enter::value(txn.source(), &extent)?;
+                ValueLocation::Extent(extent)
             }
-            None => Place::Leaf(position),
+            None => ValueLocation::Leaf(position),
         };
         Ok(Some(Self {
             txn: txn.clone(),
@@ -57,11 +59,11 @@ impl Deref for ValueGuard {
         // Both were read without an error when the guard was made, and a snapshot does not change: it can only be that
         // they cannot be read any more.
         match &self.place {
-            Place::Leaf(position) => cursor::value_at(self.txn.source(), position)
+            ValueLocation::Leaf(position) => cursor::value_at(self.txn.source(), position)
                 .ok()
                 .flatten()
                 .unwrap_or_default(),
-            Place::Run(run) => self.txn.source().value(run).unwrap_or_default(),
+            ValueLocation::Extent(extent) => self.txn.source().value(extent).unwrap_or_default(),
         }
     }
 }

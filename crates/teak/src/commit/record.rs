@@ -15,7 +15,7 @@
 //! | 16 | 4 | length of the record in bytes, at most a page |
 //! | 20 | 2 | format version: 1 |
 //! | 22 | 1 | slot: 0 to 3 |
-//! | 23 | 1 | flags: 1 asked to be durable, 2 clean close, 4 written runs left out |
+//! | 23 | 1 | flags: 1 asked to be durable, 2 clean close, 4 written extents left out |
 //! | 24 | 4 | compatible features: one who does not know them may read and write |
 //! | 28 | 4 | read-only-compatible features: may read |
 //! | 32 | 4 | incompatible features: may not open |
@@ -23,7 +23,7 @@
 //! | 40 | 2 | bytes kept free at the end of each page (0; nonce and MAC of encrypted pages) |
 //! | 42 | 1 | default durability, as the layer above numbers it |
 //! | 43 | 1 | zero |
-//! | 44 | 4 | count of written runs |
+//! | 44 | 4 | count of written extents |
 //! | 48 | 4 | length of the space log |
 //! | 52 | 4 | zero |
 //! | 56 | 16 | database id |
@@ -50,7 +50,7 @@
 //! | 392 | 8 | journal: the transaction that it is there since |
 //! | 400 | 8 | acknowledged transaction: the last that was known to be on the disk when this was written, by a flush or by the journal |
 //! | 408 | 24 | zero, reserved |
-//! | 432 | 8 x count | written runs: first page (4), length in pages (4) |
+//! | 432 | 8 x count | written extents: first page (4), length in pages (4) |
 //! | then | | the space log |
 //!
 //! The root of an array:
@@ -59,7 +59,7 @@
 //! |---|---|---|
 //! | 0 | 4 | page: of the root node, or of the single element; 0 if there is none |
 //! | 4 | 4 | info |
-//! | 8 | 8 | tag |
+//! | 8 | 8 | checksum |
 //! | 16 | 4 | count of elements |
 //! | 20 | 1 | depth |
 //! | 21 | 3 | zero |
@@ -70,7 +70,7 @@
 use crate::{
     planted::{Planted, is_planted},
     space::{ArrayRoot, FIRST_PAGE, SpaceRoots},
-    types::{Geometry, PageNumber, Run, Tag, TransactionId},
+    types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
 };
 
 use std::time::Duration;
@@ -78,7 +78,7 @@ use std::time::Duration;
 mod bytes;
 pub(crate) mod probe;
 
-use bytes::{Reader, Writer};
+use bytes::{ByteReader, ByteWriter};
 
 /// How many records there are room for: pages 0 to 3.
 pub(crate) const SLOT_COUNT: u8 = 4;
@@ -93,7 +93,7 @@ const MAGIC: [u8; 8] = *b"TeakRec\x01";
 const CHECKED_FROM: usize = 16;
 const SLOT_AT: usize = 22;
 const FIXED_LEN: usize = 432;
-const RUN_LEN: usize = 8;
+const WRITTEN_EXTENT_LEN: usize = 8;
 const RESERVED_LEN: usize = 24;
 
 const ASKED_DURABLE: u8 = 1;
@@ -170,14 +170,14 @@ impl FlushLimits {
 /// Pages for entries of small commits, which are on the disk with them before their own pages are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JournalPages {
-    pub(crate) run: Run,
+    pub(crate) extent: Extent,
     /// The transaction that took them.
     pub(crate) since: TransactionId,
 }
 
 /// Numbers that the application sets with a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Marks {
+pub(crate) struct RecordMarks {
     pub(crate) values: [u64; 3],
     /// The transaction that set them.
     pub(crate) transaction: TransactionId,
@@ -203,7 +203,7 @@ pub(crate) struct Record {
     pub(crate) geometry: Geometry,
     pub(crate) catalog_root: [u8; TREE_ROOT_LEN],
     pub(crate) snapshots_root: [u8; TREE_ROOT_LEN],
-    pub(crate) marks: Marks,
+    pub(crate) marks: RecordMarks,
     pub(crate) flush_limits: FlushLimits,
     pub(crate) space_roots: SpaceRoots,
     pub(crate) journal: Option<JournalPages>,
@@ -211,7 +211,7 @@ pub(crate) struct Record {
     pub(crate) acknowledged: TransactionId,
     /// All runs of the state that were written since the durable transaction, or `None` if they did not
     /// fit.
-    pub(crate) written: Option<Vec<Run>>,
+    pub(crate) written: Option<Vec<Extent>>,
     pub(crate) space_log: Vec<u8>,
 }
 
@@ -256,38 +256,38 @@ impl Record {
         }
     }
 
-    /// How many bytes the space log may have beside `written_count` written runs. Leave out the
-    /// written runs if that is little.
+    /// How many bytes the space log may have beside `written_count` written extents. Leave out the
+    /// written extents if that is little.
     pub(crate) fn log_room(page_size: usize, written_count: usize) -> usize {
-        page_size.saturating_sub(FIXED_LEN + RUN_LEN * written_count)
+        page_size.saturating_sub(FIXED_LEN + WRITTEN_EXTENT_LEN * written_count)
     }
 
     /// The bytes to be written: whole sectors, at most a page.
     pub(crate) fn encode(&self, page_size: usize) -> Vec<u8> {
-        let runs = self.written.as_deref().unwrap_or_default();
-        let length = FIXED_LEN + RUN_LEN * runs.len() + self.space_log.len();
+        let extents = self.written.as_deref().unwrap_or_default();
+        let length = FIXED_LEN + WRITTEN_EXTENT_LEN * extents.len() + self.space_log.len();
         assert!(
             length <= page_size,
             "a record has {length} bytes and must fit into a page"
         );
         let sectors_len = length.next_multiple_of(SECTOR_LEN);
-        let mut out = Writer::new(sectors_len);
+        let mut out = ByteWriter::new(sectors_len);
         out.put(&MAGIC);
         out.u64(0);
-        self.encode_format(length, runs.len(), &mut out);
+        self.encode_format(length, extents.len(), &mut out);
         self.encode_state(&mut out);
-        for run in runs {
-            out.u32(run.start.0);
-            out.u32(run.len);
+        for extent in extents {
+            out.u32(extent.start.0);
+            out.u32(extent.len);
         }
         out.put(&self.space_log);
         let mut bytes = out.finish(sectors_len);
-        let checksum = Tag::of(&bytes[CHECKED_FROM..length]);
+        let checksum = Checksum::of(&bytes[CHECKED_FROM..length]);
         bytes[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         bytes
     }
 
-    fn encode_format(&self, length: usize, run_count: usize, out: &mut Writer) {
+    fn encode_format(&self, length: usize, extent_count: usize, out: &mut ByteWriter) {
         out.u32(length as u32);
         out.u16(FORMAT_VERSION);
         out.u8(self.slot);
@@ -299,14 +299,14 @@ impl Record {
         out.u16(self.reserved_per_page);
         out.u8(self.default_durability);
         out.u8(0);
-        out.u32(run_count as u32);
+        out.u32(extent_count as u32);
         out.u32(self.space_log.len() as u32);
         out.u32(0);
         out.put(&self.database_id);
         out.put(&self.boot_id);
     }
 
-    fn encode_state(&self, out: &mut Writer) {
+    fn encode_state(&self, out: &mut ByteWriter) {
         out.u64(self.sequence);
         out.u64(self.transaction.0);
         out.u64(self.durable_transaction.0);
@@ -326,7 +326,9 @@ impl Record {
         out.u64(self.flush_limits.age_ms());
         let journal = self
             .journal
-            .map_or((Run::new(0, 0), TransactionId(0)), |j| (j.run, j.since));
+            .map_or((Extent::new(0, 0), TransactionId(0)), |j| {
+                (j.extent, j.since)
+            });
         out.u32(journal.0.start.0);
         out.u32(journal.0.len);
         out.u64(journal.1.0);
@@ -363,7 +365,7 @@ impl Record {
     /// Reads the record that stands in `slot`. `bytes` begin there and may go on behind the record.
     pub(crate) fn decode(bytes: &[u8], slot: u8) -> Result<Self, RecordFault> {
         let record = check_whole(bytes)?;
-        let mut fields = Reader::new(record);
+        let mut fields = ByteReader::new(record);
         fields.skip(20);
         let version = fields.u16();
         if version != FORMAT_VERSION {
@@ -396,13 +398,13 @@ impl Record {
         slot: u8,
         flags: u8,
         features: Features,
-        mut fields: Reader<'_>,
+        mut fields: ByteReader<'_>,
     ) -> Result<Self, RecordFault> {
         let page_size = fields.u32();
         let reserved_per_page = fields.u16();
         let default_durability = fields.u8();
         fields.skip(1);
-        let run_count = fields.u32();
+        let extent_count = fields.u32();
         let log_len = fields.u32();
         fields.skip(4);
         let mut record = Self {
@@ -428,7 +430,7 @@ impl Record {
             },
             catalog_root: fields.array(),
             snapshots_root: fields.array(),
-            marks: Marks {
+            marks: RecordMarks {
                 values: [fields.u64(), fields.u64(), fields.u64()],
                 transaction: TransactionId(fields.u64()),
             },
@@ -438,22 +440,24 @@ impl Record {
             },
             flush_limits: FlushLimits::from_fields(fields.u64(), fields.u64()),
             journal: {
-                let run = Run::new(fields.u32(), fields.u32());
+                let extent = Extent::new(fields.u32(), fields.u32());
                 let since = TransactionId(fields.u64());
-                (run.len > 0).then_some(JournalPages { run, since })
+                (extent.len > 0).then_some(JournalPages { extent, since })
             },
             acknowledged: TransactionId(fields.u64()),
             written: None,
             space_log: Vec::new(),
         };
         fields.skip(RESERVED_LEN);
-        if fields.len() as u64 != u64::from(run_count) * RUN_LEN as u64 + u64::from(log_len) {
+        if fields.len() as u64
+            != u64::from(extent_count) * WRITTEN_EXTENT_LEN as u64 + u64::from(log_len)
+        {
             return Err(RecordFault::Nonsense("its parts are not as long as it is"));
         }
-        let runs = (0..run_count)
-            .map(|_| Run::new(fields.u32(), fields.u32()))
+        let extents = (0..extent_count)
+            .map(|_| Extent::new(fields.u32(), fields.u32()))
             .collect();
-        record.written = (flags & WRITTEN_LEFT_OUT == 0).then_some(runs);
+        record.written = (flags & WRITTEN_LEFT_OUT == 0).then_some(extents);
         record.space_log = fields.rest().to_vec();
         Ok(record)
     }
@@ -461,8 +465,9 @@ impl Record {
     /// What of the record makes no sense, if anything.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let is_page = |page: PageNumber| u64::from(page.0) < self.page_count;
-        let is_run =
-            |run: &Run| run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count;
+        let is_extent = |extent: &Extent| {
+            extent.len > 0 && extent.start.0 >= FIRST_PAGE && extent.end() <= self.page_count
+        };
         let roots = [self.space_roots.bitmaps, self.space_roots.deaths];
         let rules = [
             (self.slot < SLOT_COUNT, "there is no such slot"),
@@ -493,8 +498,8 @@ impl Record {
             ),
             (
                 self.journal.iter().all(|journal| {
-                    is_run(&journal.run)
-                        && journal.run.len <= u32::from(u16::MAX)
+                    is_extent(&journal.extent)
+                        && journal.extent.len <= u32::from(u16::MAX)
                         && journal.since <= self.transaction
                 }),
                 "the journal is not in the file",
@@ -508,14 +513,14 @@ impl Record {
                 "the space map is behind the end",
             ),
             (
-                self.written.iter().flatten().all(is_run),
-                "a written run is not in the file",
+                self.written.iter().flatten().all(is_extent),
+                "a written extent is not in the file",
             ),
             (
                 self.written
                     .iter()
-                    .all(|runs| runs.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0))),
-                "the written runs are not sorted and apart",
+                    .all(|extents| extents.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0))),
+                "the written extents are not sorted and apart",
             ),
         ];
         rules
@@ -537,17 +542,17 @@ fn check_whole(bytes: &[u8]) -> Result<&[u8], RecordFault> {
     let Some((head, _)) = bytes.split_at_checked(FIXED_LEN) else {
         return Err(RecordFault::NotARecord);
     };
-    let mut fields = Reader::new(head);
+    let mut fields = ByteReader::new(head);
     if fields.array() != MAGIC {
         return Err(RecordFault::NotARecord);
     }
-    let checksum = Tag(fields.u64());
+    let checksum = Checksum(fields.u64());
     let length = fields.u32() as usize;
     match bytes.get(..length) {
         Some(record)
             if length >= FIXED_LEN
                 && (is_planted(Planted::NoChecksum)
-                    || Tag::of(&record[CHECKED_FROM..]) == checksum) =>
+                    || Checksum::of(&record[CHECKED_FROM..]) == checksum) =>
         {
             Ok(record)
         }
@@ -555,26 +560,26 @@ fn check_whole(bytes: &[u8]) -> Result<&[u8], RecordFault> {
     }
 }
 
-fn encode_root(root: &ArrayRoot, out: &mut Writer) {
+fn encode_root(root: &ArrayRoot, out: &mut ByteWriter) {
     out.u32(root.page.0);
     out.u32(root.info);
-    out.u64(root.tag.0);
+    out.u64(root.checksum.0);
     out.u32(root.count);
     out.u8(root.depth);
     out.put(&[0; 3]);
 }
 
-fn decode_root(fields: &mut Reader<'_>) -> ArrayRoot {
+fn decode_root(fields: &mut ByteReader<'_>) -> ArrayRoot {
     let page = PageNumber(fields.u32());
     let info = fields.u32();
-    let tag = Tag(fields.u64());
+    let checksum = Checksum(fields.u64());
     let count = fields.u32();
     let depth = fields.u8();
     fields.skip(3);
     ArrayRoot {
         page,
         info,
-        tag,
+        checksum,
         depth,
         count,
     }

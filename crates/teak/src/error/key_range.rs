@@ -29,20 +29,25 @@ impl fmt::Display for KeyRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.low, &self.high) {
             (None, None) => f.write_str("all keys"),
-            (Some(low), None) => write!(f, "keys from {} on", Shown(low)),
-            (None, Some(high)) => write!(f, "keys before {}", Shown(high)),
-            (Some(low), Some(high)) if low == high => write!(f, "key {}", Shown(low)),
+            (Some(low), None) => write!(f, "keys from {} on", ShortenedKey(low)),
+            (None, Some(high)) => write!(f, "keys before {}", ShortenedKey(high)),
+            (Some(low), Some(high)) if low == high => write!(f, "key {}", ShortenedKey(low)),
             (Some(low), Some(high)) => {
-                write!(f, "keys from {} to before {}", Shown(low), Shown(high))
+                write!(
+                    f,
+                    "keys from {} to before {}",
+                    ShortenedKey(low),
+                    ShortenedKey(high)
+                )
             }
         }
     }
 }
 
 /// A key, shortened, with escapes for what is not printable.
-struct Shown<'k>(&'k [u8]);
+struct ShortenedKey<'k>(&'k [u8]);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for ShortenedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &self.0[..self.0.len().min(SHOWN_LEN)];
         write!(f, "\"{}\"", shown.escape_ascii())?;

@@ -10,10 +10,10 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
 /// The rows of the table behind a comment like `<!-- table: header -->`.
 pub(super) fn table(marker: &str) -> Vec<Vec<&'static str>> {
     let marker = format!("<!-- {marker} -->");
-    let (_, behind) = TEXT
+    let (_, after) = TEXT
         .split_once(&marker)
         .unwrap_or_else(|| panic!("docs/format.md has no {marker}"));
-    let rows: Vec<_> = behind
+    let rows: Vec<_> = after
         .lines()
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'))
@@ -27,10 +27,10 @@ pub(super) fn table(marker: &str) -> Vec<Vec<&'static str>> {
 /// The text of the fenced block behind a comment.
 pub(super) fn block(marker: &str) -> &'static str {
     let marker = format!("<!-- {marker} -->");
-    let (_, behind) = TEXT
+    let (_, after) = TEXT
         .split_once(&marker)
         .unwrap_or_else(|| panic!("docs/format.md has no {marker}"));
-    behind.split("```").nth(1).expect("a fenced block").trim()
+    after.split("```").nth(1).expect("a fenced block").trim()
 }
 
 /// Every marker of the document, in order.

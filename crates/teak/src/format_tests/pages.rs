@@ -84,7 +84,7 @@ fn build_leaf(page: &mut [u8], format: LeafFormat, prefix: &[u8], keys: &[&[u8]]
             bytes: key,
         };
         let done = leaf::insert(page, format.order, index, key, value);
-        assert_eq!(done, Ok(InPlace::Done));
+        assert_eq!(done, Ok(InPlaceOutcome::Done));
     }
 }
 
@@ -143,12 +143,12 @@ fn fixed_leaf_pages() {
         ..leaf_format(true)
     };
     leaf::init(page, PageNumber(9), TransactionId(1), format, &[]);
-    let records = keys.iter().map(|key| leaf::Piece::of_key(key));
+    let records = keys.iter().map(|key| leaf::ContiguousRecord::of_key(key));
     assert_eq!(leaf::fill(page, format.order, records), Ok(()));
     let header = Header {
         count: 3,
         prefix_len: 5,
-        ..Header::new(PageNumber(9), Kind::FixedLeaf, TransactionId(1))
+        ..Header::new(PageNumber(9), PageKind::FixedLeaf, TransactionId(1))
     };
     assert_eq!(Header::read(page), header);
     let variables = BTreeMap::from([("P", page.len()), ("count", 3), ("k", 5)]);
@@ -219,12 +219,12 @@ fn large_value() {
     let (_, mut len_bytes) = u64_of(2);
     // A length that a value can have.
     len_bytes[6..].fill(0);
-    let (tag, tag_bytes) = u64_of(3);
+    let (checksum, checksum_bytes) = u64_of(3);
     let (birth, birth_bytes) = u64_of(4);
-    let run = ValueRun {
+    let extent = ValueExtent {
         start: PageNumber(start),
         len_bytes: u64::from_le_bytes(len_bytes[..].try_into().unwrap()),
-        tag: Tag(tag),
+        checksum: Checksum(checksum),
         birth: TransactionId(birth),
     };
     let documented = assemble(
@@ -232,12 +232,12 @@ fn large_value() {
         &[
             ("start", start_bytes),
             ("length", len_bytes),
-            ("tag", tag_bytes),
+            ("checksum", checksum_bytes),
             ("birth", birth_bytes),
         ],
     );
-    assert_eq!(run.encode()[..], documented);
-    assert_eq!(ValueRun::decode(&documented), Ok(run));
+    assert_eq!(extent.encode()[..], documented);
+    assert_eq!(ValueExtent::decode(&documented), Ok(extent));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn inner_pages() {
         .map(|(index, separator)| Child {
             separator: separator.to_vec(),
             page: PageNumber(u32_of(index).0),
-            tag: Tag(u64_of(index.into()).0),
+            checksum: Checksum(u64_of(index.into()).0),
             records: u64_of(100 + u64::from(index)).0,
         })
         .collect();
@@ -288,8 +288,10 @@ fn assert_inner(page: &[u8], order: KeyOrder, counted: bool, children: &[Child])
                 let expected = children.iter().flat_map(|child| child.page.0.to_le_bytes());
                 assert!(bytes.iter().copied().eq(expected));
             }
-            "tags" => {
-                let expected = children.iter().flat_map(|child| child.tag.0.to_le_bytes());
+            "checksums" => {
+                let expected = children
+                    .iter()
+                    .flat_map(|child| child.checksum.0.to_le_bytes());
                 assert!(bytes.iter().copied().eq(expected));
             }
             "records" if counted => {

@@ -3,19 +3,19 @@
 use super::*;
 use crate::{
     commit::record::{FlushLimits, JOURNAL, JournalPages},
-    txn::journal::{Entry, RECORD},
+    txn::journal::{JournalEntry, RECORD},
 };
 use std::time::Duration;
 
 fn array_root(seed: u32) -> (ArrayRoot, Vec<u8>) {
     let (page, page_bytes) = (PageNumber(0x0102 + seed), 0x0102 + seed);
     let (info, info_bytes) = u32_of(seed + 1);
-    let (tag, tag_bytes) = u64_of(u64::from(seed) + 2);
+    let (checksum, checksum_bytes) = u64_of(u64::from(seed) + 2);
     let (count, count_bytes) = u32_of(seed + 3);
     let root = ArrayRoot {
         page,
         info,
-        tag: Tag(tag),
+        checksum: Checksum(checksum),
         depth: 0xd0,
         count,
     };
@@ -24,7 +24,7 @@ fn array_root(seed: u32) -> (ArrayRoot, Vec<u8>) {
         &[
             ("page", page_bytes.to_le_bytes().to_vec()),
             ("info", info_bytes),
-            ("tag", tag_bytes),
+            ("checksum", checksum_bytes),
             ("count", count_bytes),
             ("depth", vec![0xd0]),
         ],
@@ -60,7 +60,7 @@ fn record() -> Record {
         },
         catalog_root: std::array::from_fn(|index| index as u8),
         snapshots_root: std::array::from_fn(|index| 0x80 + index as u8),
-        marks: Marks {
+        marks: RecordMarks {
             values: [u64_of(9).0, u64_of(10).0, u64_of(11).0],
             transaction: TransactionId(u64_of(12).0),
         },
@@ -73,11 +73,11 @@ fn record() -> Record {
             age: Duration::from_millis(u64_of(14).0),
         },
         journal: Some(JournalPages {
-            run: Run::new(0x0304_0506, 0x0102),
+            extent: Extent::new(0x0304_0506, 0x0102),
             since: TransactionId(u64_of(1).0),
         }),
         acknowledged: TransactionId(u64_of(2).0),
-        written: Some(vec![Run::new(0x0203_0405, 0x0607_0809)]),
+        written: Some(vec![Extent::new(0x0203_0405, 0x0607_0809)]),
         space_log: b"the log".to_vec(),
     }
 }
@@ -104,7 +104,7 @@ fn commit_record() {
             ("page size", vec![0, 0x20, 0, 0]),
             ("reserved per page", vec![0x18, 0x05]),
             ("default durability", vec![0xdd]),
-            ("count of written runs", vec![1, 0, 0, 0]),
+            ("count of written extents", vec![1, 0, 0, 0]),
             ("length of the space log", vec![7, 0, 0, 0]),
             ("database id", b"a database's id.".to_vec()),
             ("boot id", b"id of this boot.".to_vec()),
@@ -131,12 +131,12 @@ fn commit_record() {
             ("acknowledged transaction", u64_of(2).1),
         ],
     );
-    let run = assemble(
-        "table: written run",
+    let extent = assemble(
+        "table: written extent",
         &[("start", vec![5, 4, 3, 2]), ("length", vec![9, 8, 7, 6])],
     );
-    let mut documented = [fixed, run, b"the log".to_vec()].concat();
-    assert_eq!(checksum, Tag::of(&documented[16..]).0.to_le_bytes());
+    let mut documented = [fixed, extent, b"the log".to_vec()].concat();
+    assert_eq!(checksum, Checksum::of(&documented[16..]).0.to_le_bytes());
     documented.resize(documented.len().next_multiple_of(SECTOR_LEN), 0);
     assert_eq!(bytes, documented);
     assert_eq!(Record::decode(&bytes, 2), Ok(record()));
@@ -207,12 +207,12 @@ fn features() {
 
 #[test]
 fn journal() {
-    let mut entry = Entry::new(Tag(u64_of(1).0));
+    let mut entry = JournalEntry::new(Checksum(u64_of(1).0));
     let (record, mut page) = ([[7; 8], [1; 8]].concat(), vec![0; 32]);
     page[8..24].fill(9);
     entry.put(3, RECORD, &record, Some(&[7; 16]));
     entry.put(0x0102, 0, &page, None);
-    let (bytes, tag) = entry.finish(4096);
+    let (bytes, checksum) = entry.finish(4096);
     let page_of = |number: u32, source: u32, start: u8, words: &[u8]| {
         let head = assemble(
             "table: journal page",
@@ -230,7 +230,7 @@ fn journal() {
         "table: journal entry",
         &[
             ("magic", b"TeakJou\x01".to_vec()),
-            ("tag", tag.0.to_le_bytes().to_vec()),
+            ("checksum", checksum.0.to_le_bytes().to_vec()),
             ("length", vec![32 + 12 + 12 + 12 + 20, 0, 0, 0]),
             ("count of pages", vec![2, 0, 0, 0]),
             ("link", u64_of(1).1),
@@ -241,7 +241,7 @@ fn journal() {
         page_of(0x0102, 0, 1, &[9; 16]),
     ];
     let mut documented = [head, pages.concat()].concat();
-    assert_eq!(Tag::of(&documented[16..]), tag);
+    assert_eq!(Checksum::of(&documented[16..]), checksum);
     documented.resize(4096, 0);
     assert_eq!(bytes, documented);
 }

@@ -6,25 +6,25 @@ use super::*;
 fn page_arrays() {
     let (page, page_bytes) = u32_of(1);
     let (info, info_bytes) = u32_of(2);
-    let (tag, tag_bytes) = u64_of(3);
+    let (checksum, checksum_bytes) = u64_of(3);
     let pointer = Pointer {
         page: PageNumber(page),
         info,
-        tag: Tag(tag),
+        checksum: Checksum(checksum),
     };
     let entry = assemble(
         "table: array entry",
         &[
             ("page", page_bytes),
             ("info", info_bytes),
-            ("tag", tag_bytes),
+            ("checksum", checksum_bytes),
         ],
     );
     let pointers = [pointer; 5].into_iter();
     let node = array::build(PAGE_SIZE, PageNumber(9), TransactionId(1), 2, pointers);
     for (what, start, end) in layout("layout: array node", &variables_of(&node, 0)) {
         match what.split(':').next().unwrap() {
-            "header" => assert_plain_header(&node, Kind::Array, 2, 5),
+            "header" => assert_plain_header(&node, PageKind::Array, 2, 5),
             "entries" => assert_eq!(node[start..end], entry.repeat(5)),
             "zero" => assert_zero(&node[start..end]),
             other => panic!("a node has no {other}"),
@@ -33,7 +33,7 @@ fn page_arrays() {
 }
 
 /// A header in which only number, kind, level, count and birth are set.
-fn assert_plain_header(page: &[u8], kind: Kind, level: u8, count: u16) {
+fn assert_plain_header(page: &[u8], kind: PageKind, level: u8, count: u16) {
     let plain = Header {
         level,
         count,
@@ -55,7 +55,7 @@ fn bitmaps() {
     let page = bitmap::build(PAGE_SIZE, PageNumber(9), TransactionId(1), &words);
     for (what, start, end) in layout("layout: bitmap", &variables_of(&page, 0)) {
         match what.split([':', ',']).next().unwrap() {
-            "header" => assert_plain_header(&page, Kind::Bitmap, 0, 0),
+            "header" => assert_plain_header(&page, PageKind::Bitmap, 0, 0),
             "bits" => {
                 for bit in 0..64 * count {
                     let is_set = page[start..end][bit / 8] >> (bit % 8) & 1;
@@ -73,7 +73,7 @@ fn segments_of_deaths() {
     let (birth, birth_bytes) = u64_of(3);
     let (died, died_bytes) = u64_of(4);
     let death = Death {
-        run: Run::new(start, 0x0908),
+        extent: Extent::new(start, 0x0908),
         birth: TransactionId(birth),
         died: TransactionId(died),
     };
@@ -89,7 +89,7 @@ fn segments_of_deaths() {
     let page = deaths::build(PAGE_SIZE, PageNumber(9), TransactionId(1), &[death; 7]);
     for (what, start, end) in layout("layout: deaths", &variables_of(&page, 0)) {
         match what.split([':', ',']).next().unwrap() {
-            "header" => assert_plain_header(&page, Kind::Deaths, 0, 7),
+            "header" => assert_plain_header(&page, PageKind::Deaths, 0, 7),
             "entries" => assert_eq!(page[start..end], entry.repeat(7)),
             "zero" => assert_zero(&page[start..end]),
             other => panic!("a segment has no {other}"),
@@ -103,11 +103,11 @@ fn the_example_of_a_log() {
     let mut space = Space::new(PAGE_SIZE, FIRST_PAGE);
     space.grow(1000);
     // The page that dies is in use.
-    assert!(space.allocate(400, Policy::Contiguous).is_some());
-    let change = Change {
+    assert!(space.allocate(400, PlacementPolicy::Contiguous).is_some());
+    let change = SpaceChange {
         transaction: TransactionId(7),
-        taken: &[Run::new(10, 2), Run::new(20, 1)],
-        deaths: &[(Run::new(300, 1), TransactionId(3))],
+        taken: &[Extent::new(10, 2), Extent::new(20, 1)],
+        deaths: &[(Extent::new(300, 1), TransactionId(3))],
         revived: &[],
         log_room: 3000,
         page_limit: u64::MAX,

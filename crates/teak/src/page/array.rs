@@ -12,10 +12,10 @@
 //! |---|---|---|
 //! | 0 | 4 | page pointed to, 0 for an element that is absent |
 //! | 4 | 4 | info: a count that the array's user gives a meaning, summed (and cut at 2^32 - 1) upwards |
-//! | 8 | 8 | tag of the page pointed to |
+//! | 8 | 8 | checksum of the page pointed to |
 
-use super::header::{HEADER_LEN, Header, Kind};
-use crate::types::{PageNumber, Tag, TransactionId};
+use super::header::{HEADER_LEN, Header, PageKind};
+use crate::types::{Checksum, PageNumber, TransactionId};
 
 const ENTRY_LEN: usize = 16;
 
@@ -24,7 +24,7 @@ const ENTRY_LEN: usize = 16;
 pub(crate) struct Pointer {
     pub(crate) page: PageNumber,
     pub(crate) info: u32,
-    pub(crate) tag: Tag,
+    pub(crate) checksum: Checksum,
 }
 
 /// How many pointers one node has room for.
@@ -42,14 +42,14 @@ pub(crate) fn build(
 ) -> Vec<u8> {
     assert!(pointers.len() <= fanout(page_size));
     let mut page = vec![0; page_size];
-    let mut header = Header::new(number, Kind::Array, birth);
+    let mut header = Header::new(number, PageKind::Array, birth);
     header.level = level;
     header.count = pointers.len() as u16;
     header.write(&mut page);
     for (entry, pointer) in page[HEADER_LEN..].chunks_exact_mut(ENTRY_LEN).zip(pointers) {
         entry[0..4].copy_from_slice(&pointer.page.0.to_le_bytes());
         entry[4..8].copy_from_slice(&pointer.info.to_le_bytes());
-        entry[8..16].copy_from_slice(&pointer.tag.0.to_le_bytes());
+        entry[8..16].copy_from_slice(&pointer.checksum.0.to_le_bytes());
     }
     page
 }
@@ -63,11 +63,11 @@ pub(crate) fn pointers(page: &[u8]) -> impl Iterator<Item = Pointer> {
         .map(|bytes| {
             let [page @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
             let [_, _, _, _, info @ .., _, _, _, _, _, _, _, _] = *bytes;
-            let [_, _, _, _, _, _, _, _, tag @ ..] = *bytes;
+            let [_, _, _, _, _, _, _, _, checksum @ ..] = *bytes;
             Pointer {
                 page: PageNumber(u32::from_le_bytes(page)),
                 info: u32::from_le_bytes(info),
-                tag: Tag(u64::from_le_bytes(tag)),
+                checksum: Checksum(u64::from_le_bytes(checksum)),
             }
         })
 }

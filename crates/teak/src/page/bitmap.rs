@@ -10,7 +10,7 @@
 //! so a stretch begins and ends at a word. Bits of pages behind the end of the file are set: they
 //! are free as soon as the file grows over them.
 
-use super::header::{HEADER_LEN, Header, Kind};
+use super::header::{HEADER_LEN, Header, PageKind};
 use crate::types::{PageNumber, TransactionId};
 
 /// How many pages one bitmap page speaks for.
@@ -27,7 +27,7 @@ pub(crate) fn build(
 ) -> Vec<u8> {
     assert_eq!(words.len() * 8, page_size - HEADER_LEN);
     let mut page = vec![0; page_size];
-    Header::new(number, Kind::Bitmap, birth).write(&mut page);
+    Header::new(number, PageKind::Bitmap, birth).write(&mut page);
     for (bytes, word) in page[HEADER_LEN..].chunks_exact_mut(8).zip(words) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }

@@ -103,7 +103,7 @@ pub(crate) static UNRESOLVED: Comparison = Comparison::new("", &|a, b| a.cmp(b))
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Comparisons {
     known: Arc<[&'static Comparison]>,
-    late: Arc<RwLock<Vec<&'static Comparison>>>,
+    added: Arc<RwLock<Vec<&'static Comparison>>>,
 }
 
 impl Comparisons {
@@ -111,15 +111,16 @@ impl Comparisons {
     pub(crate) fn new(comparisons: &[&'static Comparison]) -> Self {
         Self {
             known: comparisons.into(),
-            late: Arc::default(),
+            added: Arc::default(),
         }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&'static Comparison> {
         let known = self.known.iter().find(|comparison| comparison.name == name);
         known.copied().or_else(|| {
-            let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
-            late.iter()
+            let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
+            added
+                .iter()
                 .find(|comparison| comparison.name == name)
                 .copied()
         })
@@ -127,17 +128,17 @@ impl Comparisons {
 
     /// Takes one more; says whether it did, or there is one of that name.
     pub(crate) fn add(&self, comparison: &'static Comparison) -> bool {
-        let mut late = self.late.write().unwrap_or_else(PoisonError::into_inner);
-        let is_known = self.known.contains(&comparison) || late.contains(&comparison);
+        let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
+        let is_known = self.known.contains(&comparison) || added.contains(&comparison);
         if !is_known {
-            late.push(comparison);
+            added.push(comparison);
         }
         !is_known
     }
 
     pub(crate) fn all(&self) -> Vec<&'static Comparison> {
-        let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
-        self.known.iter().chain(late.iter()).copied().collect()
+        let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
+        self.known.iter().chain(added.iter()).copied().collect()
     }
 
     /// Whether all of `others` are among them.

@@ -15,8 +15,8 @@
 //! | 8 | 8 | birth: the transaction that wrote the run |
 //! | 16 | 8 | died: the transaction that no longer used it, greater than birth |
 
-use super::header::{HEADER_LEN, Header, Kind};
-use crate::types::{PageNumber, Run, TransactionId};
+use super::header::{HEADER_LEN, Header, PageKind};
+use crate::types::{Extent, PageNumber, TransactionId};
 
 const ENTRY_LEN: usize = 24;
 
@@ -24,7 +24,7 @@ const ENTRY_LEN: usize = 24;
 /// before `died` see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Death {
-    pub(crate) run: Run,
+    pub(crate) extent: Extent,
     pub(crate) birth: TransactionId,
     pub(crate) died: TransactionId,
 }
@@ -44,12 +44,12 @@ pub(crate) fn build(
     assert!(deaths.len() <= capacity(page_size));
     debug_assert!(deaths.is_sorted_by_key(|death| death.birth));
     let mut page = vec![0; page_size];
-    let mut header = Header::new(number, Kind::Deaths, birth);
+    let mut header = Header::new(number, PageKind::Deaths, birth);
     header.count = deaths.len() as u16;
     header.write(&mut page);
     for (entry, death) in page[HEADER_LEN..].chunks_exact_mut(ENTRY_LEN).zip(deaths) {
-        entry[0..4].copy_from_slice(&death.run.start.0.to_le_bytes());
-        entry[4..8].copy_from_slice(&death.run.len.to_le_bytes());
+        entry[0..4].copy_from_slice(&death.extent.start.0.to_le_bytes());
+        entry[4..8].copy_from_slice(&death.extent.len.to_le_bytes());
         entry[8..16].copy_from_slice(&death.birth.0.to_le_bytes());
         entry[16..24].copy_from_slice(&death.died.0.to_le_bytes());
     }
@@ -77,18 +77,18 @@ fn entry(bytes: &[u8; ENTRY_LEN]) -> Death {
     let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     Death {
-        run: Run::new(word(0), word(4)),
+        extent: Extent::new(word(0), word(4)),
         birth: TransactionId(long(8)),
         died: TransactionId(long(16)),
     }
 }
 
 fn check(death: &Death) -> Result<(), &'static str> {
-    if death.run.len == 0 || death.run.end() > 1 << 32 {
-        return Err("one of its runs has no length or ends behind the last page number");
+    if death.extent.len == 0 || death.extent.end() > 1 << 32 {
+        return Err("one of its extents has no length or ends behind the last page number");
     }
     if death.birth >= death.died {
-        return Err("one of its runs died before it was born");
+        return Err("one of its extents died before it was born");
     }
     Ok(())
 }

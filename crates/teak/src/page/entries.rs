@@ -2,9 +2,9 @@
 //! sharing with a neighbour, compacting and bulk building have in common.
 
 use super::{
-    Damage,
+    PageDamage,
     header::{HEADER_LEN, arrays_start},
-    leaf::{self, Leaf, LeafFormat, Piece},
+    leaf::{self, ContiguousRecord, Leaf, LeafFormat},
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, TransactionId};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Records in key order, with whole keys.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct RecordList {
     /// Each key, and its value behind it.
     bytes: Vec<u8>,
     items: Vec<RecordItem>,
@@ -26,7 +26,7 @@ struct RecordItem {
     kind: ValueKind,
 }
 
-impl Records {
+impl RecordList {
     /// With room for what stands in so many pages, as a rule.
     pub(crate) fn with_capacity(pages: usize, page_size: usize) -> Self {
         Self {
@@ -62,11 +62,11 @@ impl Records {
     }
 
     #[inline(always)]
-    fn piece(&self, index: usize) -> Piece<'_> {
+    fn piece(&self, index: usize) -> ContiguousRecord<'_> {
         let item = self.items[index];
         let (start, key_len) = (item.start as usize, item.key_len as usize);
         let end = start + key_len + item.value_len as usize;
-        Piece {
+        ContiguousRecord {
             bytes: &self.bytes[start..end],
             key_len,
             kind: item.kind,
@@ -93,7 +93,11 @@ impl Records {
     }
 
     /// Appends the records of a leaf in `range`.
-    pub(crate) fn append(&mut self, leaf: &Leaf<'_>, range: Range<usize>) -> Result<(), Damage> {
+    pub(crate) fn append(
+        &mut self,
+        leaf: &Leaf<'_>,
+        range: Range<usize>,
+    ) -> Result<(), PageDamage> {
         self.items.reserve(range.len());
         let mut lead = leaf.lead();
         for index in range {
@@ -156,7 +160,7 @@ impl Records {
         birth: TransactionId,
         format: LeafFormat,
         range: Range<usize>,
-    ) -> Result<(), Damage> {
+    ) -> Result<(), PageDamage> {
         let prefix_len = self.prefix_len(format, &range);
         let prefix = if range.is_empty() {
             &[]

@@ -15,10 +15,10 @@
 mod tests;
 
 use super::{
-    Damage,
-    header::{HEADER_LEN, Header, Kind},
+    PageDamage,
+    header::{HEADER_LEN, Header, PageKind},
     key::{self, KeyOrder},
-    leaf::{End, InPlace},
+    leaf::{InPlaceOutcome, LeafEnd},
     max_key_len,
     value::{StoredValue, ValueKind},
 };
@@ -33,13 +33,13 @@ const PARTS: usize = 8;
 
 /// Byte strings of one length, side by side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys<'p> {
+pub(crate) struct FixedKeys<'p> {
     bytes: &'p [u8],
     key_len: usize,
     count: usize,
 }
 
-impl<'p> Keys<'p> {
+impl<'p> FixedKeys<'p> {
     /// `bytes` parted into keys of `key_len` each, which is not zero.
     pub(super) fn new(bytes: &'p [u8], key_len: usize) -> Self {
         Self {
@@ -50,21 +50,21 @@ impl<'p> Keys<'p> {
     }
 
     /// Those of a page.
-    pub(super) fn of(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+    pub(super) fn of(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
         if header.heap_len != 0 || header.garbage_len != 0 || header.flags != 0 {
-            return Err(Damage(
+            return Err(PageDamage(
                 "a fixed leaf is of a kind that this version does not know",
             ));
         }
         let (key_len, count) = (usize::from(header.prefix_len), usize::from(header.count));
         if key_len == 0 || key_len > max_key_len(page.len()) {
-            return Err(Damage(
+            return Err(PageDamage(
                 "the length of the keys of a fixed leaf is out of range",
             ));
         }
         let bytes = page
             .get(HEADER_LEN..HEADER_LEN + key_len * count)
-            .ok_or(Damage("a fixed leaf has more keys than fit in it"))?;
+            .ok_or(PageDamage("a fixed leaf has more keys than fit in it"))?;
         Ok(Self {
             bytes,
             key_len,
@@ -160,7 +160,7 @@ pub(super) fn search_by(count: usize, compare: impl Fn(usize) -> Ordering) -> Re
 
 /// Makes `page` an empty fixed leaf.
 pub(super) fn init(page: &mut [u8], number: PageNumber, birth: TransactionId, key_len: u16) {
-    let mut header = Header::new(number, Kind::FixedLeaf, birth);
+    let mut header = Header::new(number, PageKind::FixedLeaf, birth);
     header.prefix_len = key_len;
     header.write(page);
 }
@@ -171,23 +171,23 @@ pub(super) fn insert<'r>(
     mut header: Header,
     index: usize,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlace, Damage> {
-    let Keys { key_len, count, .. } = Keys::of(page, &header)?;
+) -> Result<InPlaceOutcome, PageDamage> {
+    let FixedKeys { key_len, count, .. } = FixedKeys::of(page, &header)?;
     if index > count {
-        return Err(Damage("an index lies behind the last record"));
+        return Err(PageDamage("an index lies behind the last record"));
     }
     let belongs = |key: &[u8], value: StoredValue<'_>| {
         key.len() == key_len && value.kind == ValueKind::Inline && value.bytes.is_empty()
     };
     if !records.clone().all(|(key, value)| belongs(key, value)) {
-        return Err(Damage(
+        return Err(PageDamage(
             "a fixed leaf is where records are not keys of its length alone",
         ));
     }
     let (start, end) = (HEADER_LEN + index * key_len, HEADER_LEN + count * key_len);
     let added_len = records.len() * key_len;
     if end + added_len > page.len() {
-        return Ok(InPlace::Rebuild);
+        return Ok(InPlaceOutcome::Rebuild);
     }
     page.copy_within(start..end, start + added_len);
     header.count += records.len() as u16;
@@ -196,19 +196,19 @@ pub(super) fn insert<'r>(
         place.copy_from_slice(key);
     }
     header.write(page);
-    Ok(InPlace::Done)
+    Ok(InPlaceOutcome::Done)
 }
 
 /// Inserts records at one end: all of them, or none.
 pub(super) fn insert_at<'r>(
     page: &mut [u8],
     header: Header,
-    end: End,
+    end: LeafEnd,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlace, Damage> {
+) -> Result<InPlaceOutcome, PageDamage> {
     let index = match end {
-        End::Before => 0,
-        End::Behind => usize::from(header.count),
+        LeafEnd::Before => 0,
+        LeafEnd::After => usize::from(header.count),
     };
     insert(page, header, index, records)
 }
@@ -218,10 +218,10 @@ pub(super) fn remove_range(
     page: &mut [u8],
     mut header: Header,
     range: Range<usize>,
-) -> Result<(), Damage> {
-    let Keys { key_len, count, .. } = Keys::of(page, &header)?;
+) -> Result<(), PageDamage> {
+    let FixedKeys { key_len, count, .. } = FixedKeys::of(page, &header)?;
     if range.start > range.end || range.end > count {
-        return Err(Damage("an index lies behind the last record"));
+        return Err(PageDamage("an index lies behind the last record"));
     }
     let at = |index: usize| HEADER_LEN + index * key_len;
     page.copy_within(at(range.end)..at(count), at(range.start));

@@ -37,7 +37,7 @@ pub(crate) fn write_prefix(page: &mut [u8], prefix: &[u8]) {
 /// What a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum PageKind {
     /// Records of a tree.
     Leaf = 1,
     /// Separators and children of a tree.
@@ -48,11 +48,11 @@ pub(crate) enum Kind {
     Bitmap = 4,
     /// Pages that died and may still be seen by somebody.
     Deaths = 5,
-    /// A node of a page array: numbers and tags of other pages.
+    /// A node of a page array: numbers and checksums of other pages.
     Array = 6,
 }
 
-impl Kind {
+impl PageKind {
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             1 => Self::Leaf,
@@ -87,7 +87,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub(crate) fn new(number: PageNumber, kind: Kind, birth: TransactionId) -> Self {
+    pub(crate) fn new(number: PageNumber, kind: PageKind, birth: TransactionId) -> Self {
         Self {
             number,
             kind: kind as u8,
@@ -137,30 +137,30 @@ impl Header {
 
     /// Whether this is how a page begins that has this number, this kind and this level.
     #[inline(always)]
-    pub(crate) fn begins(page: &[u8], number: PageNumber, kind: Kind, level: u8) -> bool {
+    pub(crate) fn begins(page: &[u8], number: PageNumber, kind: PageKind, level: u8) -> bool {
         let h = bytes_of(page);
         u32::from_le_bytes([h[0], h[1], h[2], h[3]]) == number.0
             && u16::from_le_bytes([h[4], h[5]]) == u16::from_le_bytes([kind as u8, level])
     }
 
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        Kind::from_byte(self.kind)
+    pub(crate) fn kind(&self) -> Option<PageKind> {
+        PageKind::from_byte(self.kind)
     }
 
     /// Whether the page holds records of a tree, of whatever kind.
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
-        self.kind == Kind::Leaf as u8 || self.is_fixed_leaf()
+        self.kind == PageKind::Leaf as u8 || self.is_fixed_leaf()
     }
 
     #[inline]
     pub(crate) fn is_fixed_leaf(&self) -> bool {
-        self.kind == Kind::FixedLeaf as u8
+        self.kind == PageKind::FixedLeaf as u8
     }
 
     /// Whether the heap begins where the arrays end, or behind.
     #[inline(always)]
-    pub(crate) fn heap_is_behind(&self, page: &[u8], arrays_end: usize) -> bool {
+    pub(crate) fn is_heap_after(&self, page: &[u8], arrays_end: usize) -> bool {
         arrays_end + usize::from(self.heap_len) <= page.len()
     }
 

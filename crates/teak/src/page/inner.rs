@@ -1,7 +1,7 @@
 //! Inner pages: separators and children of a tree.
 //!
 //! ```text
-//! header | prefix | heads: u32 x count | children: u32 x count | tags: u64 x count
+//! header | prefix | heads: u32 x count | children: u32 x count | checksums: u64 x count
 //!        | record counts: u64 x count, in counted trees | offsets: u16 x count
 //!        | gap | separators ...
 //! ```
@@ -18,13 +18,13 @@
 //! | 2 | n | what it has beyond its head; on a page with whole keys the whole separator |
 
 use super::{
-    Damage,
+    PageDamage,
     child::Child,
-    header::{HEADER_LEN, Header, Kind, arrays_start, write_prefix},
-    key::{self, AgainstPrefix, KeyOrder},
+    header::{HEADER_LEN, Header, PageKind, arrays_start, write_prefix},
+    key::{self, KeyOrder, PrefixOrdering},
     max_key_len, read_u16,
 };
-use crate::{PageNumber, Tag, TransactionId};
+use crate::{Checksum, PageNumber, TransactionId};
 use std::cmp::Ordering;
 
 /// Flag: separators are whole keys, and there is no prefix.
@@ -103,18 +103,18 @@ impl InnerFormat {
         birth: TransactionId,
         level: u8,
         children: &[Child],
-    ) -> Result<(), Damage> {
+    ) -> Result<(), PageDamage> {
         if self.page_len(children) > page.len() {
-            return Err(Damage("its separators are longer than its page"));
+            return Err(PageDamage("its separators are longer than its page"));
         }
         let count = children.len();
         let prefix_len = self.prefix_len(children);
-        let mut header = Header::new(number, Kind::Inner, birth);
+        let mut header = Header::new(number, PageKind::Inner, birth);
         header.flags = self.flags();
         header.level = level;
         header.count = count as u16;
         header.prefix_len = prefix_len as u16;
-        let arrays = Arrays::new(prefix_len, count, self.counted);
+        let arrays = InnerArrays::new(prefix_len, count, self.counted);
         let mut heap_start = page.len();
         write_prefix(
             page,
@@ -134,7 +134,11 @@ impl InnerFormat {
                 arrays.children + 4 * index,
                 &child.page.0.to_le_bytes(),
             );
-            put(page, arrays.tags + 8 * index, &child.tag.0.to_le_bytes());
+            put(
+                page,
+                arrays.checksums + 8 * index,
+                &child.checksum.0.to_le_bytes(),
+            );
             if self.counted {
                 put(
                     page,
@@ -185,31 +189,31 @@ fn put(page: &mut [u8], offset: usize, bytes: &[u8]) {
 
 /// Where the arrays of an inner page begin.
 #[derive(Clone, Copy, Debug)]
-struct Arrays {
+struct InnerArrays {
     heads: usize,
     children: usize,
-    tags: usize,
+    checksums: usize,
     counts: usize,
     offsets: usize,
     end: usize,
 }
 
-impl Arrays {
+impl InnerArrays {
     #[inline]
     fn new(prefix_len: usize, count: usize, counted: bool) -> Self {
         let heads = arrays_start(prefix_len);
         let children = heads + 4 * count;
-        let tags = children + 4 * count;
-        let counts = tags + 8 * count;
+        let checksums = children + 4 * count;
+        let counts = checksums + 8 * count;
         let offsets = counts + if counted { 8 * count } else { 0 };
         Self {
             heads,
             children,
-            tags,
+            checksums,
             counts,
             offsets,
             // Not by way of the others, which it is often asked for without.
-            end: tags + (slot_len(counted) - 8) * count,
+            end: checksums + (slot_len(counted) - 8) * count,
         }
     }
 
@@ -226,11 +230,11 @@ impl Arrays {
 /// Why that is no inner page. It is not told the header, which would have to stand in memory then.
 #[cold]
 #[inline(never)]
-fn misfit(page: &[u8]) -> Damage {
+fn layout_damage(page: &[u8]) -> PageDamage {
     let header = Header::read(page);
-    Damage(if header.count == 0 {
+    PageDamage(if header.count == 0 {
         "an inner page has no children"
-    } else if !header.heap_is_behind(page, Arrays::of(&header).end) {
+    } else if !header.is_heap_after(page, InnerArrays::of(&header).end) {
         "the arrays of an inner page overlap its heap"
     } else {
         "a page does not lie on a page boundary"
@@ -240,9 +244,9 @@ fn misfit(page: &[u8]) -> Damage {
 /// More records than 2^32 pages hold, so few that the counts of all children can be added.
 const RECORDS_MAX: u64 = 1 << 48;
 
-const TOO_MANY_RECORDS: Damage = Damage("it counts more records than there can be");
-const OUTSIDE: Damage = Damage("a separator lies outside of its page");
-const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
+const TOO_MANY_RECORDS: PageDamage = PageDamage("it counts more records than there can be");
+const OUTSIDE: PageDamage = PageDamage("a separator lies outside of its page");
+const BEHIND_LAST: PageDamage = PageDamage("an index lies behind the last child");
 
 /// An inner page, its bounds checked, its arrays at hand.
 #[derive(Clone, Copy, Debug)]
@@ -256,29 +260,29 @@ pub(crate) struct Inner<'p> {
 
 impl<'p> Inner<'p> {
     #[inline]
-    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
+    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, PageDamage> {
         let header = Header::read(page);
-        if header.kind != Kind::Inner as u8 {
-            return Err(Damage("an inner page was expected here"));
+        if header.kind != PageKind::Inner as u8 {
+            return Err(PageDamage("an inner page was expected here"));
         }
         Self::from_header(page, &header)
     }
 
     #[inline]
-    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
-        Self::where_it_fits(page, header).ok_or_else(|| misfit(page))
+    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
+        Self::parse_arrays(page, header).ok_or_else(|| layout_damage(page))
     }
 
     #[inline(always)]
-    fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
-        let arrays = Arrays::of(header);
-        if header.count == 0 || !header.heap_is_behind(page, arrays.end) {
+    fn parse_arrays(page: &'p [u8], header: &Header) -> Option<Self> {
+        let arrays = InnerArrays::of(header);
+        if header.count == 0 || !header.is_heap_after(page, arrays.end) {
             return None;
         }
         Some(Self {
             page,
             heads: bytemuck::try_cast_slice(&page[arrays.heads..arrays.children]).ok()?,
-            children: page[arrays.children..arrays.tags].as_chunks().0,
+            children: page[arrays.children..arrays.checksums].as_chunks().0,
             prefix: page.get(HEADER_LEN..HEADER_LEN + usize::from(header.prefix_len))?,
             flags: header.flags,
         })
@@ -290,8 +294,8 @@ impl<'p> Inner<'p> {
     }
 
     #[inline]
-    fn arrays(&self) -> Arrays {
-        Arrays::new(
+    fn arrays(&self) -> InnerArrays {
+        InnerArrays::new(
             self.prefix.len(),
             self.heads.len(),
             self.flags & COUNTED != 0,
@@ -308,7 +312,7 @@ impl<'p> Inner<'p> {
 
     /// The page of child `index`.
     #[inline]
-    pub(crate) fn child(&self, index: usize) -> Result<PageNumber, Damage> {
+    pub(crate) fn child(&self, index: usize) -> Result<PageNumber, PageDamage> {
         self.child_bytes(index).map(|&bytes| child_of(bytes))
     }
 
@@ -319,24 +323,24 @@ impl<'p> Inner<'p> {
 
     /// Where that is noted, for [`child_of`].
     #[inline(always)]
-    pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], Damage> {
+    pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], PageDamage> {
         self.children.get(index).ok_or(BEHIND_LAST)
     }
 
     /// Where in the page child `index` is noted.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn child_place(&self, index: usize) -> usize {
+    pub(crate) fn child_offset(&self, index: usize) -> usize {
         self.arrays().children + 4 * index
     }
 
-    pub(crate) fn tag(&self, index: usize) -> Result<Tag, Damage> {
+    pub(crate) fn checksum(&self, index: usize) -> Result<Checksum, PageDamage> {
         let arrays = self.arrays();
-        let bytes = self.in_array(arrays.tags + 8 * index, arrays.counts)?;
-        Ok(Tag(u64::from_le_bytes(bytes)))
+        let bytes = self.in_array(arrays.checksums + 8 * index, arrays.counts)?;
+        Ok(Checksum(u64::from_le_bytes(bytes)))
     }
 
     /// Records below child `index`; 0 in a tree that does not count.
-    pub(crate) fn records(&self, index: usize) -> Result<u64, Damage> {
+    pub(crate) fn records(&self, index: usize) -> Result<u64, PageDamage> {
         if self.flags & COUNTED == 0 {
             return Ok(0);
         }
@@ -350,7 +354,7 @@ impl<'p> Inner<'p> {
     }
 
     /// The records below the children before `index`, all together.
-    pub(crate) fn records_before(&self, index: usize) -> Result<u64, Damage> {
+    pub(crate) fn records_before(&self, index: usize) -> Result<u64, PageDamage> {
         let counts = self.counts()?.get(..index).ok_or(BEHIND_LAST)?;
         let sum = |sum: u64, count: &[u8; 8]| sum.saturating_add(u64::from_le_bytes(*count));
         let records = counts.iter().fold(0, sum);
@@ -361,7 +365,7 @@ impl<'p> Inner<'p> {
     }
 
     /// The child below which record `number` of this page is, and which record of that child it is.
-    pub(crate) fn find_record(&self, mut number: u64) -> Result<(usize, u64), Damage> {
+    pub(crate) fn find_record(&self, mut number: u64) -> Result<(usize, u64), PageDamage> {
         for (index, count) in self.counts()?.iter().enumerate() {
             let count = u64::from_le_bytes(*count);
             if number < count {
@@ -369,12 +373,12 @@ impl<'p> Inner<'p> {
             }
             number -= count;
         }
-        Err(Damage("it counts fewer records than its parent says"))
+        Err(PageDamage("it counts fewer records than its parent says"))
     }
 
-    fn counts(&self) -> Result<&'p [[u8; 8]], Damage> {
+    fn counts(&self) -> Result<&'p [[u8; 8]], PageDamage> {
         if self.flags & COUNTED == 0 {
-            return Err(Damage("it does not count records, as its table does"));
+            return Err(PageDamage("it does not count records, as its table does"));
         }
         let arrays = self.arrays();
         let bytes = self.page.get(arrays.counts..arrays.offsets);
@@ -382,7 +386,7 @@ impl<'p> Inner<'p> {
     }
 
     #[inline]
-    fn in_array<const N: usize>(&self, at: usize, end: usize) -> Result<[u8; N], Damage> {
+    fn in_array<const N: usize>(&self, at: usize, end: usize) -> Result<[u8; N], PageDamage> {
         let bytes = self.page.get(at..end).and_then(|tail| tail.first_chunk());
         bytes.copied().ok_or(BEHIND_LAST)
     }
@@ -406,7 +410,7 @@ impl<'p> Inner<'p> {
     }
 
     /// The whole separator before child `index`; empty for the first.
-    pub(crate) fn separator(&self, index: usize) -> Result<Vec<u8>, Damage> {
+    pub(crate) fn separator(&self, index: usize) -> Result<Vec<u8>, PageDamage> {
         if index == 0 {
             return Ok(Vec::new());
         }
@@ -414,7 +418,7 @@ impl<'p> Inner<'p> {
         let (len, stored) = self.stored_separator(index).ok_or(OUTSIDE)?;
         if self.prefix.len() + len > max_key_len(self.page.len()) {
             // Pages that are to hold two of these could not be laid out.
-            return Err(Damage("a separator is longer than keys can be"));
+            return Err(PageDamage("a separator is longer than keys can be"));
         }
         let mut separator = Vec::with_capacity(self.prefix.len() + len);
         if self.flags & WHOLE_KEYS == 0 {
@@ -425,25 +429,25 @@ impl<'p> Inner<'p> {
         Ok(separator)
     }
 
-    pub(crate) fn child_at(&self, index: usize) -> Result<Child, Damage> {
+    pub(crate) fn child_at(&self, index: usize) -> Result<Child, PageDamage> {
         Ok(Child {
             separator: self.separator(index)?,
             page: self.child(index)?,
-            tag: self.tag(index)?,
+            checksum: self.checksum(index)?,
             records: self.records(index)?,
         })
     }
 
     /// The child in which `key` is, if it is anywhere: the last one whose separator is not greater.
     #[inline(always)]
-    pub(crate) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, Damage> {
+    pub(crate) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, PageDamage> {
         let head = if self.flags & WHOLE_KEYS != 0 {
             order.head(key)
         } else {
-            match key::against_prefix(key, self.prefix) {
-                AgainstPrefix::Before => return Ok(0),
-                AgainstPrefix::Behind => return Ok(self.count() - 1),
-                AgainstPrefix::Rest(rest) => key::head_of(rest),
+            match key::compare_prefix(key, self.prefix) {
+                PrefixOrdering::Before => return Ok(0),
+                PrefixOrdering::After => return Ok(self.count() - 1),
+                PrefixOrdering::Rest(rest) => key::head_of(rest),
             }
         };
         let high = key::upper_bound(&self.heads[1..], head);
@@ -501,10 +505,10 @@ pub(crate) fn splice(
     format: InnerFormat,
     range: std::ops::Range<usize>,
     new: &[Child],
-) -> Result<bool, Damage> {
+) -> Result<bool, PageDamage> {
     let inner = Inner::parse(page)?;
     if inner.flags != format.flags() {
-        return Err(Damage("it is laid out for another table"));
+        return Err(PageDamage("it is laid out for another table"));
     }
     let count = inner.count();
     if new.len() < range.len() || range.is_empty() || range.end > count {
@@ -525,7 +529,7 @@ pub(crate) fn splice(
         return Ok(false);
     }
     let old_arrays = inner.arrays();
-    let arrays = Arrays::new(prefix_len, count + added, format.counted);
+    let arrays = InnerArrays::new(prefix_len, count + added, format.counted);
     move_arrays(page, format, old_arrays, arrays, range.end, added);
     let mut heap_start = page.len() - heap_len;
     for (index, child) in (range.start..).zip(new) {
@@ -540,7 +544,11 @@ pub(crate) fn splice(
             arrays.children + 4 * index,
             &child.page.0.to_le_bytes(),
         );
-        put(page, arrays.tags + 8 * index, &child.tag.0.to_le_bytes());
+        put(
+            page,
+            arrays.checksums + 8 * index,
+            &child.checksum.0.to_le_bytes(),
+        );
         if format.counted {
             put(
                 page,
@@ -560,8 +568,8 @@ pub(crate) fn splice(
 fn move_arrays(
     page: &mut [u8],
     format: InnerFormat,
-    old: Arrays,
-    new: Arrays,
+    old: InnerArrays,
+    new: InnerArrays,
     at: usize,
     added: usize,
 ) {
@@ -577,8 +585,8 @@ fn move_arrays(
     if format.counted {
         shift(old.counts, old.offsets, new.counts, 8);
     }
-    shift(old.tags, old.counts, new.tags, 8);
-    shift(old.children, old.tags, new.children, 4);
+    shift(old.checksums, old.counts, new.checksums, 8);
+    shift(old.children, old.checksums, new.children, 4);
     shift(old.heads, old.children, new.heads, 4);
 }
 
@@ -590,20 +598,24 @@ pub(crate) fn child_of(bytes: [u8; 4]) -> PageNumber {
 
 /// Puts another page in the place of child `index`.
 pub(crate) fn set_child(page: &mut [u8], index: usize, child: PageNumber) {
-    let arrays = Arrays::of(&Header::read(page));
+    let arrays = InnerArrays::of(&Header::read(page));
     put(page, arrays.children + 4 * index, &child.0.to_le_bytes());
 }
 
-/// Sets the tag of child `index`.
-pub(crate) fn set_tag(page: &mut [u8], index: usize, tag: Tag) {
-    let arrays = Arrays::of(&Header::read(page));
-    put(page, arrays.tags + 8 * index, &tag.0.to_le_bytes());
+/// Sets the checksum of child `index`.
+pub(crate) fn set_checksum(page: &mut [u8], index: usize, checksum: Checksum) {
+    let arrays = InnerArrays::of(&Header::read(page));
+    put(
+        page,
+        arrays.checksums + 8 * index,
+        &checksum.0.to_le_bytes(),
+    );
 }
 
 /// Adds to the number of records below child `index`, in a tree that counts.
 pub(crate) fn add_records(page: &mut [u8], index: usize, difference: i64) {
     let header = Header::read(page);
-    let at = Arrays::of(&header).counts + 8 * index;
+    let at = InnerArrays::of(&header).counts + 8 * index;
     let records = page.get(at..).and_then(<[u8]>::first_chunk);
     if let (true, Some(&records)) = (header.flags & COUNTED != 0, records) {
         let records = u64::from_le_bytes(records).saturating_add_signed(difference);
@@ -613,11 +625,11 @@ pub(crate) fn add_records(page: &mut [u8], index: usize, difference: i64) {
 
 /// Bytes of the page that its children use.
 pub(crate) fn used_len(header: &Header) -> usize {
-    Arrays::of(header).end + usize::from(header.heap_len)
+    InnerArrays::of(header).end + usize::from(header.heap_len)
 }
 
 /// All children of an inner page.
-pub(crate) fn children_of(inner: &Inner<'_>) -> Result<Vec<Child>, Damage> {
+pub(crate) fn children_of(inner: &Inner<'_>) -> Result<Vec<Child>, PageDamage> {
     (0..inner.count())
         .map(|index| inner.child_at(index))
         .collect()

@@ -242,21 +242,21 @@ pub(crate) fn shortest_separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
 }
 
 /// Where a key stands against the prefix that all keys of a page share.
-pub(crate) enum AgainstPrefix<'k> {
+pub(crate) enum PrefixOrdering<'k> {
     /// The key comes before all keys with the prefix.
     Before,
     /// The key has the prefix; this is the rest.
     Rest(&'k [u8]),
     /// The key comes behind all keys with the prefix.
-    Behind,
+    After,
 }
 
 /// Parts `key` at the prefix.
 #[inline(always)]
-pub(crate) fn against_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> AgainstPrefix<'k> {
+pub(crate) fn compare_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> PrefixOrdering<'k> {
     match key.split_at_checked(prefix.len()) {
-        Some((shared, rest)) if is_same(shared, prefix) => AgainstPrefix::Rest(rest),
-        _ if key < prefix => AgainstPrefix::Before,
-        _ => AgainstPrefix::Behind,
+        Some((shared, rest)) if is_same(shared, prefix) => PrefixOrdering::Rest(rest),
+        _ if key < prefix => PrefixOrdering::Before,
+        _ => PrefixOrdering::After,
     }
 }

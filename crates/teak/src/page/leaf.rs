@@ -32,12 +32,12 @@ mod in_place;
 mod view;
 
 pub(crate) use change::{
-    Piece, compact, fill, gap, init, insert, insert_many, is_laid_out_well, remove, remove_range,
-    set_value, used_len, value_mut,
+    ContiguousRecord, compact, fill, gap, init, insert, insert_many, is_laid_out_well, remove,
+    remove_range, set_value, used_len, value_mut,
 };
-pub(crate) use find::Found;
+pub(crate) use find::LeafMatch;
 #[cfg(test)]
 pub(crate) use format::WHOLE_KEYS;
 pub(crate) use format::{HAS_REFERENCES, LeafFormat};
-pub(crate) use in_place::{End, InPlace};
+pub(crate) use in_place::{InPlaceOutcome, LeafEnd};
 pub(crate) use view::{Leaf, Node};

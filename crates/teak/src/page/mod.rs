@@ -1,7 +1,7 @@
 //! Layouts of pages, as functions over bytes: no I/O, no state, no allocation of pages.
 //!
 //! Every function here takes bytes that may come from a damaged or hostile file. Numbers read
-//! from a page are checked where they are used; what does not fit is a [`Damage`], and the layer
+//! from a page are checked where they are used; what does not fit is a [`PageDamage`], and the layer
 //! above, which knows where the bytes came from, makes an error of it.
 
 pub(crate) mod array;
@@ -23,9 +23,9 @@ use crate::{Error, PageNumber};
 
 /// What is wrong with the bytes of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Damage(pub(crate) &'static str);
+pub(crate) struct PageDamage(pub(crate) &'static str);
 
-impl Damage {
+impl PageDamage {
     /// The error for damage found on `page` by the operation `detected_by`.
     #[cold]
     pub(crate) fn at(self, page: PageNumber, detected_by: &'static str) -> Error {

@@ -2,11 +2,11 @@
 
 use super::{
     bitmap, deaths,
-    header::{Header, Kind},
+    header::{Header, PageKind},
     inner::Inner,
     leaf::{self, Leaf},
     set::{self, Set},
-    value::{StoredValue, ValueKind, ValueRun},
+    value::{StoredValue, ValueExtent, ValueKind},
 };
 use std::fmt::{self, Write};
 
@@ -36,20 +36,24 @@ fn write_page(out: &mut String, page: &[u8]) -> fmt::Result {
         header.number, header.level, header.count, header.birth, header.flags
     )?;
     match kind {
-        Some(Kind::Leaf) => write_leaf(out, page, &header),
-        Some(Kind::FixedLeaf) => write_fixed_leaf(out, page, &header),
-        Some(Kind::Inner) => write_inner(out, page, &header),
-        Some(Kind::Bitmap) => {
+        Some(PageKind::Leaf) => write_leaf(out, page, &header),
+        Some(PageKind::FixedLeaf) => write_fixed_leaf(out, page, &header),
+        Some(PageKind::Inner) => write_inner(out, page, &header),
+        Some(PageKind::Bitmap) => {
             let free: u32 = bitmap::words(page).map(u64::count_ones).sum();
             writeln!(out, "{free} free pages")
         }
-        Some(Kind::Deaths) => match deaths::read(page) {
+        Some(PageKind::Deaths) => match deaths::read(page) {
             Ok(deaths) => deaths
                 .iter()
                 .try_for_each(|death| writeln!(out, "{death:?}")),
             Err(detail) => writeln!(out, "damaged: {detail}"),
         },
-        _ => writeln!(out, "{}", Bytes(&page[..page.len().min(2 * SHOWN_LEN)])),
+        _ => writeln!(
+            out,
+            "{}",
+            PrintedBytes(&page[..page.len().min(2 * SHOWN_LEN)])
+        ),
     }
 }
 
@@ -60,7 +64,7 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
         leaf::used_len(header),
         page.len(),
         header.garbage_len,
-        Bytes(header.prefix(page))
+        PrintedBytes(header.prefix(page))
     )?;
     let leaf = match Leaf::from_header(page, header) {
         Ok(leaf) => leaf,
@@ -78,7 +82,7 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
             out,
             "{index:4} @{} {head:08x} {} = ",
             leaf.node_offset(index).unwrap_or_default(),
-            Bytes(&key)
+            PrintedBytes(&key)
         )?;
         write_value(out, node.value)?;
     }
@@ -86,14 +90,14 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
 }
 
 fn write_value(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
-    match (value.kind, ValueRun::decode(value.bytes)) {
-        (ValueKind::Run, Ok(run)) => writeln!(
+    match (value.kind, ValueExtent::decode(value.bytes)) {
+        (ValueKind::Extent, Ok(extent)) => writeln!(
             out,
-            "{} bytes from page {} on, born {}, tag {:?}",
-            run.len_bytes, run.start, run.birth, run.tag
+            "{} bytes from page {} on, born {}, checksum {:?}",
+            extent.len_bytes, extent.start, extent.birth, extent.checksum
         ),
         (ValueKind::Set, _) => write_set(out, value),
-        (kind, _) => writeln!(out, "{kind:?} {}", Bytes(value.bytes)),
+        (kind, _) => writeln!(out, "{kind:?} {}", PrintedBytes(value.bytes)),
     }
 }
 
@@ -104,11 +108,11 @@ fn write_set(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
     let size = value.bytes.len().saturating_sub(2) as u64 / count;
     let set = Set::parse(value.bytes, 0).or_else(|_| Set::parse(value.bytes, size as u16));
     let Ok(set) = set else {
-        return writeln!(out, "damaged Set {}", Bytes(value.bytes));
+        return writeln!(out, "damaged Set {}", PrintedBytes(value.bytes));
     };
     write!(out, "Set of {}:", set.len())?;
     for value in set.iter().take(SHOWN_COUNT) {
-        write!(out, " {}", Bytes(value))?;
+        write!(out, " {}", PrintedBytes(value))?;
     }
     let cut = if set.len() > SHOWN_COUNT { " ..." } else { "" };
     writeln!(out, "{cut}")
@@ -128,7 +132,7 @@ fn write_fixed_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Resu
     };
     for index in 0..leaf.count() {
         let key = leaf.key(index).unwrap_or_default();
-        writeln!(out, "{index:4} {}", Bytes(&key))?;
+        writeln!(out, "{index:4} {}", PrintedBytes(&key))?;
     }
     Ok(())
 }
@@ -138,16 +142,16 @@ fn write_inner(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
         Ok(inner) => inner,
         Err(damage) => return writeln!(out, "damaged: {}", damage.0),
     };
-    writeln!(out, "prefix {}", Bytes(inner.prefix()))?;
+    writeln!(out, "prefix {}", PrintedBytes(inner.prefix()))?;
     for index in 0..inner.count() {
         match inner.child_at(index) {
             Ok(child) => writeln!(
                 out,
-                "{index:4} {:08x} {} -> page {} tag {:?} records {}",
+                "{index:4} {:08x} {} -> page {} checksum {:?} records {}",
                 inner.head(index).unwrap_or_default(),
-                Bytes(&child.separator),
+                PrintedBytes(&child.separator),
                 child.page,
-                child.tag,
+                child.checksum,
                 child.records
             )?,
             Err(damage) => writeln!(out, "{index:4} damaged: {}", damage.0)?,
@@ -157,9 +161,9 @@ fn write_inner(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
 }
 
 /// Bytes as text where they are text, else in hexadecimal; cut where they are long.
-struct Bytes<'b>(&'b [u8]);
+struct PrintedBytes<'b>(&'b [u8]);
 
-impl fmt::Display for Bytes<'_> {
+impl fmt::Display for PrintedBytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &self.0[..self.0.len().min(SHOWN_LEN)];
         if shown.iter().all(|byte| (0x20..0x7f).contains(byte)) {

@@ -22,8 +22,8 @@
 mod tests;
 
 use super::{
-    Damage,
-    fixed::{Keys, search_by},
+    PageDamage,
+    fixed::{FixedKeys, search_by},
     key::KeyOrder,
     read_u16,
     value::{StoredValue, TREE_ROOT_LEN, ValueKind},
@@ -40,28 +40,28 @@ const RECORDS_AT: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set<'p> {
     bytes: &'p [u8],
-    values: Values<'p>,
+    values: SetLayout<'p>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Values<'p> {
+enum SetLayout<'p> {
     /// Of one size.
-    Fixed(Keys<'p>),
+    Fixed(FixedKeys<'p>),
     /// Where each begins, and where the last one ends.
     Any(&'p [[u8; WORD_LEN]]),
 }
 
 impl<'p> Set<'p> {
     /// A set of values of `value_size`, which is 0 where it varies.
-    pub(crate) fn parse(bytes: &'p [u8], value_size: u16) -> Result<Self, Damage> {
+    pub(crate) fn parse(bytes: &'p [u8], value_size: u16) -> Result<Self, PageDamage> {
         let count = count_of(bytes)?;
         let values = match usize::from(value_size) {
-            0 => Values::Any(offsets_of(bytes, count)?),
+            0 => SetLayout::Any(offsets_of(bytes, count)?),
             size if bytes.len() == WORD_LEN + size * count => {
-                Values::Fixed(Keys::new(&bytes[WORD_LEN..], size))
+                SetLayout::Fixed(FixedKeys::new(&bytes[WORD_LEN..], size))
             }
             _ => {
-                return Err(Damage(
+                return Err(PageDamage(
                     "a set of values does not have the length of its values",
                 ));
             }
@@ -71,16 +71,16 @@ impl<'p> Set<'p> {
 
     pub(crate) fn len(&self) -> usize {
         match self.values {
-            Values::Fixed(values) => values.count(),
-            Values::Any(offsets) => offsets.len() - 1,
+            SetLayout::Fixed(values) => values.count(),
+            SetLayout::Any(offsets) => offsets.len() - 1,
         }
     }
 
     /// The value at an index, which is smaller than the length.
     pub(crate) fn get(&self, index: usize) -> &'p [u8] {
         match self.values {
-            Values::Fixed(values) => values.get(index).expect("the set has the value"),
-            Values::Any(offsets) => {
+            SetLayout::Fixed(values) => values.get(index).expect("the set has the value"),
+            SetLayout::Any(offsets) => {
                 let at = |index: usize| usize::from(u16::from_le_bytes(offsets[index]));
                 // They ascended when they were looked at, and are zeros if they cannot be read any more.
                 self.bytes.get(at(index)..at(index + 1)).unwrap_or_default()
@@ -95,16 +95,16 @@ impl<'p> Set<'p> {
     /// All values as one slice, where they have one size.
     pub(crate) fn packed(&self) -> Option<&'p [u8]> {
         match self.values {
-            Values::Fixed(values) => Some(values.bytes()),
-            Values::Any(_) => None,
+            SetLayout::Fixed(values) => Some(values.bytes()),
+            SetLayout::Any(_) => None,
         }
     }
 
     /// Where `value` is (`Ok`), or where it would have to be inserted (`Err`).
     pub(crate) fn search(&self, order: KeyOrder, value: &[u8]) -> Result<usize, usize> {
         match self.values {
-            Values::Fixed(values) => values.search(order, value),
-            Values::Any(_) => {
+            SetLayout::Fixed(values) => values.search(order, value),
+            SetLayout::Any(_) => {
                 search_by(self.len(), |index| order.stored_to(self.get(index), value))
             }
         }
@@ -113,37 +113,37 @@ impl<'p> Set<'p> {
     /// The size of every value, 0 where it varies.
     fn value_size(&self) -> usize {
         match self.values {
-            Values::Fixed(values) => values.key_len(),
-            Values::Any(_) => 0,
+            SetLayout::Fixed(values) => values.key_len(),
+            SetLayout::Any(_) => 0,
         }
     }
 }
 
-fn count_of(bytes: &[u8]) -> Result<usize, Damage> {
+fn count_of(bytes: &[u8]) -> Result<usize, PageDamage> {
     match read_u16(bytes, 0) {
         Some(count) if count >= 2 => Ok(count.into()),
-        _ => Err(Damage("a set of values has fewer than two")),
+        _ => Err(PageDamage("a set of values has fewer than two")),
     }
 }
 
-fn offsets_of(bytes: &[u8], count: usize) -> Result<&[[u8; WORD_LEN]], Damage> {
+fn offsets_of(bytes: &[u8], count: usize) -> Result<&[[u8; WORD_LEN]], PageDamage> {
     let start = WORD_LEN * (count + 2);
-    let offsets = bytes
-        .get(WORD_LEN..start)
-        .ok_or(Damage("the offsets of a set of values lie outside of it"))?;
+    let offsets = bytes.get(WORD_LEN..start).ok_or(PageDamage(
+        "the offsets of a set of values lie outside of it",
+    ))?;
     let (offsets, _) = offsets.as_chunks::<WORD_LEN>();
     let at = |word: &[u8; WORD_LEN]| usize::from(u16::from_le_bytes(*word));
     // No early end, so that several are compared at once.
     let ascend = |ascend: bool, pair: &[[u8; WORD_LEN]]| ascend & (at(&pair[0]) <= at(&pair[1]));
     let is_sound = at(&offsets[0]) == start && at(&offsets[count]) == bytes.len();
     if !is_sound || !offsets.windows(2).fold(true, ascend) {
-        return Err(Damage("the values of a set do not fill it"));
+        return Err(PageDamage("the values of a set do not fill it"));
     }
     Ok(offsets)
 }
 
 /// How many values a stored value of a multi-value table stands for, without a look at them.
-pub(crate) fn pair_count(value: StoredValue<'_>) -> Result<u64, Damage> {
+pub(crate) fn pair_count(value: StoredValue<'_>) -> Result<u64, PageDamage> {
     match value.kind {
         ValueKind::Inline => Ok(1),
         ValueKind::Set => count_of(value.bytes).map(|count| count as u64),
@@ -151,15 +151,17 @@ pub(crate) fn pair_count(value: StoredValue<'_>) -> Result<u64, Damage> {
             let root: &[u8; TREE_ROOT_LEN] = value
                 .bytes
                 .try_into()
-                .map_err(|_| Damage("the root of a tree has the wrong length"))?;
+                .map_err(|_| PageDamage("the root of a tree has the wrong length"))?;
             let records = root[RECORDS_AT..]
                 .first_chunk()
                 .map(|&b| u64::from_le_bytes(b));
             records
                 .filter(|records| (1..=PAIRS_MAX).contains(records))
-                .ok_or(Damage("the number of values of a key is out of range"))
+                .ok_or(PageDamage("the number of values of a key is out of range"))
         }
-        ValueKind::Run => Err(Damage("a value of a multi-value table is a large value")),
+        ValueKind::Extent => Err(PageDamage(
+            "a value of a multi-value table is a large value",
+        )),
     }
 }
 
@@ -192,8 +194,8 @@ pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: 
     out.reserve(set.bytes.len() + WORD_LEN + value.len());
     out.extend_from_slice(&(set.len() as u16 + 1).to_le_bytes());
     let (start, place) = match set.values {
-        Values::Fixed(values) => (WORD_LEN, WORD_LEN + index * values.key_len()),
-        Values::Any(offsets) => {
+        SetLayout::Fixed(values) => (WORD_LEN, WORD_LEN + index * values.key_len()),
+        SetLayout::Any(offsets) => {
             let mut move_by = |offsets: &[[u8; WORD_LEN]], len: usize| {
                 let moved =
                     |offset: &[u8; WORD_LEN]| u16::from_le_bytes(*offset).wrapping_add(len as u16);

@@ -3,15 +3,15 @@
 use super::{
     child::Child,
     comparison::Comparison,
-    entries::{Records, cut_evenly, cut_greedily},
-    header::{HEADER_LEN, Header, Kind},
+    entries::{RecordList, cut_evenly, cut_greedily},
+    header::{HEADER_LEN, Header, PageKind},
     inner::{Inner, InnerFormat, children_of},
     key::{self, KeyOrder},
-    leaf::{self, End, InPlace, Leaf, LeafFormat, Piece},
+    leaf::{self, ContiguousRecord, InPlaceOutcome, Leaf, LeafEnd, LeafFormat},
     max_key_len,
-    value::{StoredValue, ValueKind, ValueRun},
+    value::{StoredValue, ValueExtent, ValueKind},
 };
-use crate::{PageNumber, Tag, TransactionId};
+use crate::{Checksum, PageNumber, TransactionId};
 use std::cmp::Ordering;
 
 const PAGE: PageNumber = PageNumber(9);
@@ -39,7 +39,7 @@ fn empty_leaf(page: &mut [u64], format: LeafFormat) -> &mut [u8] {
 #[test]
 fn header_survives_a_round_trip() {
     let mut page = vec![0; 64];
-    let mut header = Header::new(PAGE, Kind::Leaf, BIRTH);
+    let mut header = Header::new(PAGE, PageKind::Leaf, BIRTH);
     header.level = 3;
     header.count = 500;
     header.heap_len = 4000;
@@ -161,7 +161,7 @@ fn a_leaf_finds_what_was_inserted_in_any_order() {
             let Err(at) = at else { continue };
             let value = [key.len() as u8; 11];
             let done = leaf::insert(page, order, at, key, StoredValue::inline(&value)).unwrap();
-            assert_eq!(done, InPlace::Done);
+            assert_eq!(done, InPlaceOutcome::Done);
         }
         let leaf = Leaf::parse(page).unwrap();
         for key in &keys {
@@ -238,7 +238,7 @@ fn a_value_grows_and_shrinks_where_it_is() {
             let before = page.to_vec();
             let bytes = &value;
             match leaf::set_value(page, index, StoredValue { kind, bytes }).unwrap() {
-                InPlace::Done => {
+                InPlaceOutcome::Done => {
                     assert_eq!(
                         Leaf::parse(page).unwrap().node(index).unwrap().value.kind,
                         kind
@@ -246,7 +246,7 @@ fn a_value_grows_and_shrinks_where_it_is() {
                     values[index] = value;
                     done += 1;
                 }
-                InPlace::Rebuild => {
+                InPlaceOutcome::Rebuild => {
                     assert_eq!(page, before);
                     refused += 1;
                     let is_compact = leaf::compact(page, &mut Vec::new()).unwrap();
@@ -285,7 +285,7 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
         for (at, i) in (100..130).enumerate() {
             let value = StoredValue::inline(&[7; 100]);
             let done = leaf::insert(page, KeyOrder::Bytes, at, &key(i), value).unwrap();
-            assert_eq!(done, InPlace::Done);
+            assert_eq!(done, InPlaceOutcome::Done);
         }
         leaf::remove_range(page, 5..30).unwrap();
         assert!(leaf::remove_range(page, 3..6).is_err());
@@ -301,11 +301,20 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
                 .map(|(k, v)| (&k[..], StoredValue::inline(v)));
             leaf::insert_many(page, KeyOrder::Bytes, end, records).unwrap()
         };
-        assert_eq!(insert(End::Before, &records(10..22)), InPlace::Done);
-        assert_eq!(insert(End::Behind, &records(110..122)), InPlace::Done);
-        assert_eq!(insert(End::Behind, &records(130..160)), InPlace::Rebuild);
+        assert_eq!(
+            insert(LeafEnd::Before, &records(10..22)),
+            InPlaceOutcome::Done
+        );
+        assert_eq!(
+            insert(LeafEnd::After, &records(110..122)),
+            InPlaceOutcome::Done
+        );
+        assert_eq!(
+            insert(LeafEnd::After, &records(130..160)),
+            InPlaceOutcome::Rebuild
+        );
         let stranger = [([1, 2, 4, 0, 0, 0], [0; 90])];
-        assert_eq!(insert(End::Behind, &stranger), InPlace::Rebuild);
+        assert_eq!(insert(LeafEnd::After, &stranger), InPlaceOutcome::Rebuild);
         let leaf = Leaf::parse(page).unwrap();
         let expected: Vec<_> = (10..22).chain(100..105).chain(110..122).map(key).collect();
         assert_eq!(leaf.count(), expected.len());
@@ -346,7 +355,9 @@ fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
                 continue;
             };
             let stored = StoredValue::inline(&value);
-            if leaf::insert(page, KeyOrder::Bytes, at, &key, stored).unwrap() == InPlace::Rebuild {
+            if leaf::insert(page, KeyOrder::Bytes, at, &key, stored).unwrap()
+                == InPlaceOutcome::Rebuild
+            {
                 break;
             }
             records.push((key, value));
@@ -364,7 +375,7 @@ fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
 #[test]
 fn records_share_their_prefix_when_laid_out() {
     let format = format(true, KeyOrder::Bytes, 0);
-    let mut records = Records::default();
+    let mut records = RecordList::default();
     for i in 0..100u32 {
         let mut key = b"a-long-common-prefix/".to_vec();
         key.extend(i.to_be_bytes());
@@ -387,7 +398,7 @@ fn records_share_their_prefix_when_laid_out() {
     let done = leaf::insert(page, KeyOrder::Bytes, at, other, StoredValue::inline(b"")).unwrap();
     assert_eq!(
         done,
-        InPlace::Rebuild,
+        InPlaceOutcome::Rebuild,
         "a key without the prefix asks for a new layout"
     );
 }
@@ -408,10 +419,10 @@ fn records_in_one_piece_are_laid_out_as_others_are() {
     let format = format(true, KeyOrder::Bytes, 0);
     // Up to twelve bytes of a prefix are put together without a call.
     for prefix_len in [0, 1, 2, 11, 12, 13, 60] {
-        let mut records = Records::default();
+        let mut records = RecordList::default();
         for (index, suffix) in suffixes.iter().enumerate() {
             let key = [&vec![b'p'; prefix_len], *suffix].concat();
-            let kind = [ValueKind::Inline, ValueKind::Set, ValueKind::Run][index % 3];
+            let kind = [ValueKind::Inline, ValueKind::Set, ValueKind::Extent][index % 3];
             let bytes = &vec![index as u8; [0, 1, 32, 300][index % 4]];
             records.push(&key, StoredValue { kind, bytes });
         }
@@ -424,7 +435,7 @@ fn records_in_one_piece_are_laid_out_as_others_are() {
         let leaf = Leaf::parse(page).unwrap();
         assert_eq!(leaf.prefix().len(), prefix_len);
         assert!(leaf.has_references());
-        let mut again = Records::default();
+        let mut again = RecordList::default();
         again.append(&leaf, all.clone()).unwrap();
         for index in all {
             assert_eq!(leaf.key(index).unwrap(), records.key(index));
@@ -448,7 +459,7 @@ fn a_piece_that_does_not_fit_its_page_is_refused() {
             b"prefix",
         );
         let kind = ValueKind::Inline;
-        let piece = Piece {
+        let piece = ContiguousRecord {
             bytes,
             key_len,
             kind,
@@ -474,7 +485,7 @@ fn children(separators: &[&[u8]]) -> Vec<Child> {
         .map(|(i, s)| Child {
             separator: s.to_vec(),
             page: PageNumber(100 + i as u32),
-            tag: Tag(1000 + i as u64),
+            checksum: Checksum(1000 + i as u64),
             records: 10 * i as u64,
         })
         .collect()
@@ -560,20 +571,20 @@ fn the_longest_key_fits_in_a_leaf_and_parts_two_children() {
 
 #[test]
 fn large_values_are_described_in_32_bytes() {
-    let run = ValueRun {
+    let extent = ValueExtent {
         start: PAGE,
         len_bytes: 70_000,
-        tag: Tag(5),
+        checksum: Checksum(5),
         birth: BIRTH,
     };
-    assert_eq!(ValueRun::decode(&run.encode()).unwrap(), run);
-    assert_eq!(run.pages(4096).unwrap().len, 18);
+    assert_eq!(ValueExtent::decode(&extent.encode()).unwrap(), extent);
+    assert_eq!(extent.pages(4096).unwrap().len, 18);
     let value = StoredValue {
-        kind: ValueKind::Run,
-        bytes: &run.encode(),
+        kind: ValueKind::Extent,
+        bytes: &extent.encode(),
     };
-    assert_eq!(value.as_run().unwrap(), Some(run));
-    assert!(ValueRun::decode(&[0; 32]).is_err());
+    assert_eq!(value.as_extent().unwrap(), Some(extent));
+    assert!(ValueExtent::decode(&[0; 32]).is_err());
 }
 
 #[test]

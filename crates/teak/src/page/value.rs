@@ -1,6 +1,6 @@
 //! The value of a record, as it stands in a leaf.
 //!
-//! A large value stands in a run of pages of its own, without headers, so that it is one slice.
+//! A large value stands in an extent of pages of its own, without headers, so that it is one slice.
 //! The leaf then holds 32 bytes that describe it:
 //!
 //! | offset | size | field |
@@ -8,14 +8,14 @@
 //! | 0 | 4 | first page |
 //! | 4 | 4 | zero |
 //! | 8 | 8 | length in bytes |
-//! | 16 | 8 | tag of these bytes |
+//! | 16 | 8 | checksum of these bytes |
 //! | 24 | 8 | birth |
 
-use super::Damage;
-use crate::{PageNumber, Run, Tag, TransactionId};
+use super::PageDamage;
+use crate::{Checksum, Extent, PageNumber, TransactionId};
 
 /// Length of the description of a large value.
-pub(crate) const VALUE_RUN_LEN: usize = 32;
+pub(crate) const VALUE_EXTENT_LEN: usize = 32;
 
 /// Length of the root of a tree, as it stands in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
@@ -29,7 +29,7 @@ pub(crate) enum ValueKind {
     /// The value itself.
     Inline = 0,
     /// The description of a large value.
-    Run = 1,
+    Extent = 1,
     /// A small sorted set of values.
     Set = 2,
     /// The root of a nested tree.
@@ -40,7 +40,7 @@ impl ValueKind {
     pub(crate) fn from_bits(bits: u16) -> Self {
         match bits & 3 {
             0 => Self::Inline,
-            1 => Self::Run,
+            1 => Self::Extent,
             2 => Self::Set,
             _ => Self::Tree,
         }
@@ -48,53 +48,53 @@ impl ValueKind {
 
     /// Whether it refers to other pages.
     pub(crate) fn is_reference(self) -> bool {
-        matches!(self, Self::Run | Self::Tree)
+        matches!(self, Self::Extent | Self::Tree)
     }
 }
 
-/// A value in a run of pages.
+/// A value in an extent of pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ValueRun {
+pub(crate) struct ValueExtent {
     pub(crate) start: PageNumber,
     pub(crate) len_bytes: u64,
-    pub(crate) tag: Tag,
+    pub(crate) checksum: Checksum,
     pub(crate) birth: TransactionId,
 }
 
-impl ValueRun {
-    pub(crate) fn encode(&self) -> [u8; VALUE_RUN_LEN] {
-        let mut bytes = [0; VALUE_RUN_LEN];
+impl ValueExtent {
+    pub(crate) fn encode(&self) -> [u8; VALUE_EXTENT_LEN] {
+        let mut bytes = [0; VALUE_EXTENT_LEN];
         bytes[0..4].copy_from_slice(&self.start.0.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.len_bytes.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.tag.0.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.checksum.0.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.birth.0.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Damage> {
-        let bytes: &[u8; VALUE_RUN_LEN] = bytes
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PageDamage> {
+        let bytes: &[u8; VALUE_EXTENT_LEN] = bytes
             .try_into()
-            .map_err(|_| Damage("a large value's description has the wrong length"))?;
+            .map_err(|_| PageDamage("a large value's description has the wrong length"))?;
         let u64_at = |offset: usize| {
             u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
         };
-        let run = Self {
+        let extent = Self {
             start: PageNumber(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
             len_bytes: u64_at(8),
-            tag: Tag(u64_at(16)),
+            checksum: Checksum(u64_at(16)),
             birth: TransactionId(u64_at(24)),
         };
-        if run.len_bytes == 0 || run.len_bytes > u64::from(u32::MAX) << 16 {
-            return Err(Damage("a large value's length is out of range"));
+        if extent.len_bytes == 0 || extent.len_bytes > u64::from(u32::MAX) << 16 {
+            return Err(PageDamage("a large value's length is out of range"));
         }
-        Ok(run)
+        Ok(extent)
     }
 
     /// The pages that the value occupies.
-    pub(crate) fn pages(&self, page_size: usize) -> Result<Run, Damage> {
+    pub(crate) fn pages(&self, page_size: usize) -> Result<Extent, PageDamage> {
         let count = self.len_bytes.div_ceil(page_size as u64);
-        let len = u32::try_from(count).map_err(|_| Damage("a large value is too long"))?;
-        Ok(Run {
+        let len = u32::try_from(count).map_err(|_| PageDamage("a large value is too long"))?;
+        Ok(Extent {
             start: self.start,
             len,
         })
@@ -117,9 +117,9 @@ impl<'p> StoredValue<'p> {
     }
 
     /// The large value that this describes, if it is one.
-    pub(crate) fn as_run(&self) -> Result<Option<ValueRun>, Damage> {
+    pub(crate) fn as_extent(&self) -> Result<Option<ValueExtent>, PageDamage> {
         match self.kind {
-            ValueKind::Run => ValueRun::decode(self.bytes).map(Some),
+            ValueKind::Extent => ValueExtent::decode(self.bytes).map(Some),
             _ => Ok(None),
         }
     }

@@ -44,13 +44,13 @@ pub(crate) struct SharedLock {
 /// How a lock was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub(crate) enum Taken {
+pub(crate) enum LockOutcome {
     /// It was free.
     Free,
     /// It was free, and nobody else has had it since this process had.
-    Again,
+    Unchanged,
     /// This process had it; or it was taken from a process that died with it. What it guards may be half-changed.
-    FromTheDead,
+    Abandoned,
 }
 
 impl SharedLock {
@@ -64,7 +64,7 @@ impl SharedLock {
         me: u32,
         limit: Option<Duration>,
         is_alive: impl Fn(u32) -> bool,
-    ) -> Option<Taken> {
+    ) -> Option<LockOutcome> {
         match self.word().compare_exchange(0, me, Acquire, Relaxed) {
             Ok(_) => Some(self.note_taker(me)),
             Err(_) => self.wait(me, limit, is_alive),
@@ -77,7 +77,7 @@ impl SharedLock {
         me: u32,
         limit: Option<Duration>,
         is_alive: impl Fn(u32) -> bool,
-    ) -> Option<Taken> {
+    ) -> Option<LockOutcome> {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut has_slept = false;
         let mut looked = Instant::now();
@@ -106,7 +106,11 @@ impl SharedLock {
                 {
                     self.note_passing(!has_slept && found & WAITED_FOR != 0);
                     let taken = self.note_taker(me);
-                    return Some(if is_dead { Taken::FromTheDead } else { taken });
+                    return Some(if is_dead {
+                        LockOutcome::Abandoned
+                    } else {
+                        taken
+                    });
                 }
                 continue;
             }
@@ -186,13 +190,13 @@ impl SharedLock {
     }
 
     /// Who dies before this is done leaves a lock that is taken from the dead.
-    fn note_taker(&self, me: u32) -> Taken {
+    fn note_taker(&self, me: u32) -> LockOutcome {
         let last = &self.memory.half_words()[self.index + 2];
         if last.load(Relaxed) == me {
-            return Taken::Again;
+            return LockOutcome::Unchanged;
         }
         last.store(me, Relaxed);
-        Taken::Free
+        LockOutcome::Free
     }
 
     fn word(&self) -> &AtomicU32 {

@@ -1,20 +1,20 @@
 //! What transactions of one database share: which state is visible, who reads which, and the writer's
 //! place.
 
-mod bell;
 mod lock;
+mod notify;
 mod processes;
 mod readers;
 mod region;
-mod turn;
 mod words;
+mod writer_lock;
 
-pub(crate) use bell::Bell;
-pub(crate) use lock::{SharedLock, Taken};
+pub(crate) use lock::{LockOutcome, SharedLock};
+pub(crate) use notify::CommitNotifier;
 pub(crate) use processes::{Membership, place_of};
-pub(crate) use readers::{Pinned, ReaderId, ReaderTable, SPARE, Slot};
+pub(crate) use readers::{PinnedReader, ReaderId, ReaderSlot, ReaderTable, SPARE};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
-pub(crate) use turn::{Turn, Turnstile};
+pub(crate) use writer_lock::{WriterLock, WriterLockGuard};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +24,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod bell_tests;
+mod notify_tests;
 #[cfg(test)]
 mod tests;

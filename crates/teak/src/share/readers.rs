@@ -46,7 +46,7 @@ const CANCELLED: u64 = 1;
 
 /// A reader, as the table knows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pinned {
+pub(crate) struct PinnedReader {
     pub(crate) state: u64,
     /// Who has the block of its slot.
     pub(crate) owner: u64,
@@ -60,13 +60,13 @@ pub(crate) struct Pinned {
 /// A reader, of all that a slot ever has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct ReaderId {
-    slot: Slot,
+    slot: ReaderSlot,
     number: u64,
 }
 
 impl ReaderId {
     /// Whether the reader has, or had, this slot.
-    pub(crate) fn is_at(self, slot: Slot) -> bool {
+    pub(crate) fn is_at(self, slot: ReaderSlot) -> bool {
         self.slot == slot
     }
 }
@@ -76,7 +76,7 @@ const PARKED: u64 = 1 << 63;
 
 /// A reader's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Slot(u32);
+pub(crate) struct ReaderSlot(u32);
 
 /// The table, in memory that all who use it share.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl ReaderTable {
 
     /// Pins the visible state, and returns it. The slot is the caller's, and pins nothing else.
     #[inline]
-    pub(crate) fn pin(&self, slot: Slot) -> u64 {
+    pub(crate) fn pin(&self, slot: ReaderSlot) -> u64 {
         let (visible, slot) = (self.word(VISIBLE), self.slot(slot));
         let mut state = visible.load(Acquire);
         loop {
@@ -134,7 +134,7 @@ impl ReaderTable {
 
     /// Pins a state that something else pins, too, until this one is looked at: it is looked for first by whoever sees later that
     /// nothing else does.
-    pub(crate) fn pin_state(&self, slot: Slot, state: u64) {
+    pub(crate) fn pin_state(&self, slot: ReaderSlot, state: u64) {
         self.slot(slot).store(pinning(state), Release);
         fence(SeqCst);
     }
@@ -142,7 +142,7 @@ impl ReaderTable {
     /// Says who is about to pin by a slot, and when that is, for those who ask; nobody has cancelled that reader. Returns its
     /// number.
     #[inline]
-    pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) -> u64 {
+    pub(crate) fn note(&self, slot: ReaderSlot, thread: u64, began: u64) -> u64 {
         let line = self.line(slot);
         let number = &line[NUMBER];
         // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
@@ -165,22 +165,22 @@ impl ReaderTable {
 
     /// Whether the reader with this number is asked to end, or has lost its slot to another one.
     #[inline]
-    pub(crate) fn is_cancelled(&self, slot: Slot, number: u64) -> bool {
+    pub(crate) fn is_cancelled(&self, slot: ReaderSlot, number: u64) -> bool {
         self.word_of(slot, NUMBER).load(Relaxed) != number
     }
 
     /// The number of the last reader that had a slot, which is the caller's.
-    pub(crate) fn number(&self, slot: Slot) -> u64 {
+    pub(crate) fn number(&self, slot: ReaderSlot) -> u64 {
         self.word_of(slot, NUMBER).load(Relaxed) & !CANCELLED
     }
 
     /// Lets others take away what a slot pins.
-    pub(crate) fn park(&self, slot: Slot) {
+    pub(crate) fn park(&self, slot: ReaderSlot) {
         self.slot(slot).fetch_or(PARKED, Release);
     }
 
     /// Ends that; says `false` if it was taken away.
-    pub(crate) fn unpark(&self, slot: Slot) -> bool {
+    pub(crate) fn unpark(&self, slot: ReaderSlot) -> bool {
         let word = self.slot(slot);
         let parked = word.load(Acquire);
         let kept = word.compare_exchange(parked, parked & !PARKED, AcqRel, Acquire);
@@ -202,7 +202,7 @@ impl ReaderTable {
 
     /// Ends what the reader with this number pinned, unless the slot is another one's by now, whose process has taken this one for dead.
     #[inline]
-    pub(crate) fn unpin_own(&self, slot: Slot, number: u64) {
+    pub(crate) fn unpin_own(&self, slot: ReaderSlot, number: u64) {
         let line = self.line(slot);
         if line[NUMBER].load(Relaxed) | CANCELLED == number | CANCELLED {
             // Release: see `unpin`.
@@ -212,7 +212,7 @@ impl ReaderTable {
 
     /// Ends what [`Self::pin`] began.
     #[inline]
-    pub(crate) fn unpin(&self, slot: Slot) {
+    pub(crate) fn unpin(&self, slot: ReaderSlot) {
         // Release: what was read through the pin was read before.
         self.slot(slot).store(0, Release);
     }
@@ -230,7 +230,7 @@ impl ReaderTable {
     ///
     /// # Errors
     /// As for [`Self::for_each_pinned`].
-    pub(crate) fn readers(&self) -> io::Result<Vec<Pinned>> {
+    pub(crate) fn readers(&self) -> io::Result<Vec<PinnedReader>> {
         let mut readers = Vec::new();
         self.for_each_slot_that_pins(|owner, slot, _| {
             let number_word = self.word_of(slot, NUMBER);
@@ -243,7 +243,7 @@ impl ReaderTable {
                 return;
             };
             if marked & !CANCELLED == number {
-                readers.push(Pinned {
+                readers.push(PinnedReader {
                     state,
                     owner,
                     thread,
@@ -257,7 +257,10 @@ impl ReaderTable {
         Ok(readers)
     }
 
-    fn for_each_slot_that_pins(&self, mut pinned: impl FnMut(u64, Slot, u64)) -> io::Result<()> {
+    fn for_each_slot_that_pins(
+        &self,
+        mut pinned: impl FnMut(u64, ReaderSlot, u64),
+    ) -> io::Result<()> {
         fence(SeqCst);
         for block in self.blocks_in_sight()? {
             let owner = self.owner(block).load(Acquire);
@@ -303,7 +306,7 @@ impl ReaderTable {
         &self,
         owner: u64,
         make_room: impl Fn(Range<usize>) -> io::Result<()>,
-    ) -> io::Result<Option<Vec<Slot>>> {
+    ) -> io::Result<Option<Vec<ReaderSlot>>> {
         let used = self.blocks_used(Acquire);
         for block in 0..self.block_count {
             let bytes = self.block_bytes(block);
@@ -366,22 +369,22 @@ impl ReaderTable {
     }
 
     fn owner(&self, block: usize) -> &AtomicU64 {
-        self.word_of(Slot((block * SLOTS_PER_BLOCK) as u32), OWNER)
+        self.word_of(ReaderSlot((block * SLOTS_PER_BLOCK) as u32), OWNER)
     }
 
     /// The words of a slot.
     #[inline]
-    fn line(&self, slot: Slot) -> &[AtomicU64; LINE] {
+    fn line(&self, slot: ReaderSlot) -> &[AtomicU64; LINE] {
         self.memory.line(self.start + PAGE + slot.0 as usize * LINE)
     }
 
     #[inline]
-    fn slot(&self, slot: Slot) -> &AtomicU64 {
+    fn slot(&self, slot: ReaderSlot) -> &AtomicU64 {
         self.word_of(slot, 0)
     }
 
     #[inline]
-    fn word_of(&self, slot: Slot, index: usize) -> &AtomicU64 {
+    fn word_of(&self, slot: ReaderSlot, index: usize) -> &AtomicU64 {
         self.word(PAGE + slot.0 as usize * LINE + index)
     }
 
@@ -398,7 +401,7 @@ fn pinning(state: u64) -> u64 {
     state.wrapping_add(1)
 }
 
-fn slots_of(block: usize) -> impl Iterator<Item = Slot> + use<> {
+fn slots_of(block: usize) -> impl Iterator<Item = ReaderSlot> + use<> {
     let start = (block * SLOTS_PER_BLOCK) as u32;
-    (start..start + SLOTS_PER_BLOCK as u32).map(Slot)
+    (start..start + SLOTS_PER_BLOCK as u32).map(ReaderSlot)
 }

@@ -20,8 +20,8 @@
 //! stays closed for writing.
 
 use super::{
-    bell::Bell,
     lock::SharedLock,
+    notify::CommitNotifier,
     processes::{ProcessTable, TABLE_WORDS},
     readers::{ReaderTable, SPARE},
     words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, fence},
@@ -78,7 +78,7 @@ pub(crate) struct Region {
     pub(crate) processes: ProcessTable,
     pub(crate) readers: ReaderTable,
     /// Rung when another state becomes visible.
-    pub(crate) bell: Bell,
+    pub(crate) notifier: CommitNotifier,
 }
 
 impl Region {
@@ -90,7 +90,7 @@ impl Region {
             state: lock(STATE_LOCK),
             processes: ProcessTable::new(Arc::clone(&memory), PROCESSES),
             readers: ReaderTable::new(Arc::clone(&memory), READERS, BLOCK_COUNT),
-            bell: Bell::new(Arc::clone(&memory), (READERS + SPARE) * 2),
+            notifier: CommitNotifier::new(Arc::clone(&memory), (READERS + SPARE) * 2),
             memory,
         }
     }

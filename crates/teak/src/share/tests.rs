@@ -1,6 +1,6 @@
 //! The table of readers, and turns.
 
-use super::{ReaderTable, Slot, Turnstile, readers::BLOCKS_USED};
+use super::{ReaderSlot, ReaderTable, WriterLock, readers::BLOCKS_USED};
 use crate::store::Memory;
 use std::{
     sync::{
@@ -18,7 +18,7 @@ fn table() -> ReaderTable {
     ReaderTable::new(Arc::new(memory), 0, BLOCKS)
 }
 
-fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<Slot>> {
+fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<ReaderSlot>> {
     table
         .take_block(owner, |_| Ok(()))
         .unwrap()
@@ -106,16 +106,16 @@ fn a_mark_dies_with_the_reader() {
 
 #[test]
 fn turns_do_not_overlap_and_none_is_forgotten() {
-    let turnstile = Turnstile::new(0usize);
+    let writer_lock = WriterLock::new(0usize);
     let inside = Arc::new(AtomicUsize::new(0));
     let threads: Vec<_> = (0..8)
         .map(|_| {
-            let (turnstile, inside) = (Arc::clone(&turnstile), Arc::clone(&inside));
+            let (writer_lock, inside) = (Arc::clone(&writer_lock), Arc::clone(&inside));
             thread::spawn(move || {
                 for _ in 0..500 {
-                    let mut turn = turnstile.take(None).unwrap();
+                    let mut guard = writer_lock.take(None).unwrap();
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
-                    *turn += 1;
+                    *guard += 1;
                     inside.fetch_sub(1, Ordering::SeqCst);
                 }
             })
@@ -124,34 +124,34 @@ fn turns_do_not_overlap_and_none_is_forgotten() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
-    assert_eq!(*turnstile.take(None).unwrap(), 4000);
+    assert_eq!(*writer_lock.take(None).unwrap(), 4000);
 }
 
 #[test]
 fn a_turn_may_end_on_another_thread() {
-    let turnstile = Turnstile::new(());
-    let turn = turnstile.take(None).unwrap();
-    thread::spawn(move || drop(turn)).join().unwrap();
-    drop(turnstile.take(None).unwrap());
+    let writer_lock = WriterLock::new(());
+    let guard = writer_lock.take(None).unwrap();
+    thread::spawn(move || drop(guard)).join().unwrap();
+    drop(writer_lock.take(None).unwrap());
 }
 
 #[test]
 fn who_waited_long_enough_goes_without_a_turn() {
-    let turnstile = Turnstile::new(());
-    let turn = turnstile.take(None).unwrap();
-    assert!(turnstile.take(Some(Duration::ZERO)).is_none());
-    let (first, second) = (Arc::clone(&turnstile), Arc::clone(&turnstile));
+    let writer_lock = WriterLock::new(());
+    let guard = writer_lock.take(None).unwrap();
+    assert!(writer_lock.take(Some(Duration::ZERO)).is_none());
+    let (first, second) = (Arc::clone(&writer_lock), Arc::clone(&writer_lock));
     let first = thread::spawn(move || first.take(Some(Duration::from_millis(20))).is_none());
     thread::sleep(Duration::from_millis(5));
     let second = thread::spawn(move || drop(second.take(None).unwrap()));
     assert!(first.join().unwrap());
-    drop(turn);
+    drop(guard);
     second.join().unwrap();
-    drop(turnstile.take(Some(Duration::ZERO)).unwrap());
+    drop(writer_lock.take(Some(Duration::ZERO)).unwrap());
 }
 
 mod locks {
-    use super::super::{SharedLock, Taken};
+    use super::super::{LockOutcome, SharedLock};
     use crate::store::Memory;
     use std::{
         sync::{
@@ -178,7 +178,11 @@ mod locks {
                     for _ in 0..2000 {
                         let taken = lock.take(process, None, |_| true);
                         let was_last = last.swap(process, SeqCst) == process;
-                        let expected = if was_last { Taken::Again } else { Taken::Free };
+                        let expected = if was_last {
+                            LockOutcome::Unchanged
+                        } else {
+                            LockOutcome::Free
+                        };
                         assert_eq!(taken, Some(expected));
                         assert_eq!(inside.swap(process, SeqCst), 0);
                         inside.store(0, SeqCst);
@@ -196,11 +200,11 @@ mod locks {
     #[test]
     fn it_is_taken_from_the_dead() {
         let lock = lock();
-        assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
+        assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Free));
         assert_eq!(lock.take(8, Some(Duration::ZERO), |_| true), None);
         let began = Instant::now();
         let taken = lock.take(8, Some(Duration::ZERO), |process| process != 7);
-        assert_eq!(taken, Some(Taken::FromTheDead));
+        assert_eq!(taken, Some(LockOutcome::Abandoned));
         assert!(began.elapsed() < Duration::from_secs(5));
         lock.give_back(7);
         assert_eq!(
@@ -210,14 +214,14 @@ mod locks {
         );
         lock.give_back(8);
         // A process that has the place of a dead one is not the one that took the lock.
-        assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
-        assert_eq!(lock.take(7, None, |_| true), Some(Taken::FromTheDead));
+        assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Free));
+        assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Abandoned));
     }
 
     #[test]
     fn waiting_ends_when_it_is_to() {
         let lock = lock();
-        assert_eq!(lock.take(1, None, |_| true), Some(Taken::Free));
+        assert_eq!(lock.take(1, None, |_| true), Some(LockOutcome::Free));
         assert_eq!(
             lock.take(2, Some(Duration::from_millis(50)), |_| true),
             None
@@ -226,7 +230,7 @@ mod locks {
         lock.give_back(1);
         assert_eq!(
             lock.take(2, Some(Duration::ZERO), |_| true),
-            Some(Taken::Free)
+            Some(LockOutcome::Free)
         );
     }
 }

@@ -1,6 +1,6 @@
 //! A row of bits, one for each page, with operations on stretches of them.
 
-use crate::types::Run;
+use crate::types::Extent;
 
 /// Bits by page number. Those that were never set are clear.
 #[derive(Clone, Default, Debug)]
@@ -39,29 +39,29 @@ impl Bits {
             .is_some_and(|word| word >> (page % 64) & 1 == 1)
     }
 
-    pub(super) fn set(&mut self, run: Run) {
-        for (index, mask) in parts(run) {
+    pub(super) fn set(&mut self, extent: Extent) {
+        for (index, mask) in parts(extent) {
             self.words[index] |= mask;
         }
     }
 
-    pub(super) fn clear(&mut self, run: Run) {
-        for (index, mask) in parts(run) {
+    pub(super) fn clear(&mut self, extent: Extent) {
+        for (index, mask) in parts(extent) {
             self.words[index] &= !mask;
         }
     }
 
-    pub(super) fn all(&self, run: Run) -> bool {
-        parts(run).all(|(index, mask)| self.words.get(index).is_some_and(|w| w & mask == mask))
+    pub(super) fn all(&self, extent: Extent) -> bool {
+        parts(extent).all(|(index, mask)| self.words.get(index).is_some_and(|w| w & mask == mask))
     }
 
-    pub(super) fn none(&self, run: Run) -> bool {
-        parts(run).all(|(index, mask)| self.words.get(index).is_none_or(|w| w & mask == 0))
+    pub(super) fn none(&self, extent: Extent) -> bool {
+        parts(extent).all(|(index, mask)| self.words.get(index).is_none_or(|w| w & mask == 0))
     }
 
     /// How many bits of the run are set.
-    pub(super) fn count(&self, run: Run) -> u64 {
-        parts(run)
+    pub(super) fn count(&self, extent: Extent) -> u64 {
+        parts(extent)
             .map_while(|(index, mask)| Some(self.words.get(index)? & mask))
             .map(|word| u64::from(word.count_ones()))
             .sum()
@@ -122,20 +122,20 @@ impl Bits {
     }
 
     /// The stretches of set bits, in order.
-    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+    pub(super) fn extents(&self) -> impl Iterator<Item = Extent> {
         let end = self.words.len() as u64 * 64;
         let mut at = 0;
         std::iter::from_fn(move || {
             let start = self.next_set(at)?;
             at = self.next_clear(start, end);
-            Some(Run::new(start as u32, (at - start) as u32))
+            Some(Extent::new(start as u32, (at - start) as u32))
         })
     }
 }
 
 /// The words that a run touches, and which of their bits.
-fn parts(run: Run) -> impl Iterator<Item = (usize, u64)> {
-    let (start, end) = (u64::from(run.start.0), run.end());
+fn parts(extent: Extent) -> impl Iterator<Item = (usize, u64)> {
+    let (start, end) = (u64::from(extent.start.0), extent.end());
     (start / 64..end.div_ceil(64)).map(move |index| {
         let base = index * 64;
         let low = start.saturating_sub(base);

@@ -1,10 +1,10 @@
 //! Where the space map is read from. Each of its pages is checked when it is read.
 
-use super::{bits::Bits, slot::Slot};
+use super::{bits::Bits, slot::ArrayEntry};
 use crate::{
     Error, Result,
-    page::header::{Header, Kind},
-    types::{PageNumber, Run, Tag, TransactionId},
+    page::header::{Header, PageKind},
+    types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
 /// The first page that is not a commit record.
@@ -14,14 +14,14 @@ pub(crate) const FIRST_PAGE: u32 = 4;
 pub(crate) trait SpacePages {
     /// Size of a page in bytes: a power of two, 4 KiB to 64 KiB.
     fn page_size(&self) -> usize;
-    /// A whole page. It is asked for pages below the page count only, and checked by its tag.
+    /// A whole page. It is asked for pages below the page count only, and checked by its checksum.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
     /// Says which pages are asked for next, in no order; such that there are not may be among them.
     fn announce(&self, _pages: &mut dyn Iterator<Item = PageNumber>) {}
 }
 
 /// Pages of the space map, each checked when it is read, and none read twice.
-pub(super) struct Checked<'a> {
+pub(super) struct CheckedPages<'a> {
     pub(super) pages: &'a dyn SpacePages,
     pub(super) page_count: u64,
     /// The transaction whose space map this is.
@@ -29,19 +29,19 @@ pub(super) struct Checked<'a> {
     pub(super) read: Bits,
 }
 
-impl<'a> Checked<'a> {
+impl<'a> CheckedPages<'a> {
     /// Says which pages are read next.
-    pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s Slot>) {
-        let pages = pointers.filter_map(Slot::page).map(|(page, _)| page);
+    pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s ArrayEntry>) {
+        let pages = pointers.filter_map(ArrayEntry::page).map(|(page, _)| page);
         self.pages.announce(&mut { pages });
     }
 
-    /// The page of that number, if it is the one with this tag and of this kind.
+    /// The page of that number, if it is the one with this checksum and of this kind.
     pub(super) fn read(
         &mut self,
         number: PageNumber,
-        tag: Tag,
-        kind: Kind,
+        checksum: Checksum,
+        kind: PageKind,
     ) -> Result<(&'a [u8], Header)> {
         let damaged = |detail| Err(Error::corrupted(number, "reading the space map", detail));
         if number.0 < FIRST_PAGE || u64::from(number.0) >= self.page_count {
@@ -50,12 +50,12 @@ impl<'a> Checked<'a> {
         if self.read.get(u64::from(number.0)) {
             return damaged("the space map points to it twice");
         }
-        self.read.set(Run {
+        self.read.set(Extent {
             start: number,
             len: 1,
         });
         let page = self.pages.page(number)?;
-        if page.len() != self.pages.page_size() || Tag::of(page) != tag {
+        if page.len() != self.pages.page_size() || Checksum::of(page) != checksum {
             return damaged("it is not what was written there");
         }
         let header = Header::read(page);

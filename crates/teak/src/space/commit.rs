@@ -1,14 +1,14 @@
 //! A commit in the space map: the change is checked, and goes into the log or is folded.
 
 use super::{
-    change::{Change, Committed},
+    change::{SpaceChange, SpaceCommit},
     checked_pages::FIRST_PAGE,
     map::Space,
 };
 use crate::{
     Error, Result,
     planted::{Planted, is_planted},
-    types::{PageNumber, Run, TransactionId},
+    types::{Extent, PageNumber, TransactionId},
 };
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl Space {
     /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
     /// Nothing has changed then; the caller gives back what it allocated. Where pages were to be revived, the map is to be read
     /// anew.
-    pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
+    pub(crate) fn commit(&mut self, change: SpaceChange<'_>) -> Result<SpaceCommit> {
         if change.transaction <= self.log_transaction {
             // Another process has told of a log like that, in a damaged lock file.
             let detail = "the space log is of transactions to come";
@@ -35,9 +35,9 @@ impl Space {
         let (len, last) = (self.log.len(), self.log_transaction);
         self.pending.revive(change.revived)?;
         // What is revived may die again.
-        let is_dead = |(run, _): &&(Run, TransactionId)| self.pending.has_dead(*run);
-        if let Some((run, _)) = change.deaths.iter().find(is_dead) {
-            return Err(used_twice(*run));
+        let is_dead = |(extent, _): &&(Extent, TransactionId)| self.pending.has_dead(*extent);
+        if let Some((extent, _)) = change.deaths.iter().find(is_dead) {
+            return Err(used_twice(*extent));
         }
         let in_use = merged(change.taken, change.revived);
         let logged = match is_planted(Planted::LoseTaken) {
@@ -47,44 +47,44 @@ impl Space {
         self.append_group(change.transaction, logged, change.deaths.iter().copied());
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
             self.pending.add(change.deaths());
-            return Ok(Committed {
+            return Ok(SpaceCommit {
                 roots: self.roots(),
                 log: self.log.clone(),
-                fold_pages: Vec::new(),
-                fold_taken: Vec::new(),
+                checkpoint_pages: Vec::new(),
+                checkpoint_taken: Vec::new(),
             });
         }
         self.log.truncate(len);
         self.log_transaction = last;
-        self.fold(&change)
+        self.checkpoint(&change)
     }
 
     /// Refuses deaths, sorted, of pages that are not in use, or that come twice, or before they were born.
-    fn check_deaths(&self, change: &Change<'_>) -> Result<()> {
+    fn check_deaths(&self, change: &SpaceChange<'_>) -> Result<()> {
         let mut end = u64::from(FIRST_PAGE);
-        for &(run, birth) in change.deaths {
+        for &(extent, birth) in change.deaths {
             if birth >= change.transaction {
                 let detail = "it says that it was born in a transaction to come";
-                return Err(Error::corrupted(run.start, "commit", detail));
+                return Err(Error::corrupted(extent.start, "commit", detail));
             }
-            let is_possible = u64::from(run.start.0) >= end && run.end() <= self.page_count();
-            if !is_possible || !self.free.none_free(run) {
-                return Err(used_twice(run));
+            let is_possible = u64::from(extent.start.0) >= end && extent.end() <= self.page_count();
+            if !is_possible || !self.free.none_free(extent) {
+                return Err(used_twice(extent));
             }
-            end = run.end();
+            end = extent.end();
         }
         Ok(())
     }
 }
 
 #[cold]
-fn used_twice(run: Run) -> Error {
+fn used_twice(extent: Extent) -> Error {
     let detail = "it is used twice, or used and free at once";
-    Error::corrupted(run.start, "commit", detail)
+    Error::corrupted(extent.start, "commit", detail)
 }
 
 /// Refuses pages, sorted, that are to be revived twice.
-fn check_revived(revived: &[Run]) -> Result<()> {
+fn check_revived(revived: &[Extent]) -> Result<()> {
     let overlap = revived
         .windows(2)
         .find(|pair| pair[0].end() > u64::from(pair[1].start.0));
@@ -98,7 +98,7 @@ fn check_revived(revived: &[Run]) -> Result<()> {
 }
 
 /// Two lists of runs, each sorted, and apart from each other, as one.
-fn merged<'r>(a: &'r [Run], b: &[Run]) -> Cow<'r, [Run]> {
+fn merged<'r>(a: &'r [Extent], b: &[Extent]) -> Cow<'r, [Extent]> {
     if b.is_empty() {
         return Cow::Borrowed(a);
     }

@@ -5,7 +5,7 @@
 //! state that nothing pins is gone for good. So once the deaths before it are looked at with the pins of now, it is free here as well.
 
 use super::{log, map::Space, pins::Pins};
-use crate::types::{Run, TransactionId};
+use crate::types::{Extent, TransactionId};
 
 impl Space {
     /// Takes over what was committed since; `log` is that of the newest commit, which was not folded since. Says `false` if that cannot be done: the map is to be read anew then, whatever is in it.
@@ -27,16 +27,20 @@ impl Space {
         self.forget_holes(u64::MAX);
         for (transaction, group) in groups {
             self.reclaim(pins);
-            for run in &group.taken {
-                if run.end() > page_count || self.free.count_free(*run) != u64::from(run.len) {
+            for extent in &group.taken {
+                if extent.end() > page_count
+                    || self.free.count_free(*extent) != u64::from(extent.len)
+                {
                     return false;
                 }
-                self.free.take(*run);
+                self.free.take(*extent);
             }
-            let is_used = |run: Run| {
-                run.end() <= page_count && self.free.none_free(run) && !self.pending.has_dead(run)
+            let is_used = |extent: Extent| {
+                extent.end() <= page_count
+                    && self.free.none_free(extent)
+                    && !self.pending.has_dead(extent)
             };
-            if !group.deaths.iter().all(|death| is_used(death.run)) {
+            if !group.deaths.iter().all(|death| is_used(death.extent)) {
                 return false;
             }
             self.pending.add(group.deaths.into_iter());
@@ -48,7 +52,7 @@ impl Space {
 }
 
 /// The runs that commits have taken since the one with this log, `before`, if the space map was not folded since.
-pub(crate) fn taken_since(before: &[u8], last: TransactionId, log: &[u8]) -> Option<Vec<Run>> {
+pub(crate) fn taken_since(before: &[u8], last: TransactionId, log: &[u8]) -> Option<Vec<Extent>> {
     let groups = log::groups(log.strip_prefix(before)?, last).ok()?;
     Some(
         groups

@@ -2,19 +2,19 @@
 //! too long to fill.
 
 use super::{
-    change::{Change, Committed},
+    change::{SpaceChange, SpaceCommit},
     checked_pages::FIRST_PAGE,
     map::Space,
-    plan::Plan,
+    plan::CheckpointPlan,
 };
 use crate::{
     page::deaths::Death,
-    types::{Run, TransactionId},
+    types::{Extent, TransactionId},
 };
 
 /// What a space map is to say.
 #[derive(Debug)]
-pub(crate) struct Forged<'f> {
+pub(crate) struct ForgedSpaceMap<'f> {
     pub(crate) page_size: usize,
     pub(crate) page_count: u64,
     /// The newest commit.
@@ -27,9 +27,9 @@ pub(crate) struct Forged<'f> {
     pub(crate) log_room: usize,
 }
 
-impl Forged<'_> {
+impl ForgedSpaceMap<'_> {
     /// Writes the map to pages that are in use. `choose` is told how many it takes, and returns as many, ascending.
-    pub(crate) fn write(&self, choose: impl FnOnce(usize) -> Vec<Run>) -> Committed {
+    pub(crate) fn write(&self, choose: impl FnOnce(usize) -> Vec<Extent>) -> SpaceCommit {
         let mut space = Space::new(self.page_size, FIRST_PAGE);
         space.grow(self.page_count);
         let words_per_bitmap = space.pages_per_bitmap as usize / 64;
@@ -39,7 +39,7 @@ impl Forged<'_> {
                 .replace_words(index as u32, words.iter().copied());
         }
         space.pending.add(self.deaths.iter().copied());
-        let change = Change {
+        let change = SpaceChange {
             transaction: self.transaction,
             taken: &[],
             deaths: &[],
@@ -47,7 +47,7 @@ impl Forged<'_> {
             log_room: self.log_room,
             page_limit: self.page_count,
         };
-        let plan = Plan::new(&space, &change);
+        let plan = CheckpointPlan::new(&space, &change);
         let places = choose(plan.page_count());
         space.write_planned(&plan, &change, &places, Vec::new())
     }

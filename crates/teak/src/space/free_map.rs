@@ -10,7 +10,7 @@ use super::{
     holes::Holes,
     summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
 };
-use crate::types::{PageNumber, Run};
+use crate::types::{Extent, PageNumber};
 use std::ops::Range;
 
 /// Crumbs are looked for in so many words of bits before the summaries are asked.
@@ -20,14 +20,14 @@ const NEAR_PAGES: u64 = 64 * NEAR_WORDS as u64;
 
 /// How pages are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Policy {
+pub(crate) enum PlacementPolicy {
     /// Exactly as many as wanted, in a row: the lowest place that fits.
     Contiguous,
     /// At most as many as wanted, at least one: the lowest place that fits all, else the longest
     /// run there is (the lowest of those).
     UpTo,
-    /// At most as many as wanted, at least one: the lowest free run, however short.
-    Crumbs,
+    /// At most as many as wanted, at least one: the lowest free extent, however short.
+    Fragmented,
 }
 
 /// Which pages are free.
@@ -41,7 +41,7 @@ pub(super) struct FreeMap {
     none_below: u64,
     summaries: Summaries,
     pages_per_bitmap: u32,
-    changed: Changed,
+    changed: DirtyBitmaps,
 }
 
 impl FreeMap {
@@ -55,7 +55,7 @@ impl FreeMap {
             none_below: 0,
             summaries: Summaries::default(),
             pages_per_bitmap,
-            changed: Changed::default(),
+            changed: DirtyBitmaps::default(),
         };
         map.resize(page_count);
         map
@@ -80,22 +80,22 @@ impl FreeMap {
     }
 
     /// Whether no page of the run is free.
-    pub(super) fn none_free(&self, run: Run) -> bool {
-        self.bits.none(run) && self.holes.bits().none(run)
+    pub(super) fn none_free(&self, extent: Extent) -> bool {
+        self.bits.none(extent) && self.holes.bits().none(extent)
     }
 
     /// How many pages of the run are free.
-    pub(super) fn count_free(&self, run: Run) -> u64 {
-        self.count_ready(run) + self.count_in_holes(run)
+    pub(super) fn count_free(&self, extent: Extent) -> u64 {
+        self.count_ready(extent) + self.count_in_holes(extent)
     }
 
     /// Those of them that are in no hole.
-    pub(super) fn count_ready(&self, run: Run) -> u64 {
-        self.bits.count(run)
+    pub(super) fn count_ready(&self, extent: Extent) -> u64 {
+        self.bits.count(extent)
     }
 
     /// The lowest free page that is in no hole and has `count` such before it.
-    pub(super) fn free_page_behind(&self, count: u64) -> Option<u64> {
+    pub(super) fn first_free_page_after(&self, count: u64) -> Option<u64> {
         let mut left = count;
         for (index, word) in self.bits.words().iter().enumerate() {
             let free = u64::from(word.count_ones());
@@ -109,84 +109,84 @@ impl FreeMap {
         None
     }
 
-    fn count_in_holes(&self, run: Run) -> u64 {
-        match self.holes.bits().none(run) {
+    fn count_in_holes(&self, extent: Extent) -> u64 {
+        match self.holes.bits().none(extent) {
             true => 0,
-            false => self.holes.bits().count(run),
+            false => self.holes.bits().count(extent),
         }
     }
 
     /// Makes pages free. Those that are free already, which only a damaged file can bring about, stay so.
-    pub(super) fn free(&mut self, run: Run) {
-        debug_assert!(run.end() <= self.page_count, "{run:?} is not there");
-        if !self.none_free(run) {
-            return self.free_the_rest(run);
+    pub(super) fn free(&mut self, extent: Extent) {
+        debug_assert!(extent.end() <= self.page_count, "{extent:?} is not there");
+        if !self.none_free(extent) {
+            return self.free_the_rest(extent);
         }
-        self.bits.set(run);
-        self.none_below = self.none_below.min(u64::from(run.start.0));
-        self.ready_count += u64::from(run.len);
-        self.touch(run);
+        self.bits.set(extent);
+        self.none_below = self.none_below.min(u64::from(extent.start.0));
+        self.ready_count += u64::from(extent.len);
+        self.touch(extent);
     }
 
     #[cold]
-    fn free_the_rest(&mut self, run: Run) {
-        let used = run.pages().filter(|page| !self.is_free(*page));
+    fn free_the_rest(&mut self, extent: Extent) {
+        let used = extent.pages().filter(|page| !self.is_free(*page));
         for page in used.collect::<Vec<_>>() {
-            self.free(Run::new(page.0, 1));
+            self.free(Extent::new(page.0, 1));
         }
     }
 
     /// Takes free pages out that are in no hole.
-    pub(super) fn take(&mut self, run: Run) {
-        debug_assert!(self.bits.all(run), "{run:?} is not free");
-        self.bits.clear(run);
-        self.ready_count -= u64::from(run.len);
-        self.touch(run);
+    pub(super) fn take(&mut self, extent: Extent) {
+        debug_assert!(self.bits.all(extent), "{extent:?} is not free");
+        self.bits.clear(extent);
+        self.ready_count -= u64::from(extent.len);
+        self.touch(extent);
     }
 
-    /// Takes out a run of pages as `policy` has it, or nothing if there is none.
-    pub(super) fn take_run(&mut self, want: u32, policy: Policy) -> Option<Run> {
+    /// Takes out an extent of pages as `policy` has it, or nothing if there is none.
+    pub(super) fn take_extent(&mut self, want: u32, policy: PlacementPolicy) -> Option<Extent> {
         if want == 0 || self.ready_count == 0 {
             return None;
         }
         let start = self.find(want, policy)?;
-        let run = self.run_at(start, want);
-        self.take(run);
-        Some(run)
+        let extent = self.extent_at(start, want);
+        self.take(extent);
+        Some(extent)
     }
 
     /// The lowest stretch of `want` free pages, or the longest if none is as long.
-    pub(super) fn longest(&mut self, want: u32) -> Option<Run> {
-        let start = self.find(want, Policy::UpTo)?;
-        Some(self.run_at(start, want))
+    pub(super) fn longest(&mut self, want: u32) -> Option<Extent> {
+        let start = self.find(want, PlacementPolicy::UpTo)?;
+        Some(self.extent_at(start, want))
     }
 
-    fn run_at(&self, start: u64, want: u32) -> Run {
+    fn extent_at(&self, start: u64, want: u32) -> Extent {
         let end = self.bits.next_clear(start, start + u64::from(want));
-        Run::new(start as u32, (end - start) as u32)
+        Extent::new(start as u32, (end - start) as u32)
     }
 
     /// Takes a run out as `policy` has it, but of no page in `zone`: the lowest place before it or not far behind it, else in the highest row.
     pub(super) fn take_outside(
         &mut self,
         want: u32,
-        policy: Policy,
+        policy: PlacementPolicy,
         zone: &Range<u64>,
-    ) -> Option<Run> {
+    ) -> Option<Extent> {
         self.summaries.refresh(self.bits.words());
         let mut least = match policy {
-            Policy::Crumbs => 1,
-            Policy::UpTo => want.min(self.summaries.longest()),
-            Policy::Contiguous => want,
+            PlacementPolicy::Fragmented => 1,
+            PlacementPolicy::UpTo => want.min(self.summaries.longest()),
+            PlacementPolicy::Contiguous => want,
         };
         while least > 0 {
             let found = self.outside(least, want, zone);
-            if let Some(run) = found {
-                self.take(run);
-                return Some(run);
+            if let Some(extent) = found {
+                self.take(extent);
+                return Some(extent);
             }
             least = match policy {
-                Policy::Contiguous => 0,
+                PlacementPolicy::Contiguous => 0,
                 _ => least - least.div_ceil(4),
             };
         }
@@ -194,13 +194,13 @@ impl FreeMap {
     }
 
     /// At least `least` and at most `want` pages. Only right after the summaries were refreshed.
-    fn outside(&self, least: u32, want: u32, zone: &Range<u64>) -> Option<Run> {
-        let run = |start: u64, limit: u64| {
+    fn outside(&self, least: u32, want: u32, zone: &Range<u64>) -> Option<Extent> {
+        let extent = |start: u64, limit: u64| {
             let end = self
                 .bits
                 .next_clear(start, limit.min(start + u64::from(want)));
             let len = end - start;
-            (len >= least.into()).then(|| Run::new(start as u32, len as u32))
+            (len >= least.into()).then(|| Extent::new(start as u32, len as u32))
         };
         let lowest = self.summaries.find(self.bits.words(), least)?;
         if !zone.contains(&lowest) {
@@ -209,7 +209,7 @@ impl FreeMap {
             } else {
                 u64::MAX
             };
-            if let Some(before) = run(lowest, limit) {
+            if let Some(before) = extent(lowest, limit) {
                 return Some(before);
             }
         }
@@ -217,20 +217,25 @@ impl FreeMap {
         while let Some(start) = self.bits.next_set_within(near, NEAR_WORDS)
             && start < zone.end + NEAR_PAGES
         {
-            if let Some(behind) = run(start, u64::MAX) {
+            if let Some(behind) = extent(start, u64::MAX) {
                 return Some(behind);
             }
             near = self.bits.next_clear(start, u64::MAX);
         }
         let end = self.summaries.find_last(self.bits.words(), least)?;
         let start = end - self.bits.set_before(end);
-        run(start.max(zone.end), end.max(zone.end))
+        extent(start.max(zone.end), end.max(zone.end))
     }
 
     /// Takes the first run of `want` pages within `zone`, from `from` on and around, or the longest there is.
-    pub(super) fn take_within(&mut self, want: u32, zone: &Range<u64>, from: u64) -> Option<Run> {
+    pub(super) fn take_within(
+        &mut self,
+        want: u32,
+        zone: &Range<u64>,
+        from: u64,
+    ) -> Option<Extent> {
         let from = from.clamp(zone.start, zone.end);
-        let mut found: Option<Run> = None;
+        let mut found: Option<Extent> = None;
         for (start, end) in [(from, zone.end), (zone.start, from)] {
             let mut at = start;
             let words = (end - start) as usize / 64 + 2;
@@ -242,15 +247,17 @@ impl FreeMap {
                 at = self
                     .bits
                     .next_clear(start, end.min(start + u64::from(want)));
-                let run = Run::new(start as u32, (at - start) as u32);
-                found = found.filter(|found| found.len >= run.len).or(Some(run));
+                let extent = Extent::new(start as u32, (at - start) as u32);
+                found = found
+                    .filter(|found| found.len >= extent.len)
+                    .or(Some(extent));
             }
         }
-        found.inspect(|run| self.take(*run))
+        found.inspect(|extent| self.take(*extent))
     }
 
-    fn find(&mut self, want: u32, policy: Policy) -> Option<u64> {
-        if policy == Policy::Crumbs {
+    fn find(&mut self, want: u32, policy: PlacementPolicy) -> Option<u64> {
+        if policy == PlacementPolicy::Fragmented {
             // Near the last one it is found without the summaries, which then need not follow page
             // by page.
             let near = self.bits.next_set_within(self.none_below, NEAR_WORDS);
@@ -263,7 +270,7 @@ impl FreeMap {
         }
         self.summaries.refresh(self.bits.words());
         let least = match policy {
-            Policy::UpTo => want.min(self.summaries.longest()),
+            PlacementPolicy::UpTo => want.min(self.summaries.longest()),
             _ => want,
         };
         self.summaries.find(self.bits.words(), least)
@@ -274,18 +281,18 @@ impl FreeMap {
         let old = self.page_count;
         if page_count > old {
             self.resize(page_count);
-            for run in runs_between(old, page_count) {
-                self.free(run);
+            for extent in extents_between(old, page_count) {
+                self.free(extent);
             }
         } else {
-            for run in self.holes.below(old) {
-                let start = page_count.max(u64::from(run.start.0));
-                runs_between(start, run.end()).for_each(|cut| self.holes.remove(cut));
+            for extent in self.holes.below(old) {
+                let start = page_count.max(u64::from(extent.start.0));
+                extents_between(start, extent.end()).for_each(|cut| self.holes.remove(cut));
             }
-            for run in runs_between(page_count, old) {
-                self.ready_count -= self.bits.count(run);
-                self.bits.clear(run);
-                self.touch_groups(run);
+            for extent in extents_between(page_count, old) {
+                self.ready_count -= self.bits.count(extent);
+                self.bits.clear(extent);
+                self.touch_groups(extent);
             }
             self.resize(page_count);
         }
@@ -317,48 +324,48 @@ impl FreeMap {
         self.bits.set_before(self.page_count)
     }
 
-    /// All free runs, in order.
-    pub(super) fn runs(&self) -> Vec<Run> {
+    /// All free extents, in order.
+    pub(super) fn extents(&self) -> Vec<Extent> {
         if self.holes.page_count() == 0 {
-            return self.bits.runs().collect();
+            return self.bits.extents().collect();
         }
         let mut all = self.bits.clone();
         self.holes
             .below(self.page_count)
             .into_iter()
             .for_each(|hole| all.set(hole));
-        all.runs().collect()
+        all.extents().collect()
     }
 
-    /// A part of the highest free run of at least `least` pages that is in no hole: its last pages, about `most` of them.
-    pub(super) fn highest(&mut self, least: u32, most: u32) -> Option<Run> {
+    /// A part of the highest free extent of at least `least` pages that is in no hole: its last pages, about `most` of them.
+    pub(super) fn highest(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.summaries.refresh(self.bits.words());
         let end = self.summaries.find_last(self.bits.words(), least)?;
         let len = self.bits.set_before_within(end, most.into());
-        Some(Run::new((end - len) as u32, len as u32))
+        Some(Extent::new((end - len) as u32, len as u32))
     }
 
     /// Notes that free pages are in a hole.
-    pub(super) fn add_hole(&mut self, run: Run) {
-        debug_assert!(self.bits.all(run), "{run:?} is not free");
-        self.bits.clear(run);
-        self.ready_count -= u64::from(run.len);
-        self.touch_groups(run);
-        self.holes.add(run, self.page_count);
+    pub(super) fn add_hole(&mut self, extent: Extent) {
+        debug_assert!(self.bits.all(extent), "{extent:?} is not free");
+        self.bits.clear(extent);
+        self.ready_count -= u64::from(extent.len);
+        self.touch_groups(extent);
+        self.holes.add(extent, self.page_count);
     }
 
-    /// The free pages from the first one of `run` on, up to `end`, that are in no hole.
-    pub(super) fn ready_from(&self, run: Run, end: u64) -> Run {
-        let start = u64::from(run.start.0);
+    /// The free pages from the first one of `extent` on, up to `end`, that are in no hole.
+    pub(super) fn ready_from(&self, extent: Extent, end: u64) -> Extent {
+        let start = u64::from(extent.start.0);
         let end = self.bits.next_clear(start, end.min(self.page_count));
-        Run::new(run.start.0, (end - start) as u32)
+        Extent::new(extent.start.0, (end - start) as u32)
     }
 
     /// Hands the first pages of the lowest hole that has at least `least` out again: at most `most` of them.
-    pub(super) fn open_hole(&mut self, least: u32, most: u32) -> Option<Run> {
-        let run = self.holes.lowest(least, most)?;
-        self.open(run);
-        Some(run)
+    pub(super) fn open_hole(&mut self, least: u32, most: u32) -> Option<Extent> {
+        let extent = self.holes.lowest(least, most)?;
+        self.open(extent);
+        Some(extent)
     }
 
     /// Hands all pages below `end` out again that are in holes.
@@ -367,39 +374,39 @@ impl FreeMap {
             self.holes
                 .below(end)
                 .into_iter()
-                .for_each(|run| self.open(run));
+                .for_each(|extent| self.open(extent));
         }
     }
 
-    fn open(&mut self, run: Run) {
-        self.holes.remove(run);
-        self.bits.set(run);
-        self.none_below = self.none_below.min(u64::from(run.start.0));
-        self.ready_count += u64::from(run.len);
-        self.touch_groups(run);
+    fn open(&mut self, extent: Extent) {
+        self.holes.remove(extent);
+        self.bits.set(extent);
+        self.none_below = self.none_below.min(u64::from(extent.start.0));
+        self.ready_count += u64::from(extent.len);
+        self.touch_groups(extent);
     }
 
     /// Puts the words of a bitmap page in place of those that are here. A bitmap page wholly
     /// behind the end of the file changes nothing.
     pub(super) fn replace_words(&mut self, bitmap: u32, words: impl Iterator<Item = u64>) {
-        let run = self.covered(bitmap);
-        if run.len == 0 {
+        let extent = self.covered(bitmap);
+        if extent.len == 0 {
             return;
         }
-        let first = run.start.index() / 64;
-        let before = self.bits.count(run);
+        let first = extent.start.index() / 64;
+        let before = self.bits.count(extent);
         for (mine, new) in self.bits.words_mut()[first..].iter_mut().zip(words) {
             *mine = new;
         }
-        self.none_below = self.none_below.min(u64::from(run.start.0));
+        self.none_below = self.none_below.min(u64::from(extent.start.0));
         self.clear_behind_end();
-        self.ready_count = self.ready_count - before + self.bits.count(run);
-        self.touch(run);
+        self.ready_count = self.ready_count - before + self.bits.count(extent);
+        self.touch(extent);
     }
 
     /// The words of a bitmap page as it is to be written: the bits here, those of `also`, and
     /// those behind the end of the file.
-    pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Run]) -> Vec<u64> {
+    pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Extent]) -> Vec<u64> {
         let word_count = self.pages_per_bitmap as usize / 64;
         let first = bitmap as usize * word_count;
         let mut words = Bits::clear_words(word_count);
@@ -418,24 +425,26 @@ impl FreeMap {
         let covered = self.covered(bitmap);
         let base = u64::from(covered.start.0);
         let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
-        let also = also.iter().map(|run| (u64::from(run.start.0), run.end()));
+        let also = also
+            .iter()
+            .map(|extent| (u64::from(extent.start.0), extent.end()));
         for (start, end) in also.chain(behind) {
             let start = start.max(base) - base;
             let end = end
                 .saturating_sub(base)
                 .min(u64::from(self.pages_per_bitmap));
             if start < end {
-                words.set(Run::new(start as u32, (end - start) as u32));
+                words.set(Extent::new(start as u32, (end - start) as u32));
             }
         }
         words.into_words()
     }
 
     /// The pages of the file that a bitmap page speaks for.
-    fn covered(&self, bitmap: u32) -> Run {
+    fn covered(&self, bitmap: u32) -> Extent {
         let start = u64::from(bitmap) * u64::from(self.pages_per_bitmap);
         let end = (start + u64::from(self.pages_per_bitmap)).min(self.page_count);
-        Run::new(start as u32, end.saturating_sub(start) as u32)
+        Extent::new(start as u32, end.saturating_sub(start) as u32)
     }
 
     fn clear_behind_end(&mut self) {
@@ -452,26 +461,26 @@ impl FreeMap {
     }
 
     #[inline]
-    fn touch(&mut self, run: Run) {
-        if run.len == 0 {
+    fn touch(&mut self, extent: Extent) {
+        if extent.len == 0 {
             return;
         }
-        self.touch_groups(run);
-        let last = run.start.0 + (run.len - 1);
-        for bitmap in run.start.0 / self.pages_per_bitmap..=last / self.pages_per_bitmap {
+        self.touch_groups(extent);
+        let last = extent.start.0 + (extent.len - 1);
+        for bitmap in extent.start.0 / self.pages_per_bitmap..=last / self.pages_per_bitmap {
             self.changed.insert(bitmap);
         }
     }
 
     #[inline]
-    fn touch_groups(&mut self, run: Run) {
-        for group in u64::from(run.start.0) / GROUP_PAGES..run.end().div_ceil(GROUP_PAGES) {
+    fn touch_groups(&mut self, extent: Extent) {
+        for group in u64::from(extent.start.0) / GROUP_PAGES..extent.end().div_ceil(GROUP_PAGES) {
             self.summaries.touch(group as usize);
         }
     }
 
     /// The bitmap pages that may differ from disk.
-    pub(super) fn changed(&mut self) -> &mut Changed {
+    pub(super) fn changed(&mut self) -> &mut DirtyBitmaps {
         &mut self.changed
     }
 
@@ -481,28 +490,28 @@ impl FreeMap {
     }
 
     /// Notes that what is on disk differs for all bitmaps that speak for the run.
-    pub(super) fn mark_changed(&mut self, run: Run) {
-        self.touch(run);
+    pub(super) fn mark_changed(&mut self, extent: Extent) {
+        self.touch(extent);
     }
 }
 
 /// Runs that together are the pages from `start` to `end`; two if one length is too short.
-fn runs_between(start: u64, end: u64) -> impl Iterator<Item = Run> {
+fn extents_between(start: u64, end: u64) -> impl Iterator<Item = Extent> {
     let middle = end.min(start + u64::from(u32::MAX));
     [(start, middle), (middle, end)]
         .into_iter()
         .filter(|(start, end)| start < end)
-        .map(|(start, end)| Run::new(start as u32, (end - start) as u32))
+        .map(|(start, end)| Extent::new(start as u32, (end - start) as u32))
 }
 
 /// A set of small numbers, cheap to insert into.
 #[derive(Default, Debug)]
-pub(super) struct Changed {
+pub(super) struct DirtyBitmaps {
     flags: Vec<bool>,
     list: Vec<u32>,
 }
 
-impl Changed {
+impl DirtyBitmaps {
     #[inline]
     pub(super) fn insert(&mut self, bitmap: u32) {
         let index = bitmap as usize;

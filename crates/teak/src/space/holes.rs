@@ -9,7 +9,7 @@ use super::{
     bits::Bits,
     summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
 };
-use crate::types::Run;
+use crate::types::Extent;
 
 /// The holes that are known. No memory is used as long as there was none.
 #[derive(Default, Debug)]
@@ -30,27 +30,27 @@ impl Holes {
     }
 
     /// Adds pages that are in none, of a file that has `page_count` pages.
-    pub(super) fn add(&mut self, run: Run, page_count: u64) {
+    pub(super) fn add(&mut self, extent: Extent, page_count: u64) {
         let group_count = page_count.div_ceil(GROUP_PAGES) as usize;
         if self.bits.words().len() < group_count * GROUP_WORDS {
             self.bits.resize(group_count * GROUP_WORDS);
             self.summaries.resize(group_count);
         }
-        self.bits.set(run);
-        self.page_count += u64::from(run.len);
-        self.touch(run);
+        self.bits.set(extent);
+        self.page_count += u64::from(extent.len);
+        self.touch(extent);
     }
 
     /// Takes pages out that are in holes.
-    pub(super) fn remove(&mut self, run: Run) {
-        debug_assert!(self.bits.all(run), "{run:?} is no hole");
-        self.bits.clear(run);
-        self.page_count -= u64::from(run.len);
-        self.touch(run);
+    pub(super) fn remove(&mut self, extent: Extent) {
+        debug_assert!(self.bits.all(extent), "{extent:?} is no hole");
+        self.bits.clear(extent);
+        self.page_count -= u64::from(extent.len);
+        self.touch(extent);
     }
 
     /// The first pages of the lowest hole of at least `least` pages: at most `most` of them.
-    pub(super) fn lowest(&mut self, least: u32, most: u32) -> Option<Run> {
+    pub(super) fn lowest(&mut self, least: u32, most: u32) -> Option<Extent> {
         if self.page_count < u64::from(least) || self.page_count == 0 {
             return None;
         }
@@ -59,7 +59,7 @@ impl Holes {
         let end = self
             .bits
             .next_clear(start, start + u64::from(most.max(least)));
-        Some(Run::new(start as u32, (end - start) as u32))
+        Some(Extent::new(start as u32, (end - start) as u32))
     }
 
     /// How many pages right before `end` are in holes.
@@ -72,20 +72,20 @@ impl Holes {
     }
 
     /// The holes, in order, as far as they are below `end`.
-    pub(super) fn below(&self, end: u64) -> Vec<Run> {
-        let runs = self
+    pub(super) fn below(&self, end: u64) -> Vec<Extent> {
+        let extents = self
             .bits
-            .runs()
-            .take_while(|run| u64::from(run.start.0) < end);
-        let clipped = runs.map(|run| {
-            let len = end.min(run.end()) - u64::from(run.start.0);
-            Run::new(run.start.0, len as u32)
+            .extents()
+            .take_while(|extent| u64::from(extent.start.0) < end);
+        let clipped = extents.map(|extent| {
+            let len = end.min(extent.end()) - u64::from(extent.start.0);
+            Extent::new(extent.start.0, len as u32)
         });
         clipped.collect()
     }
 
-    fn touch(&mut self, run: Run) {
-        for group in u64::from(run.start.0) / GROUP_PAGES..run.end().div_ceil(GROUP_PAGES) {
+    fn touch(&mut self, extent: Extent) {
+        for group in u64::from(extent.start.0) / GROUP_PAGES..extent.end().div_ceil(GROUP_PAGES) {
             self.summaries.touch(group as usize);
         }
     }

@@ -13,7 +13,7 @@
 
 use super::{
     bits::Bits,
-    checked_pages::{Checked, FIRST_PAGE, SpacePages},
+    checked_pages::{CheckedPages, FIRST_PAGE, SpacePages},
     log,
     map::Space,
     page_array::{ArrayRoot, PageArray, SpaceRoots},
@@ -27,21 +27,21 @@ use crate::{
         array::{self, Pointer},
         bitmap,
         deaths::{self, Death},
-        header::Kind,
+        header::PageKind,
     },
-    types::{PageNumber, Run, TransactionId},
+    types::{Extent, PageNumber, TransactionId},
 };
 use std::collections::BTreeMap;
 
 /// The state while a space map is read.
-struct Loader<'a> {
+struct SpaceMapLoader<'a> {
     space: Space,
-    pages: Checked<'a>,
+    pages: CheckedPages<'a>,
     pending: Bits,
     /// Deaths of the log that are still pending, by first page.
     log_deaths: BTreeMap<u32, Death>,
     /// What the log has taken.
-    taken: Vec<Run>,
+    taken: Vec<Extent>,
     /// Bitmaps in which pages behind the end of the file are not free: they were in use when that
     /// was written, and the file has been cut since.
     outdated: Vec<u32>,
@@ -64,13 +64,13 @@ pub(super) fn load(
     let mut space = Space::new(pages.page_size(), FIRST_PAGE);
     space.grow(page_count);
     let blank = || Bits::clear_words(page_count.div_ceil(64) as usize);
-    let pages = Checked {
+    let pages = CheckedPages {
         pages,
         page_count,
         newest,
         read: blank(),
     };
-    let mut loader = Loader {
+    let mut loader = SpaceMapLoader {
         space,
         pages,
         pending: blank(),
@@ -91,7 +91,7 @@ pub(super) fn load(
     Ok(loader.space)
 }
 
-impl Loader<'_> {
+impl SpaceMapLoader<'_> {
     fn read_bitmaps(&mut self, root: &ArrayRoot) -> Result<()> {
         let per_bitmap = self.space.pages_per_bitmap;
         if u64::from(root.count) > (1u64 << 32).div_ceil(u64::from(per_bitmap)) {
@@ -107,12 +107,12 @@ impl Loader<'_> {
             let Pointer {
                 page: number,
                 info,
-                tag,
+                checksum,
             } = element.pointer;
             if element.pointer == absent_bitmap(per_bitmap).pointer {
                 continue;
             }
-            let (page, header) = self.pages.read(number, tag, Kind::Bitmap)?;
+            let (page, header) = self.pages.read(number, checksum, PageKind::Bitmap)?;
             if bitmap::words(page)
                 .map(|word| word.count_ones())
                 .sum::<u32>()
@@ -137,7 +137,7 @@ impl Loader<'_> {
                 self.outdated.push(index as u32);
             }
         }
-        if self.space.free.none_free(Run::new(0, FIRST_PAGE)) {
+        if self.space.free.none_free(Extent::new(0, FIRST_PAGE)) {
             Ok(())
         } else {
             Err(damaged(0, "a commit record is said to be free"))
@@ -156,9 +156,9 @@ impl Loader<'_> {
             let Pointer {
                 page: number,
                 info,
-                tag,
+                checksum,
             } = element.pointer;
-            let (page, header) = self.pages.read(number, tag, Kind::Deaths)?;
+            let (page, header) = self.pages.read(number, checksum, PageKind::Deaths)?;
             let deaths = deaths::read(page).map_err(|detail| damaged(number.0, detail))?;
             if deaths.len() != info as usize {
                 return Err(damaged(
@@ -181,28 +181,29 @@ impl Loader<'_> {
             return Err(damaged(0, "the space log is of transactions to come"));
         }
         // What was taken where the file does not reach, and has not died.
-        let mut beyond: Vec<Run> = Vec::new();
+        let mut beyond: Vec<Extent> = Vec::new();
         for group in groups {
-            for run in group.taken {
-                self.take(run)?;
-                beyond.extend(self.beyond(run));
+            for extent in group.taken {
+                self.take(extent)?;
+                beyond.extend(self.beyond(extent));
             }
             for death in group.deaths {
                 self.add_death(&death)?;
-                if self.beyond(death.run).is_some() {
+                if self.beyond(death.extent).is_some() {
                     beyond = beyond
                         .iter()
-                        .flat_map(|run| subtract(*run, &[death.run]))
+                        .flat_map(|extent| subtract(*extent, &[death.extent]))
                         .collect();
                 }
-                if let Some(run) = self.clip(death.run) {
-                    self.log_deaths.insert(run.start.0, Death { run, ..death });
+                if let Some(extent) = self.clip(death.extent) {
+                    self.log_deaths
+                        .insert(extent.start.0, Death { extent, ..death });
                 }
             }
         }
-        if let Some(run) = beyond.first() {
+        if let Some(extent) = beyond.first() {
             return Err(damaged(
-                run.start.0,
+                extent.start.0,
                 "it is said to be taken, and lies beyond the end of the file",
             ));
         }
@@ -212,74 +213,74 @@ impl Loader<'_> {
     }
 
     /// The part of a run that lies in the file.
-    fn clip(&self, run: Run) -> Option<Run> {
-        let end = run.end().min(self.pages.page_count);
-        let len = end.saturating_sub(u64::from(run.start.0)) as u32;
-        (len > 0).then_some(Run { len, ..run })
+    fn clip(&self, extent: Extent) -> Option<Extent> {
+        let end = extent.end().min(self.pages.page_count);
+        let len = end.saturating_sub(u64::from(extent.start.0)) as u32;
+        (len > 0).then_some(Extent { len, ..extent })
     }
 
     /// The part of a run that lies beyond the end of the file.
-    fn beyond(&self, run: Run) -> Option<Run> {
+    fn beyond(&self, extent: Extent) -> Option<Extent> {
         let end = self.pages.page_count;
-        let start = u64::from(run.start.0).max(end);
-        let len = run.end().saturating_sub(start) as u32;
-        (len > 0).then(|| Run::new(start as u32, len))
+        let start = u64::from(extent.start.0).max(end);
+        let len = extent.end().saturating_sub(start) as u32;
+        (len > 0).then(|| Extent::new(start as u32, len))
     }
 
     fn add_death(&mut self, death: &Death) -> Result<()> {
-        if death.run.start.0 < FIRST_PAGE {
+        if death.extent.start.0 < FIRST_PAGE {
             return Err(damaged(
-                death.run.start.0,
+                death.extent.start.0,
                 "a commit record is said to be dead",
             ));
         }
         if death.died > self.pages.newest {
             return Err(damaged(
-                death.run.start.0,
+                death.extent.start.0,
                 "it is said to die in a transaction to come",
             ));
         }
-        let Some(run) = self.clip(death.run) else {
+        let Some(extent) = self.clip(death.extent) else {
             return Ok(());
         };
-        if !self.space.free.none_free(run) || !self.pending.none(run) {
+        if !self.space.free.none_free(extent) || !self.pending.none(extent) {
             return Err(damaged(
-                run.start.0,
+                extent.start.0,
                 "it is said to be dead, and was so already",
             ));
         }
-        self.pending.set(run);
+        self.pending.set(extent);
         Ok(())
     }
 
-    fn take(&mut self, run: Run) -> Result<()> {
-        let Some(run) = self.clip(run) else {
+    fn take(&mut self, extent: Extent) -> Result<()> {
+        let Some(extent) = self.clip(extent) else {
             return Ok(());
         };
-        let free = self.space.free.count_free(run);
-        let unused = free + self.pending.count(run);
-        if unused != u64::from(run.len) {
+        let free = self.space.free.count_free(extent);
+        let unused = free + self.pending.count(extent);
+        if unused != u64::from(extent.len) {
             return Err(damaged(
-                run.start.0,
+                extent.start.0,
                 "it is said to be taken, and was in use already",
             ));
         }
         if free == unused {
-            self.space.free.take(run);
+            self.space.free.take(extent);
         } else {
-            self.take_mixed(run);
+            self.take_mixed(extent);
         }
-        self.pending.clear(run);
-        self.cut_log_deaths(run);
-        self.taken.push(run);
+        self.pending.clear(extent);
+        self.cut_log_deaths(extent);
+        self.taken.push(extent);
         Ok(())
     }
 
     /// Takes pages of which some are free and some pending.
-    fn take_mixed(&mut self, run: Run) {
-        for page in run.pages() {
+    fn take_mixed(&mut self, extent: Extent) {
+        for page in extent.pages() {
             if self.space.free.is_free(page) {
-                self.space.free.take(Run {
+                self.space.free.take(Extent {
                     start: page,
                     len: 1,
                 });
@@ -288,23 +289,28 @@ impl Loader<'_> {
     }
 
     /// Takes a run out of the deaths that the log has brought so far.
-    fn cut_log_deaths(&mut self, run: Run) {
-        let before = self.log_deaths.range(..run.start.0).next_back();
+    fn cut_log_deaths(&mut self, extent: Extent) {
+        let before = self.log_deaths.range(..extent.start.0).next_back();
         let from = match before {
-            Some((start, death)) if death.run.end() > u64::from(run.start.0) => *start,
-            _ => run.start.0,
+            Some((start, death)) if death.extent.end() > u64::from(extent.start.0) => *start,
+            _ => extent.start.0,
         };
-        let last = (run.end() - 1) as u32;
+        let last = (extent.end() - 1) as u32;
         let touched: Vec<Death> = self
             .log_deaths
             .range(from..=last)
             .map(|(_, death)| *death)
             .collect();
         for death in touched {
-            self.log_deaths.remove(&death.run.start.0);
-            for left in subtract(death.run, &[run]) {
-                self.log_deaths
-                    .insert(left.start.0, Death { run: left, ..death });
+            self.log_deaths.remove(&death.extent.start.0);
+            for left in subtract(death.extent, &[extent]) {
+                self.log_deaths.insert(
+                    left.start.0,
+                    Death {
+                        extent: left,
+                        ..death
+                    },
+                );
             }
         }
     }
@@ -315,11 +321,14 @@ impl Loader<'_> {
         for segment in segments {
             let mut left = Vec::new();
             for death in &segment {
-                let runs = self.clip(death.run).map(|run| subtract(run, &self.taken));
+                let extents = self
+                    .clip(death.extent)
+                    .map(|extent| subtract(extent, &self.taken));
                 left.extend(
-                    runs.into_iter()
+                    extents
+                        .into_iter()
                         .flatten()
-                        .map(|run| Death { run, ..*death }),
+                        .map(|extent| Death { extent, ..*death }),
                 );
             }
             if left == segment {
@@ -333,10 +342,10 @@ impl Loader<'_> {
     }
 
     fn check_own_pages(&self) -> Result<()> {
-        for run in self.pages.read.runs() {
-            if !self.space.free.none_free(run) || !self.pending.none(run) {
+        for extent in self.pages.read.extents() {
+            if !self.space.free.none_free(extent) || !self.pending.none(extent) {
                 let detail = "the space map uses it, and says that it is free or dead";
-                return Err(damaged(run.start.0, detail));
+                return Err(damaged(extent.start.0, detail));
             }
         }
         Ok(())
@@ -344,16 +353,16 @@ impl Loader<'_> {
 }
 
 /// Runs sorted, and joined where they overlap or touch.
-pub(crate) fn joined(mut runs: Vec<Run>) -> Vec<Run> {
-    runs.sort_unstable();
-    let mut joined: Vec<Run> = Vec::new();
-    for run in runs {
+pub(crate) fn joined(mut extents: Vec<Extent>) -> Vec<Extent> {
+    extents.sort_unstable();
+    let mut joined: Vec<Extent> = Vec::new();
+    for extent in extents {
         match joined.last_mut() {
-            Some(last) if last.end() >= u64::from(run.start.0) => {
-                let end = last.end().max(run.end());
+            Some(last) if last.end() >= u64::from(extent.start.0) => {
+                let end = last.end().max(extent.end());
                 last.len = (end - u64::from(last.start.0)) as u32;
             }
-            _ => joined.push(run),
+            _ => joined.push(extent),
         }
     }
     joined

@@ -7,7 +7,7 @@
 //! | field of a group | meaning |
 //! |---|---|
 //! | transaction | its id, less that of the group before (less 0 for the first); at least 1 |
-//! | count of taken runs | |
+//! | count of taken extents | |
 //! | for each: gap, len | pages between the end of the run before (0 for the first) and its start; pages |
 //! | count of deaths | |
 //! | for each: age, start, len | the group's transaction less the birth, at least 1; first page; pages |
@@ -16,13 +16,13 @@
 
 use crate::{
     page::deaths::Death,
-    types::{Run, TransactionId},
+    types::{Extent, TransactionId},
 };
 
 /// What one transaction took, and what it no longer uses.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Group {
-    pub(super) taken: Vec<Run>,
+pub(super) struct LogGroup {
+    pub(super) taken: Vec<Extent>,
     pub(super) deaths: Vec<Death>,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn append(
     log: &mut Vec<u8>,
     previous: TransactionId,
     transaction: TransactionId,
-    taken: &[Run],
-    deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
+    taken: &[Extent],
+    deaths: impl ExactSizeIterator<Item = (Extent, TransactionId)>,
 ) {
     assert!(
         transaction > previous,
@@ -43,24 +43,24 @@ pub(super) fn append(
     put(log, transaction.0 - previous.0);
     put(log, taken.len() as u64);
     let mut end = 0;
-    for run in taken {
+    for extent in taken {
         assert!(
-            u64::from(run.start.0) >= end,
-            "taken runs are sorted and apart"
+            u64::from(extent.start.0) >= end,
+            "taken extents are sorted and apart"
         );
-        put(log, u64::from(run.start.0) - end);
-        put(log, u64::from(run.len));
-        end = run.end();
+        put(log, u64::from(extent.start.0) - end);
+        put(log, u64::from(extent.len));
+        end = extent.end();
     }
     put(log, deaths.len() as u64);
-    for (run, birth) in deaths {
+    for (extent, birth) in deaths {
         assert!(
             birth < transaction,
-            "{run:?} dies in the transaction it was born in"
+            "{extent:?} dies in the transaction it was born in"
         );
         put(log, transaction.0 - birth.0);
-        put(log, u64::from(run.start.0));
-        put(log, u64::from(run.len));
+        put(log, u64::from(extent.start.0));
+        put(log, u64::from(extent.len));
     }
 }
 
@@ -69,8 +69,8 @@ pub(super) fn death_len_max(death: &Death) -> usize {
     let group = varint_len(death.died.0) + 2;
     group
         + varint_len(death.died.0 - death.birth.0)
-        + varint_len(u64::from(death.run.start.0))
-        + varint_len(u64::from(death.run.len))
+        + varint_len(u64::from(death.extent.start.0))
+        + varint_len(u64::from(death.extent.len))
 }
 
 /// What a death takes, as a rule.
@@ -80,7 +80,7 @@ pub(super) const DEATH_LEN_TYPICAL: usize = 12;
 pub(super) const TAKEN_LEN_MAX: usize = 10;
 
 /// Reads a whole log: its groups and the transaction of the last one.
-pub(super) fn decode(log: &[u8]) -> Result<(Vec<Group>, TransactionId), &'static str> {
+pub(super) fn decode(log: &[u8]) -> Result<(Vec<LogGroup>, TransactionId), &'static str> {
     let groups = groups(log, TransactionId(0))?;
     let last = groups.last().map_or(TransactionId(0), |(last, _)| *last);
     Ok((groups.into_iter().map(|(_, group)| group).collect(), last))
@@ -90,8 +90,8 @@ pub(super) fn decode(log: &[u8]) -> Result<(Vec<Group>, TransactionId), &'static
 pub(super) fn groups(
     log: &[u8],
     previous: TransactionId,
-) -> Result<Vec<(TransactionId, Group)>, &'static str> {
-    let mut rest = Reader { bytes: log };
+) -> Result<Vec<(TransactionId, LogGroup)>, &'static str> {
+    let mut rest = LogReader { bytes: log };
     let mut groups = Vec::new();
     let mut transaction = previous.0;
     while !rest.bytes.is_empty() {
@@ -104,37 +104,37 @@ pub(super) fn groups(
 const NONSENSE: &str = "the space log has a number that makes no sense";
 const SHORT: &str = "the space log ends in the middle of a group";
 
-struct Reader<'a> {
+struct LogReader<'a> {
     bytes: &'a [u8],
 }
 
-impl Reader<'_> {
-    fn group(&mut self, transaction: u64) -> Result<Group, &'static str> {
+impl LogReader<'_> {
+    fn group(&mut self, transaction: u64) -> Result<LogGroup, &'static str> {
         let mut taken = Vec::new();
         let mut end = 0u64;
         for _ in 0..self.varint()? {
             let start = self.varint()?.checked_add(end).ok_or(NONSENSE)?;
-            let run = self.run_at(start)?;
-            end = run.end();
-            taken.push(run);
+            let extent = self.extent_at(start)?;
+            end = extent.end();
+            taken.push(extent);
         }
         let mut deaths = Vec::new();
         for _ in 0..self.varint()? {
             let birth = transaction.checked_sub(self.positive()?).ok_or(NONSENSE)?;
             let start = self.varint()?;
             deaths.push(Death {
-                run: self.run_at(start)?,
+                extent: self.extent_at(start)?,
                 birth: TransactionId(birth),
                 died: TransactionId(transaction),
             });
         }
-        Ok(Group { taken, deaths })
+        Ok(LogGroup { taken, deaths })
     }
 
-    fn run_at(&mut self, start: u64) -> Result<Run, &'static str> {
+    fn extent_at(&mut self, start: u64) -> Result<Extent, &'static str> {
         let len = self.positive()?;
         match (u32::try_from(start), u32::try_from(len)) {
-            (Ok(first), Ok(count)) if start + len <= 1 << 32 => Ok(Run::new(first, count)),
+            (Ok(first), Ok(count)) if start + len <= 1 << 32 => Ok(Extent::new(first, count)),
             _ => Err(NONSENSE),
         }
     }

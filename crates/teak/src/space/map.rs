@@ -1,7 +1,7 @@
 //! The space map in memory: which pages are free, and which are dead and may still be seen.
 
 use super::{
-    free_map::{FreeMap, Policy},
+    free_map::{FreeMap, PlacementPolicy},
     log,
     page_array::{PageArray, SpaceRoots},
     pending::Pending,
@@ -12,7 +12,7 @@ use crate::{
         array, bitmap,
         deaths::{self, Death},
     },
-    types::{PageNumber, Run, TransactionId},
+    types::{Extent, PageNumber, TransactionId},
 };
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Census {
     /// Free runs, in order.
-    pub(crate) free: Vec<Run>,
+    pub(crate) free: Vec<Extent>,
     /// Dead runs that some pin may see, in no order.
     pub(crate) pending: Vec<Death>,
     /// Bitmap pages, segments and array nodes, in order.
@@ -67,17 +67,17 @@ impl Space {
 
     /// Takes at most `want` free pages in a row, as `policy` has it. `None` if there are none, or
     /// none that fit: the caller then makes the file longer, with [`Self::grow`].
-    pub(crate) fn allocate(&mut self, want: u32, policy: Policy) -> Option<Run> {
-        self.free.take_run(want, policy)
+    pub(crate) fn allocate(&mut self, want: u32, policy: PlacementPolicy) -> Option<Extent> {
+        self.free.take_extent(want, policy)
     }
 
     /// The same, but none in `zone`.
     pub(crate) fn allocate_outside(
         &mut self,
         want: u32,
-        policy: Policy,
+        policy: PlacementPolicy,
         zone: &Range<u64>,
-    ) -> Option<Run> {
+    ) -> Option<Extent> {
         self.free.take_outside(want, policy, zone)
     }
 
@@ -87,45 +87,48 @@ impl Space {
         want: u32,
         zone: &Range<u64>,
         from: u64,
-    ) -> Option<Run> {
+    ) -> Option<Extent> {
         self.free.take_within(want, zone, from)
     }
 
     /// The lowest stretch of `want` free pages, or the longest if none is as long.
-    pub(crate) fn longest_free(&mut self, want: u32) -> Option<Run> {
+    pub(crate) fn longest_free(&mut self, want: u32) -> Option<Extent> {
         self.free.longest(want)
     }
 
     /// How many pages of these are free, and in no hole.
-    pub(crate) fn count_ready(&self, run: Run) -> u64 {
-        self.free.count_ready(run)
+    pub(crate) fn count_ready(&self, extent: Extent) -> u64 {
+        self.free.count_ready(extent)
     }
 
     /// Pages that were allocated, and are not used after all.
-    pub(crate) fn give_back(&mut self, run: Run) {
-        debug_assert!(self.free.none_free(run), "{run:?} is given back twice");
-        self.free.free(run);
+    pub(crate) fn give_back(&mut self, extent: Extent) {
+        debug_assert!(
+            self.free.none_free(extent),
+            "{extent:?} is given back twice"
+        );
+        self.free.free(extent);
     }
 
     /// A part of the highest stretch of free pages that has at least `least` and is in no hole: its end, about `most` pages long.
-    pub(crate) fn highest_free(&mut self, least: u32, most: u32) -> Option<Run> {
+    pub(crate) fn highest_free(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.free.highest(least, most)
     }
 
     /// Notes that free pages are in a hole of the file: they are handed out no more until it is opened.
-    pub(crate) fn add_hole(&mut self, run: Run) {
-        self.free.add_hole(run);
+    pub(crate) fn add_hole(&mut self, extent: Extent) {
+        self.free.add_hole(extent);
     }
 
     /// The same for pages that were handed out, and for those right behind them, up to `end`, that are free.
-    pub(crate) fn give_back_hole(&mut self, run: Run, end: u64) {
-        self.free.free(run);
-        let hole = self.free.ready_from(run, end.max(run.end()));
+    pub(crate) fn give_back_hole(&mut self, extent: Extent, end: u64) {
+        self.free.free(extent);
+        let hole = self.free.ready_from(extent, end.max(extent.end()));
         self.free.add_hole(hole);
     }
 
     /// Has the first pages of the lowest hole with at least `least` handed out again, at most `most` of them. Says which.
-    pub(crate) fn open_hole(&mut self, least: u32, most: u32) -> Option<Run> {
+    pub(crate) fn open_hole(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.free.open_hole(least, most)
     }
 
@@ -188,7 +191,7 @@ impl Space {
             pins[..below].last().is_none_or(|pin| *pin < death.birth)
         };
         let unseen = self.pending.deaths().filter(is_unseen);
-        unseen.map(|death| u64::from(death.run.len)).sum()
+        unseen.map(|death| u64::from(death.extent.len)).sum()
     }
 
     /// For each pin how many dead pages only it sees. `pins` ascends.
@@ -198,7 +201,7 @@ impl Space {
             let below = pins.partition_point(|pin| *pin < death.died);
             let seen = pins.partition_point(|pin| *pin < death.birth)..below;
             if seen.len() == 1 {
-                kept[seen.start] += u64::from(death.run.len);
+                kept[seen.start] += u64::from(death.extent.len);
             }
         }
         kept
@@ -217,8 +220,8 @@ impl Space {
     pub(super) fn append_group(
         &mut self,
         transaction: TransactionId,
-        taken: &[Run],
-        deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
+        taken: &[Extent],
+        deaths: impl ExactSizeIterator<Item = (Extent, TransactionId)>,
     ) {
         log::append(
             &mut self.log,
@@ -243,7 +246,7 @@ impl Space {
         let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
         own.sort_unstable();
         Census {
-            free: self.free.runs(),
+            free: self.free.extents(),
             pending: self.pending.deaths().collect(),
             own,
         }

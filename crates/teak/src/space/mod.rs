@@ -34,8 +34,8 @@
 mod bits;
 mod change;
 mod checked_pages;
+mod checkpoint;
 mod commit;
-mod fold;
 mod follow;
 #[cfg(any(test, feature = "testing"))]
 mod forge;
@@ -55,12 +55,12 @@ mod tail;
 mod writer;
 
 pub(crate) use crate::page::deaths::Death;
-pub(crate) use change::{Change, Committed};
+pub(crate) use change::{SpaceChange, SpaceCommit};
 pub(crate) use checked_pages::{FIRST_PAGE, SpacePages};
 pub(crate) use follow::taken_since;
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use forge::Forged;
-pub(crate) use free_map::Policy;
+pub(crate) use forge::ForgedSpaceMap;
+pub(crate) use free_map::PlacementPolicy;
 pub(crate) use load::joined;
 pub(crate) use map::{Census, Space};
 pub(crate) use page_array::{ArrayRoot, SpaceRoots};

@@ -9,14 +9,14 @@
 //! In memory all pointers are kept, level by level; a change is first planned (which nodes are to
 //! be written, which pages die), and carried out once pages for it have been found.
 
-use super::{checked_pages::Checked, slot::Slot, writer::PageWriter};
+use super::{checked_pages::CheckedPages, slot::ArrayEntry, writer::PageWriter};
 use crate::{
     Error, Result,
     page::{
         array::{self, Pointer},
-        header::Kind,
+        header::PageKind,
     },
-    types::{PageNumber, Tag, TransactionId},
+    types::{Checksum, PageNumber, TransactionId},
 };
 
 /// The root of an array, as it stands in the commit record (24 bytes there).
@@ -25,7 +25,7 @@ use crate::{
 /// |---|---|---|
 /// | 0 | 4 | page: of the root node, or of the single element; 0 if there is none |
 /// | 4 | 4 | info |
-/// | 8 | 8 | tag |
+/// | 8 | 8 | checksum |
 /// | 16 | 4 | count of elements |
 /// | 20 | 1 | depth |
 /// | 21 | 3 | zero |
@@ -33,7 +33,7 @@ use crate::{
 pub(crate) struct ArrayRoot {
     pub(crate) page: PageNumber,
     pub(crate) info: u32,
-    pub(crate) tag: Tag,
+    pub(crate) checksum: Checksum,
     pub(crate) depth: u8,
     pub(crate) count: u32,
 }
@@ -53,7 +53,7 @@ pub(super) struct PageArray {
     fanout: usize,
     /// The elements, then the nodes above them, level by level. More than one level only if there
     /// is more than one element; then the last has one node.
-    levels: Vec<Vec<Slot>>,
+    levels: Vec<Vec<ArrayEntry>>,
 }
 
 /// The nodes that a change of elements makes it necessary to write.
@@ -80,11 +80,11 @@ impl PageArray {
         }
     }
 
-    pub(super) fn elements(&self) -> &[Slot] {
+    pub(super) fn elements(&self) -> &[ArrayEntry] {
         &self.levels[0]
     }
 
-    pub(super) fn elements_mut(&mut self) -> &mut Vec<Slot> {
+    pub(super) fn elements_mut(&mut self) -> &mut Vec<ArrayEntry> {
         &mut self.levels[0]
     }
 
@@ -93,7 +93,7 @@ impl PageArray {
         self.levels
             .iter()
             .flatten()
-            .filter_map(Slot::page)
+            .filter_map(ArrayEntry::page)
             .map(|(page, _)| page)
     }
 
@@ -111,7 +111,8 @@ impl PageArray {
                 if level > 0 {
                     below *= self.fanout;
                 }
-                let wanted = |slot: &Slot| slot.page().is_some_and(|(page, _)| is_wanted(page));
+                let wanted =
+                    |slot: &ArrayEntry| slot.page().is_some_and(|(page, _)| is_wanted(page));
                 let found: Vec<u32> = (slots.iter().enumerate())
                     .filter(|(_, slot)| wanted(slot))
                     .map(|(index, _)| (index * below) as u32)
@@ -122,12 +123,16 @@ impl PageArray {
 
     pub(super) fn root(&self) -> ArrayRoot {
         let top = self.levels.last().and_then(|level| level.first());
-        let Pointer { page, info, tag } = top.copied().unwrap_or_default().pointer;
+        let Pointer {
+            page,
+            info,
+            checksum,
+        } = top.copied().unwrap_or_default().pointer;
         let depth = (self.levels.len() - 1) as u8;
         ArrayRoot {
             page,
             info,
-            tag,
+            checksum,
             depth,
             count: self.levels[0].len() as u32,
         }
@@ -164,7 +169,7 @@ impl PageArray {
             plan.dead.extend(
                 replaced
                     .chain(old.iter().skip(count))
-                    .filter_map(Slot::page),
+                    .filter_map(ArrayEntry::page),
             );
             if count > 0 {
                 plan.nodes.push(touched.clone());
@@ -188,7 +193,7 @@ impl PageArray {
             }
             let (lower, upper) = self.levels.split_at_mut(below + 1);
             let (children, level) = (&lower[below], &mut upper[0]);
-            level.resize(children.len().div_ceil(self.fanout), Slot::default());
+            level.resize(children.len().div_ceil(self.fanout), ArrayEntry::default());
             for &node in nodes {
                 let first = node as usize * self.fanout;
                 let last = children.len().min(first + self.fanout);
@@ -202,7 +207,11 @@ impl PageArray {
     }
 
     /// Reads the nodes below a root. The elements get their births when they are read themselves.
-    pub(super) fn read(fanout: usize, root: &ArrayRoot, pages: &mut Checked<'_>) -> Result<Self> {
+    pub(super) fn read(
+        fanout: usize,
+        root: &ArrayRoot,
+        pages: &mut CheckedPages<'_>,
+    ) -> Result<Self> {
         let mut counts = vec![root.count as usize];
         while counts[counts.len() - 1] > 1 {
             counts.push(counts[counts.len() - 1].div_ceil(fanout));
@@ -214,10 +223,17 @@ impl PageArray {
             ));
         }
         let ArrayRoot {
-            page, info, tag, ..
+            page,
+            info,
+            checksum,
+            ..
         } = *root;
-        let top = Slot {
-            pointer: Pointer { page, info, tag },
+        let top = ArrayEntry {
+            pointer: Pointer {
+                page,
+                info,
+                checksum,
+            },
             birth: TransactionId::default(),
         };
         if root.count == 0 && top.pointer != Pointer::default() {
@@ -239,14 +255,14 @@ impl PageArray {
 }
 
 fn read_node(
-    node: &mut Slot,
+    node: &mut ArrayEntry,
     level: u8,
     expected: usize,
-    pages: &mut Checked<'_>,
-    children: &mut Vec<Slot>,
+    pages: &mut CheckedPages<'_>,
+    children: &mut Vec<ArrayEntry>,
 ) -> Result<()> {
     let number = node.pointer.page;
-    let (page, header) = pages.read(node.pointer.page, node.pointer.tag, Kind::Array)?;
+    let (page, header) = pages.read(node.pointer.page, node.pointer.checksum, PageKind::Array)?;
     if header.level != level || usize::from(header.count) != expected {
         return Err(damaged(
             number,
@@ -260,9 +276,9 @@ fn read_node(
         ));
     }
     node.birth = header.birth;
-    children.extend(array::pointers(page).map(|pointer| Slot {
+    children.extend(array::pointers(page).map(|pointer| ArrayEntry {
         pointer,
-        ..Slot::default()
+        ..ArrayEntry::default()
     }));
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::{
     Error, Result,
     page::deaths::Death,
     planted::{Planted, is_planted},
-    types::{Run, TransactionId},
+    types::{Extent, TransactionId},
 };
 use std::sync::Arc;
 
@@ -58,9 +58,9 @@ pub(super) struct Pending {
     backlog: bool,
     written_last: usize,
     /// The pins that stayed when buckets were looked at last.
-    lasting: Arc<[TransactionId]>,
+    permanent: Arc<[TransactionId]>,
     /// Pins of buckets that are not known to be among these.
-    passing: Vec<TransactionId>,
+    temporary: Vec<TransactionId>,
 }
 
 impl Pending {
@@ -70,8 +70,8 @@ impl Pending {
     }
 
     /// Whether a page of the run is dead already.
-    pub(super) fn has_dead(&self, run: Run) -> bool {
-        !self.dead.none(run)
+    pub(super) fn has_dead(&self, extent: Extent) -> bool {
+        !self.dead.none(extent)
     }
 
     /// Whether segments wait for a fold to be dissolved.
@@ -80,7 +80,7 @@ impl Pending {
     }
 
     /// Has the next commit fold.
-    pub(super) fn want_fold(&mut self) {
+    pub(super) fn want_checkpoint(&mut self) {
         self.backlog = true;
     }
 
@@ -100,12 +100,12 @@ impl Pending {
     }
 
     /// Takes pages that are in use again out of all deaths. Segments that speak of them are dissolved.
-    pub(super) fn revive(&mut self, runs: &[Run]) -> Result<()> {
-        if runs.is_empty() {
+    pub(super) fn revive(&mut self, extents: &[Extent]) -> Result<()> {
+        if extents.is_empty() {
             return Ok(());
         }
         let before = self.page_count;
-        let is_touched = |death: &Death| subtract(death.run, runs) != [death.run];
+        let is_touched = |death: &Death| subtract(death.extent, extents) != [death.extent];
         for index in 0..self.buckets.len() {
             let mut slots = std::mem::take(&mut self.buckets[index].segments);
             let touched: Vec<_> = slots
@@ -123,19 +123,20 @@ impl Pending {
         let loose = self.buckets.iter_mut().map(|bucket| &mut bucket.loose);
         for deaths in loose.chain([&mut self.fresh]) {
             let left = deaths.iter().flat_map(|death| {
-                let left = subtract(death.run, runs).into_iter();
-                left.map(|run| Death { run, ..*death })
+                let left = subtract(death.extent, extents).into_iter();
+                left.map(|extent| Death { extent, ..*death })
             });
             *deaths = left.collect();
         }
-        self.page_count = self.deaths().map(|death| u64::from(death.run.len)).sum();
+        self.page_count = self.deaths().map(|death| u64::from(death.extent.len)).sum();
         let known = self.dead.words().len() as u64 * 64;
-        (runs.iter().filter(|run| run.end() <= known)).for_each(|run| self.dead.clear(*run));
-        let revived: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
+        (extents.iter().filter(|extent| extent.end() <= known))
+            .for_each(|extent| self.dead.clear(*extent));
+        let revived: u64 = extents.iter().map(|extent| u64::from(extent.len)).sum();
         match before - self.page_count == revived {
             true => Ok(()),
             false => Err(Error::corrupted(
-                runs[0].start,
+                extents[0].start,
                 "rolling back",
                 "it is to be used again, and is not among the dead pages",
             )),
@@ -146,13 +147,13 @@ impl Pending {
     pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
         let before = self.fresh.len();
         self.fresh
-            .extend(deaths.inspect(|death| note_dead(&mut self.dead, death.run)));
+            .extend(deaths.inspect(|death| note_dead(&mut self.dead, death.extent)));
         self.page_count += page_count(&self.fresh[before..]);
     }
 
     /// Adds a segment that was read.
     pub(super) fn add_segment(&mut self, entries: Vec<Death>) {
-        (entries.iter()).for_each(|death| note_dead(&mut self.dead, death.run));
+        (entries.iter()).for_each(|death| note_dead(&mut self.dead, death.extent));
         self.page_count += page_count(&entries);
         let slot = self.segments.insert(self.segments.len() as u32, entries);
         self.bucket(UNSORTED).segments.push(slot);
@@ -184,13 +185,13 @@ impl Pending {
     /// The pins of buckets that are not there any more, descending. As long as those that last are the same, only the few buckets of
     /// others are looked at.
     fn gone(&mut self, pins: &Pins) -> Vec<TransactionId> {
-        if !Arc::ptr_eq(&self.lasting, &pins.lasting) {
-            self.lasting = Arc::clone(&pins.lasting);
-            self.passing = self.buckets.iter().map(|bucket| bucket.pin).collect();
+        if !Arc::ptr_eq(&self.permanent, &pins.permanent) {
+            self.permanent = Arc::clone(&pins.permanent);
+            self.temporary = self.buckets.iter().map(|bucket| bucket.pin).collect();
         }
-        self.passing.retain(|pin| !pins.is_lasting(*pin));
+        self.temporary.retain(|pin| !pins.is_permanent(*pin));
         let is_gone = |pin: &mut TransactionId| !pins.is_other(*pin);
-        let mut gone: Vec<_> = self.passing.extract_if(.., is_gone).collect();
+        let mut gone: Vec<_> = self.temporary.extract_if(.., is_gone).collect();
         gone.sort_unstable_by(|a, b| b.cmp(a));
         gone.dedup();
         gone
@@ -219,9 +220,9 @@ impl Pending {
         match pins.highest_below(TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
             _ => {
-                self.dead.clear(death.run);
-                free.free(death.run);
-                self.page_count -= u64::from(death.run.len);
+                self.dead.clear(death.extent);
+                free.free(death.extent);
+                self.page_count -= u64::from(death.extent.len);
             }
         }
     }
@@ -259,7 +260,7 @@ impl Pending {
         let index = match self.position(pin) {
             Ok(index) => index,
             Err(index) => {
-                self.passing.push(pin);
+                self.temporary.push(pin);
                 self.buckets.insert(
                     index,
                     Bucket {
@@ -275,7 +276,7 @@ impl Pending {
     }
 
     /// Notes that a fold has brought the disk up to date, and written so many segments.
-    pub(super) fn folded(&mut self, written: usize) {
+    pub(super) fn checkpointed(&mut self, written: usize) {
         self.written_last = written;
         self.backlog = false;
     }
@@ -295,35 +296,35 @@ impl Pending {
     }
 }
 
-fn note_dead(dead: &mut Bits, run: Run) {
-    let word_count = run.end().div_ceil(64) as usize;
+fn note_dead(dead: &mut Bits, extent: Extent) {
+    let word_count = extent.end().div_ceil(64) as usize;
     if word_count > dead.words().len() {
         dead.resize(word_count.next_power_of_two());
     }
-    dead.set(run);
+    dead.set(extent);
 }
 
 fn page_count(deaths: &[Death]) -> u64 {
-    deaths.iter().map(|death| u64::from(death.run.len)).sum()
+    deaths.iter().map(|death| u64::from(death.extent.len)).sum()
 }
 
-/// What is left of `run` outside of `holes`, which are sorted and apart.
-pub(super) fn subtract(run: Run, holes: &[Run]) -> Vec<Run> {
+/// What is left of `extent` outside of `holes`, which are sorted and apart.
+pub(super) fn subtract(extent: Extent, holes: &[Extent]) -> Vec<Extent> {
     let mut left = Vec::new();
-    let mut start = u64::from(run.start.0);
+    let mut start = u64::from(extent.start.0);
     let first = holes.partition_point(|hole| hole.end() <= start);
     for hole in &holes[first..] {
         let hole_start = u64::from(hole.start.0);
-        if hole_start >= run.end() {
+        if hole_start >= extent.end() {
             break;
         }
         if hole_start > start {
-            left.push(Run::new(start as u32, (hole_start - start) as u32));
+            left.push(Extent::new(start as u32, (hole_start - start) as u32));
         }
         start = hole.end();
     }
-    if start < run.end() {
-        left.push(Run::new(start as u32, (run.end() - start) as u32));
+    if start < extent.end() {
+        left.push(Extent::new(start as u32, (extent.end() - start) as u32));
     }
     left
 }

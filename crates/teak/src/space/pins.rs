@@ -8,18 +8,18 @@ use std::sync::Arc;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Pins {
     /// Those that stay, ascending; as long as nothing of them changes, they are the same slice.
-    pub(super) lasting: Arc<[TransactionId]>,
+    pub(super) permanent: Arc<[TransactionId]>,
     /// Ascending.
     others: Vec<TransactionId>,
 }
 
 impl Pins {
     /// These that stay, ascending, and these others.
-    pub(crate) fn new(lasting: Arc<[TransactionId]>, mut others: Vec<TransactionId>) -> Self {
-        debug_assert!(lasting.is_sorted());
+    pub(crate) fn new(permanent: Arc<[TransactionId]>, mut others: Vec<TransactionId>) -> Self {
+        debug_assert!(permanent.is_sorted());
         others.sort_unstable();
         others.dedup();
-        Self { lasting, others }
+        Self { permanent, others }
     }
 
     /// The newest.
@@ -29,11 +29,11 @@ impl Pins {
 
     /// The highest below the transaction in which something died.
     pub(super) fn highest_below(&self, died: TransactionId) -> Option<TransactionId> {
-        highest_below(&self.lasting, died).max(highest_below(&self.others, died))
+        highest_below(&self.permanent, died).max(highest_below(&self.others, died))
     }
 
-    pub(super) fn is_lasting(&self, pin: TransactionId) -> bool {
-        self.lasting.binary_search(&pin).is_ok()
+    pub(super) fn is_permanent(&self, pin: TransactionId) -> bool {
+        self.permanent.binary_search(&pin).is_ok()
     }
 
     pub(super) fn is_other(&self, pin: TransactionId) -> bool {

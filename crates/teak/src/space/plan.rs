@@ -9,15 +9,15 @@
 //! largest buckets moved into segments, until the rest fits. So a database that nobody reads for
 //! long has no segments at all.
 
-use super::{change::Change, log, map::Space, page_array::NodePlan, pending::UNSORTED};
+use super::{change::SpaceChange, log, map::Space, page_array::NodePlan, pending::UNSORTED};
 use crate::{
     page::deaths::Death,
-    types::{PageNumber, Run, TransactionId},
+    types::{Extent, PageNumber, TransactionId},
 };
 
 /// The pages that are to be written and those that die of it.
 #[derive(Default, Debug)]
-pub(super) struct Plan {
+pub(super) struct CheckpointPlan {
     /// Bitmap pages to be written, ascending.
     pub(super) bitmaps: Vec<u32>,
     /// How many elements the array of bitmaps then has.
@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub(super) removed: Vec<u32>,
     pub(super) segment_nodes: NodePlan,
     /// The pages that the fold replaces, with their births.
-    pub(super) dead: Vec<(Run, TransactionId)>,
+    pub(super) dead: Vec<(Extent, TransactionId)>,
 }
 
 /// A bucket whose loose deaths go into segments.
@@ -49,8 +49,8 @@ enum Candidate {
     Bucket(usize),
 }
 
-impl Plan {
-    pub(super) fn new(space: &Space, change: &Change<'_>) -> Self {
+impl CheckpointPlan {
+    pub(super) fn new(space: &Space, change: &SpaceChange<'_>) -> Self {
         let mut plan = Self::default();
         plan.plan_bitmaps(space);
         let budget = change.log_room / 2;
@@ -65,9 +65,9 @@ impl Plan {
             left -= cost;
         }
         plan.plan_segments(space, change);
-        let dead = plan.dead.iter().map(|(run, birth)| {
+        let dead = plan.dead.iter().map(|(extent, birth)| {
             log::death_len_max(&Death {
-                run: *run,
+                extent: *extent,
                 birth: *birth,
                 died: change.transaction,
             })
@@ -127,7 +127,7 @@ impl Plan {
         }
     }
 
-    fn plan_segments(&mut self, space: &Space, change: &Change<'_>) {
+    fn plan_segments(&mut self, space: &Space, change: &SpaceChange<'_>) {
         let segments = &space.pending.segments;
         let absorbed = self
             .buckets
@@ -171,7 +171,7 @@ impl Plan {
     }
 
     /// The pages that are replaced, neighbours of the same birth as one run.
-    fn dead_pages(&self, space: &Space) -> Vec<(Run, TransactionId)> {
+    fn dead_pages(&self, space: &Space) -> Vec<(Extent, TransactionId)> {
         let bitmaps = space.bitmaps.elements();
         let replaced = self
             .bitmaps
@@ -189,14 +189,14 @@ impl Plan {
         pages.extend(&self.bitmap_nodes.dead);
         pages.extend(&self.segment_nodes.dead);
         pages.sort_unstable();
-        let mut runs: Vec<(Run, TransactionId)> = Vec::new();
+        let mut extents: Vec<(Extent, TransactionId)> = Vec::new();
         for (page, birth) in pages {
-            match runs.last_mut() {
-                Some((run, born)) if *born == birth && run.end() == u64::from(page.0) => {
-                    run.len += 1;
+            match extents.last_mut() {
+                Some((extent, born)) if *born == birth && extent.end() == u64::from(page.0) => {
+                    extent.len += 1;
                 }
-                _ => runs.push((
-                    Run {
+                _ => extents.push((
+                    Extent {
                         start: page,
                         len: 1,
                     },
@@ -204,12 +204,12 @@ impl Plan {
                 )),
             }
         }
-        runs
+        extents
     }
 }
 
 /// What may go into segments, with the bytes that it takes in the log at most, largest first.
-fn costs(space: &Space, change: &Change<'_>) -> Vec<(usize, Candidate)> {
+fn costs(space: &Space, change: &SpaceChange<'_>) -> Vec<(usize, Candidate)> {
     let cost = |deaths: &[Death]| deaths.iter().map(log::death_len_max).sum::<usize>();
     let new = change
         .deaths()

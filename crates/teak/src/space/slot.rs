@@ -7,12 +7,12 @@ use crate::{
 
 /// A pointer, and when the page that it points to was written.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Slot {
+pub(super) struct ArrayEntry {
     pub(super) pointer: Pointer,
     pub(super) birth: TransactionId,
 }
 
-impl Slot {
+impl ArrayEntry {
     /// The page pointed to and its birth, if there is one.
     pub(super) fn page(&self) -> Option<(PageNumber, TransactionId)> {
         (self.pointer.page.0 != 0).then_some((self.pointer.page, self.birth))
@@ -20,13 +20,13 @@ impl Slot {
 }
 
 /// An element of the array of bitmaps for which there is no page: all that it speaks for is free.
-pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> Slot {
+pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> ArrayEntry {
     let pointer = Pointer {
         info: pages_per_bitmap,
         ..Pointer::default()
     };
-    Slot {
+    ArrayEntry {
         pointer,
-        ..Slot::default()
+        ..ArrayEntry::default()
     }
 }

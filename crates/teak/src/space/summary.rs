@@ -122,8 +122,8 @@ impl Summaries {
         for level in (0..self.levels.len() - 1).rev() {
             let span = GROUP_PAGES * (FANOUT as u64).pow(level as u32);
             match self.find_in_children(level, node, span, want) {
-                Step::Found(page) => return Some(page),
-                Step::Into(child) => node = child,
+                SearchStep::Found(page) => return Some(page),
+                SearchStep::Into(child) => node = child,
             }
         }
         let start = node * GROUP_WORDS;
@@ -140,8 +140,8 @@ impl Summaries {
         for level in (0..self.levels.len() - 1).rev() {
             let span = GROUP_PAGES * (FANOUT as u64).pow(level as u32);
             match self.find_last_in_children(level, node, span, want) {
-                Step::Found(end) => return Some(end),
-                Step::Into(child) => node = child,
+                SearchStep::Found(end) => return Some(end),
+                SearchStep::Into(child) => node = child,
             }
         }
         let start = node * GROUP_WORDS;
@@ -155,16 +155,16 @@ impl Summaries {
         Some((node as u64 + 1) * GROUP_PAGES - behind)
     }
 
-    fn find_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> Step {
+    fn find_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> SearchStep {
         let children = &self.levels[level];
         let first = node * FANOUT;
         let mut carried = 0;
         for (index, child) in children.iter().enumerate().skip(first).take(FANOUT) {
             if carried + child.prefix >= want {
-                return Step::Found(index as u64 * span - u64::from(carried));
+                return SearchStep::Found(index as u64 * span - u64::from(carried));
             }
             if child.longest >= want {
-                return Step::Into(index);
+                return SearchStep::Into(index);
             }
             carried = if is_full(child, span) {
                 carried + child.prefix
@@ -172,11 +172,11 @@ impl Summaries {
                 child.suffix
             };
         }
-        debug_assert!(false, "a summary promised a run that is not there");
-        Step::Into(first)
+        debug_assert!(false, "a summary promised an extent that is not there");
+        SearchStep::Into(first)
     }
 
-    fn find_last_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> Step {
+    fn find_last_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> SearchStep {
         let children = &self.levels[level];
         let first = node * FANOUT;
         let last = children.len().min(first + FANOUT);
@@ -185,10 +185,12 @@ impl Summaries {
             if carried + child.suffix >= want {
                 // The last one may stand for less than the others.
                 let all = self.levels[0].len() as u64 * GROUP_PAGES;
-                return Step::Found(((index as u64 + 1) * span).min(all) + u64::from(carried));
+                return SearchStep::Found(
+                    ((index as u64 + 1) * span).min(all) + u64::from(carried),
+                );
             }
             if child.longest >= want {
-                return Step::Into(index);
+                return SearchStep::Into(index);
             }
             carried = if is_full(child, span) {
                 carried + child.suffix
@@ -196,12 +198,12 @@ impl Summaries {
                 child.prefix
             };
         }
-        debug_assert!(false, "a summary promised a run that is not there");
-        Step::Into(first)
+        debug_assert!(false, "a summary promised an extent that is not there");
+        SearchStep::Into(first)
     }
 }
 
-enum Step {
+enum SearchStep {
     Found(u64),
     Into(usize),
 }
@@ -223,7 +225,7 @@ fn of_words(words: &[u64]) -> Summary {
             longest: all,
         };
     }
-    let mut sum = Joined::default();
+    let mut sum = JoinedSummary::default();
     for &word in words {
         sum.add(of_word(word), 64);
     }
@@ -245,7 +247,7 @@ fn of_word(word: u64) -> Summary {
 }
 
 fn of_children(children: &[Summary], span: u64) -> Summary {
-    let mut sum = Joined::default();
+    let mut sum = JoinedSummary::default();
     for child in children {
         sum.add(*child, span);
     }
@@ -254,29 +256,29 @@ fn of_children(children: &[Summary], span: u64) -> Summary {
 
 /// Summaries joined from left to right.
 #[derive(Default)]
-struct Joined {
+struct JoinedSummary {
     prefix: Option<u32>,
-    run: u32,
+    extent: u32,
     longest: u32,
 }
 
-impl Joined {
+impl JoinedSummary {
     #[inline]
     fn add(&mut self, next: Summary, span: u64) {
-        let across = self.run + next.prefix;
+        let across = self.extent + next.prefix;
         self.longest = self.longest.max(next.longest).max(across);
         if is_full(&next, span) {
-            self.run = across;
+            self.extent = across;
         } else {
             self.prefix.get_or_insert(across);
-            self.run = next.suffix;
+            self.extent = next.suffix;
         }
     }
 
     fn finish(self) -> Summary {
         Summary {
-            prefix: self.prefix.unwrap_or(self.run),
-            suffix: self.run,
+            prefix: self.prefix.unwrap_or(self.extent),
+            suffix: self.extent,
             longest: self.longest,
         }
     }
@@ -284,19 +286,19 @@ impl Joined {
 
 /// The first bit of the first `want` set bits in a row.
 fn find_in_words(words: &[u64], want: u32) -> Option<u64> {
-    let mut run = 0;
+    let mut extent = 0;
     for (index, &word) in words.iter().enumerate() {
         let mut at = 0;
         while at < 64 {
             let rest = word >> at;
             let ones = (!rest).trailing_zeros().min(64 - at);
-            run += ones;
+            extent += ones;
             at += ones;
-            if run >= want {
-                return Some(index as u64 * 64 + u64::from(at) - u64::from(run));
+            if extent >= want {
+                return Some(index as u64 * 64 + u64::from(at) - u64::from(extent));
             }
             if at < 64 {
-                run = 0;
+                extent = 0;
                 at += (word >> at).trailing_zeros().min(64 - at);
             }
         }

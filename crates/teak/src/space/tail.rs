@@ -26,17 +26,17 @@ impl Space {
         }
         self.pending.dissolve_at(&segments);
         if !bitmaps.is_empty() || !segments.is_empty() {
-            self.pending.want_fold();
+            self.pending.want_checkpoint();
         }
     }
 
     /// Whether the next [`Space::commit`] folds in any case.
-    pub(crate) fn wants_fold(&self) -> bool {
+    pub(crate) fn wants_checkpoint(&self) -> bool {
         self.pending.has_backlog()
     }
 
     /// The lowest page before which there are so many free ones, if there are, and which is free.
-    pub(crate) fn free_page_behind(&self, free: u64) -> Option<u64> {
-        self.free.free_page_behind(free)
+    pub(crate) fn first_free_page_after(&self, free: u64) -> Option<u64> {
+        self.free.first_free_page_after(free)
     }
 }

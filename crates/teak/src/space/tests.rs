@@ -1,8 +1,8 @@
 //! The space map against a model of who uses which page when, with pages so small that folds,
 //! segments and deep arrays come up all the time.
 
-use super::{fold::LOG_ROOM_MIN, *};
-use crate::types::{Run, TransactionId};
+use super::{checkpoint::LOG_ROOM_MIN, *};
+use crate::types::{Extent, TransactionId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use world::World;
 #[derive(Clone, Debug)]
 struct Step {
     /// How many pages to take, and how.
-    wants: Vec<(u32, Policy)>,
+    wants: Vec<(u32, PlacementPolicy)>,
     /// Pages of each run that are given back.
     give_back: u32,
     /// Which live page dies, and how many behind it of the same birth.
@@ -43,9 +43,9 @@ enum End {
 
 fn step() -> impl Strategy<Value = Step> {
     let policy = prop_oneof![
-        Just(Policy::Contiguous),
-        Just(Policy::UpTo),
-        Just(Policy::Crumbs)
+        Just(PlacementPolicy::Contiguous),
+        Just(PlacementPolicy::UpTo),
+        Just(PlacementPolicy::Fragmented)
     ];
     let want = prop_oneof![8 => 1..9u32, 1 => 1..200u32];
     let pins = prop_oneof![
@@ -94,9 +94,13 @@ proptest! {
     }
 }
 
-fn change<'a>(id: u64, taken: &'a [Run], deaths: &'a [(Run, TransactionId)]) -> Change<'a> {
+fn change<'a>(
+    id: u64,
+    taken: &'a [Extent],
+    deaths: &'a [(Extent, TransactionId)],
+) -> SpaceChange<'a> {
     let transaction = TransactionId(id);
-    Change {
+    SpaceChange {
         transaction,
         taken,
         deaths,
@@ -106,30 +110,30 @@ fn change<'a>(id: u64, taken: &'a [Run], deaths: &'a [(Run, TransactionId)]) -> 
     }
 }
 
-fn runs(starts: impl Iterator<Item = u32>) -> Vec<Run> {
-    starts.map(|start| Run::new(start, 1)).collect()
+fn extents(starts: impl Iterator<Item = u32>) -> Vec<Extent> {
+    starts.map(|start| Extent::new(start, 1)).collect()
 }
 
 #[test]
 fn an_old_reader_keeps_only_what_it_can_see() {
     let mut space = Space::new(4096, FIRST_PAGE);
     space.grow(100);
-    let first = space.allocate(10, Policy::Contiguous).unwrap();
+    let first = space.allocate(10, PlacementPolicy::Contiguous).unwrap();
     space.commit(change(1, &[first], &[])).unwrap();
     let reader = TransactionId(1);
     let mut young = None;
     for id in 2..50 {
         space.reclaim(&[reader, TransactionId(id - 1)][..].into());
-        let taken = space.allocate(1, Policy::UpTo).unwrap();
+        let taken = space.allocate(1, PlacementPolicy::UpTo).unwrap();
         let deaths: Vec<_> = young
-            .map(|run| (run, TransactionId(id - 1)))
+            .map(|extent| (extent, TransactionId(id - 1)))
             .into_iter()
             .collect();
         space.commit(change(id, &[taken], &deaths)).unwrap();
         young = Some(taken);
     }
     assert_eq!(
-        young.map(|run| run.start.0 < 18),
+        young.map(|extent| extent.start.0 < 18),
         Some(true),
         "young pages were used again"
     );
@@ -147,14 +151,17 @@ fn an_old_reader_keeps_only_what_it_can_see() {
 fn bitmaps_that_are_absent_are_free() {
     let mut world = World::new(72);
     world.space.grow(20_000);
-    let first = world.space.allocate(15_000, Policy::Contiguous).unwrap();
-    let kept = Run::new(14_000, 5);
+    let first = world
+        .space
+        .allocate(15_000, PlacementPolicy::Contiguous)
+        .unwrap();
+    let kept = Extent::new(14_000, 5);
     world
         .space
-        .give_back(Run::new(first.start.0, kept.start.0 - first.start.0));
+        .give_back(Extent::new(first.start.0, kept.start.0 - first.start.0));
     world
         .space
-        .give_back(Run::new(14_005, first.end() as u32 - 14_005));
+        .give_back(Extent::new(14_005, first.end() as u32 - 14_005));
     let mut step = Step {
         wants: vec![],
         give_back: 0,
@@ -164,7 +171,7 @@ fn bitmaps_that_are_absent_are_free() {
         end: End::CommitAndReload,
     };
     world.commit(vec![kept], &step);
-    step.wants = vec![(1, Policy::Crumbs); 5];
+    step.wants = vec![(1, PlacementPolicy::Fragmented); 5];
     step.deaths = vec![(3, 1); 2];
     (0..20).for_each(|_| world.step(&step));
     assert_eq!(world.newest_state().roots.bitmaps.count, 14_000 / 384 + 1);
@@ -177,7 +184,7 @@ fn bitmaps_that_are_absent_are_free() {
 fn a_cut_file_is_read_folded_and_grown_again() {
     let mut world = World::new(72);
     let mut step = Step {
-        wants: vec![(700, Policy::Contiguous)],
+        wants: vec![(700, PlacementPolicy::Contiguous)],
         give_back: 0,
         deaths: vec![],
         pins: PinStep::Keep,
@@ -187,7 +194,7 @@ fn a_cut_file_is_read_folded_and_grown_again() {
     world.step(&step);
     (step.wants, step.deaths) = (vec![], vec![(0, 100)]);
     world.step(&step);
-    (step.wants, step.deaths) = (vec![(1, Policy::Crumbs); 3], vec![(2, 1); 3]);
+    (step.wants, step.deaths) = (vec![(1, PlacementPolicy::Fragmented); 3], vec![(2, 1); 3]);
     (0..20).for_each(|_| world.step(&step));
     assert_eq!(world.newest_state().roots.bitmaps.count, 2);
     let end = world.space.page_count();
@@ -198,9 +205,9 @@ fn a_cut_file_is_read_folded_and_grown_again() {
     assert!(world.space.page_count() < end);
     step.end = End::CommitAndReload;
     world.step(&step);
-    (step.wants, step.deaths) = (vec![(1, Policy::Crumbs); 2], vec![(1, 1); 2]);
+    (step.wants, step.deaths) = (vec![(1, PlacementPolicy::Fragmented); 2], vec![(1, 1); 2]);
     (0..20).for_each(|_| world.step(&step));
-    step.wants = vec![(300, Policy::Contiguous)];
+    step.wants = vec![(300, PlacementPolicy::Contiguous)];
     world.step(&step);
 }
 
@@ -211,10 +218,13 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
     let count = 100_000;
     let mut space = Space::new(4096, FIRST_PAGE);
     space.grow(2 * count + 1000);
-    let all = Run::new(FIRST_PAGE, 2 * count as u32);
-    assert_eq!(space.allocate(all.len, Policy::Contiguous), Some(all));
+    let all = Extent::new(FIRST_PAGE, 2 * count as u32);
+    assert_eq!(
+        space.allocate(all.len, PlacementPolicy::Contiguous),
+        Some(all)
+    );
     let mut id = 1;
-    let mut commit = |space: &mut Space, taken: &[Run], deaths: &[(Run, TransactionId)]| {
+    let mut commit = |space: &mut Space, taken: &[Extent], deaths: &[(Extent, TransactionId)]| {
         let transaction = TransactionId(id);
         id += 1;
         (
@@ -223,9 +233,12 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
         )
     };
     commit(&mut space, &[all], &[]);
-    let scattered = runs((0..count as u32).map(|index| FIRST_PAGE + 2 * index));
+    let scattered = extents((0..count as u32).map(|index| FIRST_PAGE + 2 * index));
     for part in scattered.chunks(1000) {
-        let deaths: Vec<_> = part.iter().map(|run| (*run, TransactionId(1))).collect();
+        let deaths: Vec<_> = part
+            .iter()
+            .map(|extent| (*extent, TransactionId(1)))
+            .collect();
         let (newest, _) = commit(&mut space, &[], &deaths);
         space.reclaim(&[TransactionId(1), newest][..].into());
     }
@@ -237,7 +250,7 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
         let (newest, committed) = commit(&mut space, &[], &[]);
         space.reclaim(&[newest][..].into());
         assert!(space.free_count() - before < 25_000, "bounded");
-        assert!(committed.fold_pages.len() < 150, "bounded");
+        assert!(committed.checkpoint_pages.len() < 150, "bounded");
         commits += 1;
     }
     assert_eq!(space.pending_count(), 0);
@@ -248,16 +261,16 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
 fn a_fold_that_finds_no_room_changes_nothing() {
     let mut space = Space::new(72, FIRST_PAGE);
     space.grow(204);
-    let all = space.allocate(200, Policy::Contiguous).unwrap();
+    let all = space.allocate(200, PlacementPolicy::Contiguous).unwrap();
     let taken = [all];
     space.commit(change(1, &taken, &[])).unwrap();
-    let deaths: Vec<_> = runs((4..204).step_by(2))
+    let deaths: Vec<_> = extents((4..204).step_by(2))
         .into_iter()
-        .map(|run| (run, TransactionId(1)))
+        .map(|extent| (extent, TransactionId(1)))
         .collect();
     let state = |space: &Space| format!("{:?} {:?}", space.classify(), space.log);
     let before = state(&space);
-    let limited = Change {
+    let limited = SpaceChange {
         revived: &[],
         log_room: 300,
         page_limit: 204,
@@ -267,7 +280,7 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     assert!(matches!(full, crate::Error::Full { limit_bytes } if limit_bytes == 204 * 72));
     assert_eq!(state(&space), before);
     let narrow = space
-        .commit(Change {
+        .commit(SpaceChange {
             revived: &[],
             log_room: 10,
             ..limited
@@ -283,13 +296,13 @@ fn a_fold_that_finds_no_room_changes_nothing() {
 fn a_page_does_not_die_twice() {
     let mut space = Space::new(72, FIRST_PAGE);
     space.grow(100);
-    let taken = space.allocate(10, Policy::Contiguous).unwrap();
+    let taken = space.allocate(10, PlacementPolicy::Contiguous).unwrap();
     space.commit(change(1, &[taken], &[])).unwrap();
     space.reclaim(&[TransactionId(1)][..].into());
-    let page = (Run::new(taken.start.0, 1), TransactionId(1));
-    let free = (Run::new(taken.start.0 + 10, 1), TransactionId(1));
-    let record = (Run::new(0, 1), TransactionId(1));
-    let behind = (Run::new(100, 1), TransactionId(1));
+    let page = (Extent::new(taken.start.0, 1), TransactionId(1));
+    let free = (Extent::new(taken.start.0 + 10, 1), TransactionId(1));
+    let record = (Extent::new(0, 1), TransactionId(1));
+    let behind = (Extent::new(100, 1), TransactionId(1));
     let before = space.free_count();
     for deaths in [&[page, page][..], &[free], &[record], &[behind]] {
         let error = space.commit(change(2, &[], deaths)).unwrap_err();

@@ -1,9 +1,9 @@
 //! Builds the pages of a fold, one behind the other, on the pages that were taken for it.
 
-use super::slot::Slot;
+use super::slot::ArrayEntry;
 use crate::{
     page::array::Pointer,
-    types::{PageNumber, Run, Tag, TransactionId},
+    types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
 /// Pages of one fold, in page order, sealed.
@@ -16,10 +16,10 @@ pub(super) struct PageWriter {
 }
 
 impl PageWriter {
-    /// A writer onto the pages of `runs`, which are sorted.
-    pub(super) fn new(page_size: usize, birth: TransactionId, runs: &[Run]) -> Self {
-        debug_assert!(runs.is_sorted());
-        let numbers: Vec<_> = runs.iter().flat_map(|run| run.pages()).collect();
+    /// A writer onto the pages of `extents`, which are sorted.
+    pub(super) fn new(page_size: usize, birth: TransactionId, extents: &[Extent]) -> Self {
+        debug_assert!(extents.is_sorted());
+        let numbers: Vec<_> = extents.iter().flat_map(|extent| extent.pages()).collect();
         let pages = Vec::with_capacity(numbers.len());
         Self {
             page_size,
@@ -35,16 +35,20 @@ impl PageWriter {
         &mut self,
         info: u32,
         build: impl FnOnce(usize, PageNumber, TransactionId) -> Vec<u8>,
-    ) -> Slot {
+    ) -> ArrayEntry {
         let page = self
             .numbers
             .next()
             .expect("a fold takes as many pages as it has planned");
         let bytes = build(self.page_size, page, self.birth);
-        let tag = Tag::of(&bytes);
+        let checksum = Checksum::of(&bytes);
         self.pages.push((page, bytes));
-        Slot {
-            pointer: Pointer { page, info, tag },
+        ArrayEntry {
+            pointer: Pointer {
+                page,
+                info,
+                checksum,
+            },
             birth: self.birth,
         }
     }

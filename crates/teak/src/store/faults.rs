@@ -175,11 +175,11 @@ impl Faults {
             .is_ok_and(|found| (found.st_size as u64) < (start + bytes.len()) as u64)
     }
 
-    fn lock(&self) -> Locked<'_> {
+    fn lock(&self) -> FaultsGuard<'_> {
         while self.is_locked.swap(true, Acquire) {
             hint::spin_loop();
         }
-        Locked(self)
+        FaultsGuard(self)
     }
 
     /// Maps the file where zeros stand, and returns the count. If the system refuses, that is one that does not
@@ -246,9 +246,9 @@ impl Faults {
     }
 }
 
-struct Locked<'f>(&'f Faults);
+struct FaultsGuard<'f>(&'f Faults);
 
-impl Drop for Locked<'_> {
+impl Drop for FaultsGuard<'_> {
     fn drop(&mut self) {
         self.0.is_locked.store(false, Release);
     }
@@ -256,9 +256,9 @@ impl Drop for Locked<'_> {
 
 /// Has the faults of a stretch counted while it lives.
 #[derive(Debug)]
-pub(super) struct Watch(&'static Faults);
+pub(super) struct FaultWatch(&'static Faults);
 
-impl Watch {
+impl FaultWatch {
     /// The addresses belong to whoever calls until it drops this, before it unmaps them; `file` stays open
     /// as long.
     pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
@@ -297,7 +297,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for FaultWatch {
     fn drop(&mut self) {
         self.0.base.store(CLAIMED, Release);
         self.0.word.fetch_and(!ZEROS, Relaxed);

@@ -19,10 +19,10 @@ mod network;
 mod opening;
 mod vectored;
 
-pub(crate) use access::{Access, Company, Create, Created, FILE_MODE};
+pub(crate) use access::{Access, Create, Created, FILE_MODE, FileSharing};
 pub(super) use creation::Unnamed;
 pub(crate) use creation::{needs_temporary_names, rename_new};
 pub(crate) use file_storage::FileStorage;
 pub(crate) use name::LostName;
 pub(crate) use network::is_on_network;
-pub(crate) use opening::{lock_out, read_head};
+pub(crate) use opening::{lock_exclusively, read_head};

@@ -5,7 +5,7 @@
 //! A child shares the descriptions of its parent, so it would keep the locks of a parent that has
 //! ended. The child therefore replaces its copies of such descriptors when it begins, in the handler
 //! that the C library calls. Closing a copy takes nothing from the parent. A child that is forked while a descriptor is
-//! made, and not registered yet, does not know of it: [`Unforked`] tells.
+//! made, and not registered yet, does not know of it: [`ForkWatch`] tells.
 
 use std::{
     ptr::{self, NonNull},
@@ -51,9 +51,9 @@ extern "C" fn note_fork() {
 
 /// A process, to be told from its children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Generation(u32);
+pub(crate) struct ForkGeneration(u32);
 
-impl Generation {
+impl ForkGeneration {
     /// That of this process. From the first call on, forks are noticed that the C library makes.
     pub(crate) fn current() -> Self {
         static WATCH: Once = Once::new();
@@ -74,11 +74,11 @@ impl Generation {
 }
 
 /// A moment from which on it is watched whether this process forks.
-pub(super) struct Unforked(u32);
+pub(super) struct ForkWatch(u32);
 
-impl Unforked {
+impl ForkWatch {
     pub(super) fn begin() -> Self {
-        let _ = Generation::current();
+        let _ = ForkGeneration::current();
         Self(ENDED.load(SeqCst))
     }
 
@@ -116,7 +116,7 @@ impl HeldEntry {
         id: (u64, u64),
         anchor: Option<NonNull<u8>>,
     ) -> &'static Self {
-        let _ = Generation::current();
+        let _ = ForkGeneration::current();
         let entry = Self::unused();
         entry.descriptor.store(descriptor, Relaxed);
         entry.device.store(id.0, Relaxed);

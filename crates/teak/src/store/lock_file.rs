@@ -6,7 +6,7 @@
 //! again and differ between containers, do not come into it.
 //!
 //! The locks belong to the open file description (`F_OFD_SETLK`), so it does not matter what else in the process
-//! opens and closes the file. [`Held`] sees to it that neither a stranger who closes the descriptor nor a
+//! opens and closes the file. [`HeldFile`] sees to it that neither a stranger who closes the descriptor nor a
 //! forked child changes anything about them. Where the system has no such locks (gVisor), those of POSIX
 //! are used. A process loses these when anything in it closes the file through another descriptor; it then
 //! finds in the table of processes that it was declared dead, and writes no more.
@@ -16,8 +16,8 @@
 
 use super::{
     file_id::id_of,
-    forks::Generation,
-    held::Held,
+    forks::ForkGeneration,
+    held_file::HeldFile,
     lock_header::{LOCK_MAGIC, LockMode, create, refuse_foreign},
     memory::Memory,
     system::{pages_with, refuse_file_len},
@@ -64,8 +64,8 @@ const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(
 #[derive(Debug)]
 pub(crate) struct LockFile {
     // In this order: the name goes when the file is closed.
-    file: Arc<Held>,
-    named: Named,
+    file: Arc<HeldFile>,
+    named: LockFileName,
     locks: Locks,
     /// Threads of this process pass the gate one at a time.
     gate: Mutex<()>,
@@ -108,7 +108,7 @@ static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
 struct OpenFile {
     /// Of all that this process opens.
     number: u64,
-    process: (u32, Generation),
+    process: (u32, ForkGeneration),
     path: PathBuf,
     /// Device and inode, once it is open.
     id: Option<(u64, u64)>,
@@ -127,17 +127,17 @@ impl OpenFile {
 
 /// The name of a lock file, which this process has open once.
 #[derive(Debug)]
-struct Named {
+struct LockFileName {
     number: u64,
     path: PathBuf,
-    process: (u32, Generation),
+    process: (u32, ForkGeneration),
 }
 
-fn this_process() -> (u32, Generation) {
-    (process::id(), Generation::current())
+fn this_process() -> (u32, ForkGeneration) {
+    (process::id(), ForkGeneration::current())
 }
 
-impl Named {
+impl LockFileName {
     /// Looks by the name alone what is there: opening and closing the file would drop locks of the kind that POSIX has.
     fn new(path: &Path) -> io::Result<Self> {
         let process = this_process();
@@ -190,7 +190,7 @@ impl Named {
     }
 }
 
-impl Drop for Named {
+impl Drop for LockFileName {
     fn drop(&mut self) {
         if !self.is_own() {
             return;
@@ -221,7 +221,7 @@ fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
 
 /// Who has it keeps all others from coming and going.
 #[derive(Debug)]
-pub(crate) struct Gate<'f> {
+pub(crate) struct GateGuard<'f> {
     file: &'f LockFile,
     _threads: MutexGuard<'f, ()>,
 }
@@ -233,17 +233,17 @@ impl LockFile {
     /// # Errors
     /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput`, with the reason, for what is no lock file of ours: nothing was written to that.
     pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
-        Self::open_as(Named::new(path)?, mode)
+        Self::open_as(LockFileName::new(path)?, mode)
     }
 
     /// The same for one that plays a process of its own, beside others in this process.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(path: &Path) -> io::Result<(Self, bool)> {
         let mode = LockMode::Masked(0o600);
-        Self::open_as(Named::apart(path), mode)
+        Self::open_as(LockFileName::apart(path), mode)
     }
 
-    fn open_as(named: Named, mode: LockMode) -> io::Result<(Self, bool)> {
+    fn open_as(named: LockFileName, mode: LockMode) -> io::Result<(Self, bool)> {
         let path = &named.path;
         loop {
             let Some(file) = open_or_create(path, mode)? else {
@@ -251,7 +251,7 @@ impl LockFile {
             };
             let found = file.metadata()?;
             refuse_irregular(&found)?;
-            let mut file = Held::new(file)?;
+            let mut file = HeldFile::new(file)?;
             let locks = Locks::of_system(&file);
             if locks == Locks::OfProcess {
                 file.close_once();
@@ -389,22 +389,22 @@ impl LockFile {
     }
 
     /// Waits until nobody else is in the gate.
-    pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
+    pub(crate) fn pass_gate(&self) -> io::Result<GateGuard<'_>> {
         let threads = super::mutex::lock(&self.gate);
         self.file.refuse_stranger()?;
         wait_for_gate(&self.file, self.locks)?;
-        Ok(Gate {
+        Ok(GateGuard {
             file: self,
             _threads: threads,
         })
     }
 
     /// The same, but does not wait.
-    pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
+    pub(crate) fn try_gate(&self) -> Option<GateGuard<'_>> {
         let threads = self.gate.try_lock().ok()?;
         self.file.refuse_stranger().ok()?;
         lock(self.file(), self.locks, 0, libc::F_WRLCK).ok()?;
-        Some(Gate {
+        Some(GateGuard {
             file: self,
             _threads: threads,
         })
@@ -476,7 +476,7 @@ impl LockFile {
     }
 }
 
-impl Drop for Gate<'_> {
+impl Drop for GateGuard<'_> {
     fn drop(&mut self) {
         self.file.leave_gate();
     }

@@ -1,6 +1,6 @@
 //! A file and the lock on it: exclusive for who is to be alone with it, shared for who is in company.
 
-use super::{file::Company, held::Held};
+use super::{file::FileSharing, held_file::HeldFile};
 use std::{
     fs::{File, TryLockError},
     io,
@@ -11,17 +11,17 @@ use std::{
 /// A file that is locked as long as this lives.
 #[derive(Debug)]
 pub(super) struct LockedFile {
-    file: Held,
+    file: HeldFile,
     owner_process: u32,
 }
 
 impl LockedFile {
     /// Locks `file`, without waiting for anybody.
-    pub(super) fn new(file: File, company: Company) -> Result<Self, TryLockError> {
-        let file = Held::new(file).map_err(TryLockError::Error)?;
-        match company {
-            Company::None => file.try_lock()?,
-            Company::Others => file.try_lock_shared()?,
+    pub(super) fn new(file: File, file_sharing: FileSharing) -> Result<Self, TryLockError> {
+        let file = HeldFile::new(file).map_err(TryLockError::Error)?;
+        match file_sharing {
+            FileSharing::Exclusive => file.try_lock()?,
+            FileSharing::Shared => file.try_lock_shared()?,
         }
         Ok(Self {
             file,
@@ -30,7 +30,7 @@ impl LockedFile {
     }
 
     /// The file, and what keeps its lock.
-    pub(super) fn held(&self) -> &Held {
+    pub(super) fn held(&self) -> &HeldFile {
         &self.file
     }
 

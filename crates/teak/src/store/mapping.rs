@@ -5,7 +5,9 @@
 //! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
-use super::{faults::Faults, forks::Generation, pace::Pace, stretch::Stretch};
+use super::{
+    address_range::AddressRange, faults::Faults, forks::ForkGeneration, io_wait::IoWaitEstimator,
+};
 use rustix::mm::Advice;
 use std::{
     fmt, io,
@@ -32,11 +34,11 @@ pub(crate) struct Mapping {
     /// Bytes from `base` on that may be read: the length of the file or of the stretch, whichever
     /// is less. The storage keeps it up to date.
     readable: AtomicU64,
-    generation: Generation,
+    generation: ForkGeneration,
     /// Those of `stretch`.
     faults: &'static Faults,
-    stretch: Arc<Stretch>,
-    pace: Pace,
+    stretch: Arc<AddressRange>,
+    io_wait: IoWaitEstimator,
 }
 
 // SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; reading through it from
@@ -46,14 +48,14 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    pub(super) fn new(stretch: Arc<Stretch>, file_len: u64) -> Self {
+    pub(super) fn new(stretch: Arc<AddressRange>, file_len: u64) -> Self {
         let mapping = Self {
             base: stretch.base(),
             readable: AtomicU64::new(0),
-            generation: Generation::current(),
+            generation: ForkGeneration::current(),
             faults: stretch.faults(),
             stretch,
-            pace: Pace::default(),
+            io_wait: IoWaitEstimator::default(),
         };
         mapping.set_file_len(file_len);
         mapping
@@ -104,8 +106,8 @@ impl Mapping {
 
     /// Whether reading it waits for the disk.
     #[inline]
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.pace
+    pub(crate) fn io_wait(&self) -> &IoWaitEstimator {
+        &self.io_wait
     }
 
     /// Has the system bring bytes into memory before somebody looks at them: what the disk does not
@@ -114,7 +116,7 @@ impl Mapping {
     ///
     /// # Errors
     /// What the system answers to reading them; `UnexpectedEof` outside of the file.
-    pub(crate) fn demand(&self, offset: u64, len: usize) -> io::Result<()> {
+    pub(crate) fn prefault(&self, offset: u64, len: usize) -> io::Result<()> {
         if !self.contains(offset, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -132,7 +134,7 @@ impl Mapping {
     pub(crate) fn announce_all(&self, places: impl Iterator<Item = (u64, u64)>) {
         for (index, (offset, len)) in places.enumerate() {
             if index < LOOKED_AT && self.stretch.is_absent(offset) {
-                self.pace.note_absent();
+                self.io_wait.note_absent();
             }
             self.announce(offset, len);
         }
@@ -150,7 +152,7 @@ impl Mapping {
     /// What the system answers, and what that means where it has a limit; `UnexpectedEof` outside of the file.
     pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
         // The last page of the system may be in the file only in part.
-        self.demand(offset, len)?;
+        self.prefault(offset, len)?;
         self.stretch.lock(offset, len)
     }
 
@@ -172,7 +174,7 @@ impl Mapping {
     pub(super) fn split_folio(&self, offset: u64) {
         // What is said of one page of a folio splits it: that this one is cold, although it is not,
         // does nothing else that matters. Only what is mapped is split.
-        if self.demand(offset, 1).is_ok() {
+        if self.prefault(offset, 1).is_ok() {
             self.stretch.advise(offset, 1, Advice::LinuxCold);
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn mapping(file_len: u64) -> Mapping {
-    Mapping::new(Arc::new(Stretch::zeroed(8192)), file_len)
+    Mapping::new(Arc::new(AddressRange::zeroed(8192)), file_len)
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn counts_of_its_arc_are_on_another_cache_line() {
 #[test]
 fn nothing_outside_of_the_file_is_demanded() {
     let mapping = mapping(5000);
-    mapping.demand(0, 5000).unwrap();
-    assert!(mapping.demand(4999, 2).is_err());
-    assert!(mapping.demand(u64::MAX, 1).is_err());
+    mapping.prefault(0, 5000).unwrap();
+    assert!(mapping.prefault(4999, 2).is_err());
+    assert!(mapping.prefault(u64::MAX, 1).is_err());
 }

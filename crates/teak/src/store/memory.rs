@@ -1,7 +1,7 @@
 //! Memory that several parties read and change at any time: nothing but words that are atomic. It is
 //! private to a process, or a file that processes share.
 
-use super::{held::Held, stretch::Stretch};
+use super::{address_range::AddressRange, held_file::HeldFile};
 use rustix::{
     fs::Timespec,
     thread::futex::{self, Flags},
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// Bytes of the first piece of a [`Rest`]; each other one is twice as long as the one before.
+/// Bytes of the first piece of a [`LazyMemory`]; each other one is twice as long as the one before.
 const PIECE_LEN: usize = 1 << 20;
 const PIECE_COUNT: usize = 6;
 /// Words of a cache line. Each piece has a whole number of lines.
@@ -25,18 +25,18 @@ const MAPPED_AHEAD: usize = 1 << 20;
 
 /// Words that start out as zero. Whoever uses it keeps each of them one size: 32 bits or 64.
 pub(crate) struct Memory {
-    stretch: Stretch,
+    stretch: AddressRange,
     /// What follows in a file that becomes longer.
-    rest: Option<Rest>,
+    rest: Option<LazyMemory>,
 }
 
 /// Memory that most never need: it is mapped, in pieces, when they do.
-struct Rest {
-    file: Weak<Held>,
-    pieces: [OnceLock<Stretch>; PIECE_COUNT],
+struct LazyMemory {
+    file: Weak<HeldFile>,
+    pieces: [OnceLock<AddressRange>; PIECE_COUNT],
 }
 
-/// The piece of a [`Rest`] in which a byte of it is, and where that begins.
+/// The piece of a [`LazyMemory`] in which a byte of it is, and where that begins.
 fn piece_of(offset: usize) -> (usize, usize) {
     let index = (offset / PIECE_LEN + 1).ilog2() as usize;
     (index, ((1 << index) - 1) * PIECE_LEN)
@@ -46,18 +46,18 @@ impl Memory {
     /// Memory of this process, which the system provides as it is touched.
     pub(crate) fn private(len_bytes: usize) -> Self {
         // Not from the allocator, which may fill it with zeros although few of its pages are ever touched.
-        let anonymous = Stretch::anonymous(len_bytes);
+        let anonymous = AddressRange::anonymous(len_bytes);
         Self {
-            stretch: anonymous.unwrap_or_else(|_| Stretch::zeroed(len_bytes)),
+            stretch: anonymous.unwrap_or_else(|_| AddressRange::zeroed(len_bytes)),
             rest: None,
         }
     }
 
     /// A file, so many bytes of it and what it becomes longer by. Those that are touched must be in the file, and have their blocks.
-    pub(super) fn shared(file: &Arc<Held>, len_bytes: usize) -> io::Result<Self> {
+    pub(super) fn shared(file: &Arc<HeldFile>, len_bytes: usize) -> io::Result<Self> {
         Ok(Self {
-            stretch: Stretch::shared(file, 0, len_bytes + MAPPED_AHEAD, None)?,
-            rest: Some(Rest {
+            stretch: AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)?,
+            rest: Some(LazyMemory {
                 file: Arc::downgrade(file),
                 pieces: Default::default(),
             }),
@@ -80,7 +80,7 @@ impl Memory {
                 let file = rest.file.upgrade().ok_or(io::ErrorKind::NotConnected)?;
                 let len = PIECE_LEN << index;
                 let start = self.stretch.len() as usize + len - PIECE_LEN;
-                let made = Stretch::shared(&file, start as u64, len, Some(&self.stretch))?;
+                let made = AddressRange::shared(&file, start as u64, len, Some(&self.stretch))?;
                 // Another thread may have mapped it, which is as well.
                 let _ = piece.set(made);
             }
@@ -99,7 +99,7 @@ impl Memory {
         self.stretches().for_each(|stretch| stretch.lose());
     }
 
-    fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+    fn stretches(&self) -> impl Iterator<Item = &AddressRange> {
         let pieces = self.rest.iter().flat_map(|rest| &rest.pieces);
         pieces.filter_map(OnceLock::get).chain([&self.stretch])
     }
@@ -154,10 +154,10 @@ impl Memory {
             Some(file) => file.metadata()?.len(),
             None => u64::MAX,
         };
-        let kept_len = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
-        let kept = &self.words()[..kept_len];
+        let leaf_value_len = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
+        let kept = &self.words()[..leaf_value_len];
         let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
-        self.stretches().try_for_each(Stretch::detach)?;
+        self.stretches().try_for_each(AddressRange::detach)?;
         for (word, value) in kept.iter().zip(values) {
             word.store(value, Relaxed);
         }
@@ -180,7 +180,7 @@ impl Memory {
 }
 
 #[inline]
-fn words_of(stretch: &Stretch) -> &[AtomicU64] {
+fn words_of(stretch: &AddressRange) -> &[AtomicU64] {
     let len = stretch.len() as usize / size_of::<AtomicU64>();
     // SAFETY: the stretch is one of words: it begins at a page, is that long, holds zeros or what was stored here, and is
     // read and written as atomic words only.

@@ -7,50 +7,50 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. A [`WritableRun`](WritableRun) exists only for pages that no snapshot can see, and no two overlap.
+//! 2. A [`WritableExtent`](WritableRun) exists only for pages that no snapshot can see, and no two overlap.
 //! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
+mod address_range;
 mod advice;
+mod arc_cell;
 mod boot;
+mod clock;
 mod faults;
 mod file;
 mod file_id;
 mod forks;
-mod held;
+mod held_file;
+mod io_wait;
 mod lock_file;
 mod lock_header;
 mod locked;
 mod mapping;
 mod memory;
-mod moment;
 mod mutex;
-mod pace;
 mod ranges;
-mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
 mod storage;
-mod stretch;
 mod system;
 mod writable;
 
 pub use advice::ReadAhead;
+pub(crate) use arc_cell::ArcCell;
 pub(crate) use boot::{boot_id, pid_namespace, random_id};
+pub(crate) use clock::{thread_id, uptime_ms};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
-    Access, Company, Create, Created, FILE_MODE, FileStorage, LostName, is_on_network, lock_out,
-    needs_temporary_names, read_head, rename_new,
+    Access, Create, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
+    lock_exclusively, needs_temporary_names, read_head, rename_new,
 };
 pub(crate) use file_id::id_of;
-pub(crate) use forks::Generation;
-pub(crate) use lock_file::{Gate, LockFile, PROCESSES_MAX};
+pub(crate) use forks::ForkGeneration;
+pub(crate) use io_wait::IoWaitEstimator;
+pub(crate) use lock_file::{GateGuard, LockFile, PROCESSES_MAX};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
-pub(crate) use moment::{thread_id, uptime_ms};
-pub(crate) use pace::Pace;
-pub(crate) use seat::Seat;
 pub(crate) use storage::{Fill, Storage};
 pub(crate) use system::refuse_file_len;
-pub(crate) use writable::{WritableMapping, WritableRun};
+pub(crate) use writable::{WritableExtent, WritableMapping};

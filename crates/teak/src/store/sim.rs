@@ -10,7 +10,7 @@
 //! included. What is written meanwhile may reach the disk and need not. No lock is held while a
 //! flush runs, and [`on_flush`](SimDisk::on_flush) has a test do something in that time.
 //!
-//! Bytes changed through a [`WritableRun`](super::WritableRun) count as written at the time of
+//! Bytes changed through a [`WritableExtent`](super::WritableRun) count as written at the time of
 //! [`mark_written`](super::Storage::mark_written).
 
 mod crash;
@@ -18,19 +18,19 @@ mod event;
 mod fault;
 
 pub use crash::{CrashPoints, OpenBlock};
-pub use event::Event;
+pub use event::DiskEvent;
 pub use fault::{Call, Fault};
 
 use super::{
+    address_range::AddressRange,
     mapping::Mapping,
     mutex::lock,
     ranges::Ranges,
     storage::{Storage, end_within},
-    stretch::Stretch,
     writable::{Claims, WritableMapping},
 };
-use crash::Blocks;
-use fault::Faults;
+use crash::BlockLayout;
+use fault::FaultPlan;
 use std::{
     collections::BTreeSet,
     fmt,
@@ -44,18 +44,18 @@ use std::{
 /// A disk with one file on it. Clones are handles of the same disk.
 #[derive(Clone, Debug)]
 pub struct SimDisk {
-    inner: Arc<Inner>,
+    inner: Arc<SimDiskInner>,
     /// The process that has this handle.
     process: u64,
 }
 
 #[derive(Debug)]
-struct Inner {
-    stretch: Arc<Stretch>,
+struct SimDiskInner {
+    stretch: Arc<AddressRange>,
     mapping: Arc<Mapping>,
     writable: Arc<WritableMapping>,
     claims: Arc<Claims>,
-    state: Mutex<State>,
+    state: Mutex<SimDiskState>,
     on_flush: Mutex<Option<FlushHook>>,
     /// How often the system was told to begin with writing.
     write_backs: AtomicU64,
@@ -66,39 +66,39 @@ struct Inner {
 struct FlushHook(Arc<dyn Fn() + Send + Sync>);
 
 #[derive(Debug)]
-struct State {
+struct SimDiskState {
     len: u64,
     /// What was on the disk before the first event.
     initial: Arc<Vec<u8>>,
-    events: Vec<Arc<Event>>,
+    events: Vec<Arc<DiskEvent>>,
     /// Bytes that have no blocks since they were given back.
     holes: Ranges,
-    faults: Faults,
-    processes: Processes,
+    faults: FaultPlan,
+    processes: SimProcesses,
 }
 
 /// Those who have handles.
 #[derive(Default, Debug)]
-struct Processes {
+struct SimProcesses {
     /// How many there were, but for the first.
     count: u64,
     /// Those that were killed: their handles do nothing any more.
     killed: BTreeSet<u64>,
     /// Those that are to be.
-    deaths: Vec<Death>,
+    scheduled_kills: Vec<ScheduledKill>,
 }
 
 /// What is to happen to a process.
-struct Death {
+struct ScheduledKill {
     process: u64,
     /// How many calls it still makes.
     calls_left: u64,
     then: Box<dyn FnOnce() + Send>,
 }
 
-impl fmt::Debug for Death {
+impl fmt::Debug for ScheduledKill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Death")
+        f.debug_struct("ScheduledKill")
             .field("process", &self.process)
             .field("calls_left", &self.calls_left)
             .finish_non_exhaustive()
@@ -158,30 +158,30 @@ impl SimDisk {
 
     /// A disk whose file has this content, of which nothing is said to be on the disk.
     fn with_memory(memory: &[u8], capacity_bytes: usize) -> Self {
-        let stretch = Arc::new(Stretch::zeroed(capacity_bytes.max(memory.len())));
+        let stretch = Arc::new(AddressRange::zeroed(capacity_bytes.max(memory.len())));
         let len = memory.len() as u64;
         let claims = Arc::new(Claims::default());
-        claims.set_file_len(len).expect("nobody has a run yet");
+        claims.set_file_len(len).expect("nobody has an extent yet");
         let writable = Arc::new(WritableMapping::new(
             Arc::clone(&stretch),
             Arc::clone(&claims),
         ));
         // Through a run, which is much faster than storing beside readers.
-        if let Some(mut run) = writable.run(0, memory.len()) {
-            run.copy_from_slice(memory);
+        if let Some(mut extent) = writable.extent(0, memory.len()) {
+            extent.copy_from_slice(memory);
         }
-        let inner = Inner {
+        let inner = SimDiskInner {
             mapping: Arc::new(Mapping::new(Arc::clone(&stretch), len)),
             writable,
             stretch,
             claims,
-            state: Mutex::new(State {
+            state: Mutex::new(SimDiskState {
                 len,
                 initial: Arc::default(),
                 events: Vec::new(),
                 holes: Ranges::default(),
-                faults: Faults::default(),
-                processes: Processes::default(),
+                faults: FaultPlan::default(),
+                processes: SimProcesses::default(),
             }),
             on_flush: Mutex::default(),
             write_backs: AtomicU64::new(0),
@@ -262,10 +262,10 @@ impl SimDisk {
 
     /// Kills the process that has this handle in the call behind the next `calls` of those that can fail, of which it does nothing; `then` is called then,
     /// with the disk locked. Another death that was planned for it is none any more.
-    pub fn kill_behind(&self, calls: u64, then: impl FnOnce() + Send + 'static) {
+    pub fn kill_after(&self, calls: u64, then: impl FnOnce() + Send + 'static) {
         let processes = &mut lock(&self.inner.state).processes;
         processes.forget_death(self.process);
-        processes.deaths.push(Death {
+        processes.scheduled_kills.push(ScheduledKill {
             process: self.process,
             calls_left: calls,
             then: Box::new(then),
@@ -280,14 +280,14 @@ impl SimDisk {
     }
 
     /// The state of the disk, for a process that lives, and makes a call.
-    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+    fn state(&self) -> io::Result<MutexGuard<'_, SimDiskState>> {
         let mut state = lock(&self.inner.state);
         state.processes.note_call(self.process);
         self.refuse_killed(&state)?;
         Ok(state)
     }
 
-    fn refuse_killed(&self, state: &State) -> io::Result<()> {
+    fn refuse_killed(&self, state: &SimDiskState) -> io::Result<()> {
         match state.processes.killed.contains(&self.process) {
             true => Err(io::Error::other("the process was killed")),
             false => Ok(()),
@@ -295,7 +295,7 @@ impl SimDisk {
     }
 
     /// Notes that a call is over that waited for the disk, unless whoever made it was killed meanwhile.
-    fn end_call(&self, event: Event) -> io::Result<()> {
+    fn end_call(&self, event: DiskEvent) -> io::Result<()> {
         let mut state = lock(&self.inner.state);
         self.refuse_killed(&state)?;
         state.events.push(Arc::new(event));
@@ -310,7 +310,7 @@ impl SimDisk {
 
     /// The events, in order.
     #[must_use]
-    pub fn events(&self) -> Vec<Arc<Event>> {
+    pub fn events(&self) -> Vec<Arc<DiskEvent>> {
         lock(&self.inner.state).events.clone()
     }
 
@@ -340,7 +340,7 @@ impl SimDisk {
         CrashPoints::new(
             Arc::clone(&state.initial),
             state.events.clone(),
-            Blocks::new(head_len, head_granularity_bytes, granularity_bytes),
+            BlockLayout::new(head_len, head_granularity_bytes, granularity_bytes),
         )
     }
 
@@ -393,7 +393,7 @@ impl SimDisk {
         }
     }
 
-    fn set_len_locked(&self, state: &mut State, bytes: u64) -> io::Result<()> {
+    fn set_len_locked(&self, state: &mut SimDiskState, bytes: u64) -> io::Result<()> {
         if bytes > self.inner.stretch.len() {
             return Err(Fault::DISK_FULL.to_error());
         }
@@ -401,7 +401,10 @@ impl SimDisk {
             return Ok(());
         }
         if bytes < state.len {
-            let cut = self.inner.writable.run(bytes, (state.len - bytes) as usize);
+            let cut = self
+                .inner
+                .writable
+                .extent(bytes, (state.len - bytes) as usize);
             // Absent if somebody has a run there, which is an error below.
             if let Some(mut cut) = cut {
                 cut.fill(0);
@@ -411,7 +414,7 @@ impl SimDisk {
         self.inner.mapping.set_file_len(bytes);
         state.len = bytes;
         state.holes.remove(bytes..u64::MAX);
-        state.events.push(Arc::new(Event::SetLen { bytes }));
+        state.events.push(Arc::new(DiskEvent::SetLen { bytes }));
         Ok(())
     }
 }
@@ -455,17 +458,17 @@ impl Storage for SimDisk {
             self.inner.stretch.store(offset, &bytes[..written]);
             state.record_write(offset, bytes[..written].to_vec());
             if fault.is_some() {
-                state.events.push(Arc::new(Event::Flush));
+                state.events.push(Arc::new(DiskEvent::Flush));
             }
             (fault, state.events.len().saturating_sub(1))
         };
         self.call_hook();
         let event = match fault {
-            None => Event::Synced {
+            None => DiskEvent::Synced {
                 offset,
                 len: bytes.len() as u64,
             },
-            Some(_) => Event::FlushFailed { began },
+            Some(_) => DiskEvent::FlushFailed { began },
         };
         self.end_call(event)?;
         fault.map_or(Ok(true), |fault| Err(fault.to_error()))
@@ -475,13 +478,13 @@ impl Storage for SimDisk {
         let (result, began) = {
             let mut state = self.state()?;
             let result = state.faults.count_call(Call::Flush);
-            state.events.push(Arc::new(Event::Flush));
+            state.events.push(Arc::new(DiskEvent::Flush));
             (result, state.events.len() - 1)
         };
         self.call_hook();
         let event = match result {
-            Ok(()) => Event::FlushEnded { began },
-            Err(_) => Event::FlushFailed { began },
+            Ok(()) => DiskEvent::FlushEnded { began },
+            Err(_) => DiskEvent::FlushFailed { began },
         };
         self.end_call(event)?;
         result
@@ -508,7 +511,9 @@ impl Storage for SimDisk {
         state.faults.count_call(Call::Punch)?;
         self.inner.stretch.store(offset, &vec![0; len as usize]);
         state.holes.insert(offset..end);
-        state.events.push(Arc::new(Event::Punch { offset, len }));
+        state
+            .events
+            .push(Arc::new(DiskEvent::Punch { offset, len }));
         Ok(true)
     }
 
@@ -531,26 +536,27 @@ impl Storage for SimDisk {
     }
 }
 
-impl Processes {
+impl SimProcesses {
     fn kill(&mut self, process: u64) {
         self.forget_death(process);
         self.killed.insert(process);
     }
 
     fn forget_death(&mut self, process: u64) {
-        self.deaths.retain(|death| death.process != process);
+        self.scheduled_kills
+            .retain(|death| death.process != process);
     }
 
     /// Counts a call of a process, which may be its last.
     fn note_call(&mut self, process: u64) {
-        let mut deaths = self.deaths.iter_mut();
-        let Some(index) = deaths.position(|death| death.process == process) else {
+        let mut scheduled_kills = self.scheduled_kills.iter_mut();
+        let Some(index) = scheduled_kills.position(|death| death.process == process) else {
             return;
         };
-        match self.deaths[index].calls_left.checked_sub(1) {
-            Some(left) => self.deaths[index].calls_left = left,
+        match self.scheduled_kills[index].calls_left.checked_sub(1) {
+            Some(left) => self.scheduled_kills[index].calls_left = left,
             None => {
-                let death = self.deaths.swap_remove(index);
+                let death = self.scheduled_kills.swap_remove(index);
                 self.killed.insert(process);
                 (death.then)();
             }
@@ -558,10 +564,11 @@ impl Processes {
     }
 }
 
-impl State {
+impl SimDiskState {
     fn record_write(&mut self, offset: u64, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.events.push(Arc::new(Event::Write { offset, bytes }));
+            self.events
+                .push(Arc::new(DiskEvent::Write { offset, bytes }));
         }
     }
 }

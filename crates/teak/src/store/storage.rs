@@ -25,7 +25,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// What the system answers; the length is then what it was. `ResourceBusy` when a live
-    /// [`WritableRun`](writable::WritableRun) reaches past the new length.
+    /// [`WritableExtent`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
     /// Makes the file longer, as [`Self::set_len`] does: `bytes` is more than it has.
@@ -126,7 +126,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// store into it into a signal. Runs of it are for bytes that were [secured](Self::secure).
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
 
-    /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
+    /// Says that the caller changed these bytes through a [`WritableExtent`](writable::WritableRun).
     fn mark_written(&self, offset: u64, len: u64);
 }
 

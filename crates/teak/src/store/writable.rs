@@ -1,6 +1,6 @@
 //! The file as pages are built in it, by lazy commits, and by others where pages that were written early change again: memory that is the file.
 //!
-//! Two things make writing there sound. No two live [`WritableRun`]s overlap, whichever mapping
+//! Two things make writing there sound. No two live [`WritableExtent`]s overlap, whichever mapping
 //! they come from: [`Claims`] sees to that. And nobody reads those bytes through a [`Mapping`],
 //! because they belong to pages that no snapshot can see, but for the transaction that builds them, which does not write meanwhile: that is the
 //! engine's rule, as for [`Mapping::bytes`]. Claims also keep the file from being cut short under a live run.
@@ -15,7 +15,7 @@
 //! [`Mapping`]: super::Mapping
 //! [`Mapping::bytes`]: super::Mapping::bytes
 
-use super::{faults::Faults, mutex::lock, stretch::Stretch};
+use super::{address_range::AddressRange, faults::Faults, mutex::lock};
 use std::{
     collections::BTreeMap,
     fmt, io,
@@ -25,14 +25,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Which bytes of a file are in the hands of a [`WritableRun`], and where the file ends.
+/// Which bytes of a file are in the hands of a [`WritableExtent`], and where the file ends.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    state: Mutex<State>,
+    state: Mutex<ClaimState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ClaimState {
     file_len: u64,
     /// From the start of each live run to its end. They do not overlap.
     live: BTreeMap<u64, u64>,
@@ -81,13 +81,13 @@ impl Claims {
 /// A view of the file for building pages in it.
 #[derive(Debug)]
 pub(crate) struct WritableMapping {
-    stretch: Arc<Stretch>,
+    stretch: Arc<AddressRange>,
     claims: Arc<Claims>,
 }
 
 impl WritableMapping {
     /// `stretch` is mapped for writing.
-    pub(super) fn new(stretch: Arc<Stretch>, claims: Arc<Claims>) -> Self {
+    pub(super) fn new(stretch: Arc<AddressRange>, claims: Arc<Claims>) -> Self {
         Self { stretch, claims }
     }
 
@@ -101,27 +101,27 @@ impl WritableMapping {
         self.stretch.faults()
     }
 
-    /// Copies `bytes` into the file; says whether that was done. They are to have their blocks, and as for [`Self::run`].
+    /// Copies `bytes` into the file; says whether that was done. They are to have their blocks, and as for [`Self::extent`].
     pub(crate) fn store(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> bool {
         let before = self.faults().count();
-        let Some(mut run) = self.run(offset, bytes.len()) else {
+        let Some(mut extent) = self.extent(offset, bytes.len()) else {
             return false;
         };
-        run.copy_from_slice(bytes);
+        extent.copy_from_slice(bytes);
         !self.faults().are_more_than(before)
     }
 
     /// The `len` bytes from `offset` on, to write to; `None` when they are not all inside the file
     /// and the stretch of this mapping, when a live run has one of them, or when `len` is 0. The
     /// bytes are to belong to pages that no snapshot can see.
-    pub(crate) fn run(self: &Arc<Self>, offset: u64, len: usize) -> Option<WritableRun> {
+    pub(crate) fn extent(self: &Arc<Self>, offset: u64, len: usize) -> Option<WritableExtent> {
         let end = offset.checked_add(len as u64)?;
         if len == 0 || end > self.stretch.len() || !self.claims.claim(offset, end) {
             return None;
         }
         // SAFETY: offset <= end <= the length of the stretch.
         let start = unsafe { self.stretch.base().add(offset as usize) };
-        Some(WritableRun {
+        Some(WritableExtent {
             start,
             len,
             offset,
@@ -132,7 +132,7 @@ impl WritableMapping {
 
 /// Bytes of the file that one owner may write to. They are in the file at once; whether they are
 /// on the disk only a flush can tell.
-pub(crate) struct WritableRun {
+pub(crate) struct WritableExtent {
     start: NonNull<u8>,
     len: usize,
     offset: u64,
@@ -140,11 +140,11 @@ pub(crate) struct WritableRun {
 }
 
 // SAFETY: a run is the one owner of its bytes, as a `Box<[u8]>` is, and keeps them mapped.
-unsafe impl Send for WritableRun {}
+unsafe impl Send for WritableExtent {}
 // SAFETY: a shared run gives out shared slices only.
-unsafe impl Sync for WritableRun {}
+unsafe impl Sync for WritableExtent {}
 
-impl Deref for WritableRun {
+impl Deref for WritableExtent {
     type Target = [u8];
 
     #[inline]
@@ -156,7 +156,7 @@ impl Deref for WritableRun {
     }
 }
 
-impl DerefMut for WritableRun {
+impl DerefMut for WritableExtent {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `deref`; the claim makes this run the only one with these bytes, and it
@@ -165,13 +165,13 @@ impl DerefMut for WritableRun {
     }
 }
 
-impl Drop for WritableRun {
+impl Drop for WritableExtent {
     fn drop(&mut self) {
         self.mapping.claims.release(self.offset);
     }
 }
 
-impl fmt::Debug for WritableRun {
+impl fmt::Debug for WritableExtent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WritableRun({}+{})", self.offset, self.len)
     }

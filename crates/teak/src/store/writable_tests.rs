@@ -4,15 +4,15 @@ fn writable(file_len: u64) -> Arc<WritableMapping> {
     let claims = Arc::new(Claims::default());
     claims.set_file_len(file_len).unwrap();
     Arc::new(WritableMapping::new(
-        Arc::new(Stretch::zeroed(8192)),
+        Arc::new(AddressRange::zeroed(8192)),
         claims,
     ))
 }
 
 #[test]
-fn live_runs_do_not_overlap() {
+fn live_extents_do_not_overlap() {
     let mapping = writable(8192);
-    let middle = mapping.run(1000, 1000).unwrap();
+    let middle = mapping.extent(1000, 1000).unwrap();
     for (offset, len) in [
         (1000, 1000),
         (0, 1001),
@@ -21,36 +21,36 @@ fn live_runs_do_not_overlap() {
         (0, 8192),
         (1500, 10),
     ] {
-        assert!(mapping.run(offset, len).is_none(), "{offset} {len}");
+        assert!(mapping.extent(offset, len).is_none(), "{offset} {len}");
     }
-    let below = mapping.run(0, 1000).unwrap();
-    let above = mapping.run(2000, 6192).unwrap();
+    let below = mapping.extent(0, 1000).unwrap();
+    let above = mapping.extent(2000, 6192).unwrap();
     drop((below, middle, above));
-    assert!(mapping.run(0, 8192).is_some());
+    assert!(mapping.extent(0, 8192).is_some());
 }
 
 #[test]
-fn runs_are_inside_file_and_stretch() {
+fn extents_are_inside_file_and_stretch() {
     let mapping = writable(5000);
     for (offset, len) in [(0, 5001), (5000, 1), (0, 0), (u64::MAX, 1), (0, usize::MAX)] {
-        assert!(mapping.run(offset, len).is_none(), "{offset} {len}");
+        assert!(mapping.extent(offset, len).is_none(), "{offset} {len}");
     }
     mapping.claims.set_file_len(1 << 40).unwrap();
-    assert!(mapping.run(0, 8193).is_none());
-    assert!(mapping.run(0, 8192).is_some());
+    assert!(mapping.extent(0, 8193).is_none());
+    assert!(mapping.extent(0, 8192).is_some());
 }
 
 #[test]
-fn the_file_is_not_cut_short_under_a_run() {
+fn the_file_is_not_cut_short_under_an_extent() {
     let mapping = writable(8192);
-    let run = mapping.run(0, 4096).unwrap();
+    let extent = mapping.extent(0, 4096).unwrap();
     assert_eq!(
         mapping.claims.set_file_len(4095).unwrap_err().kind(),
         io::ErrorKind::ResourceBusy
     );
     mapping.claims.set_file_len(4096).unwrap();
-    assert!(mapping.run(4096, 1).is_none());
-    drop(run);
+    assert!(mapping.extent(4096, 1).is_none());
+    drop(extent);
     mapping.claims.set_file_len(0).unwrap();
 }
 
@@ -58,23 +58,23 @@ fn the_file_is_not_cut_short_under_a_run() {
 fn mappings_of_one_file_share_claims() {
     let first = writable(8192);
     let second = Arc::new(WritableMapping::new(
-        Arc::new(Stretch::zeroed(8192)),
+        Arc::new(AddressRange::zeroed(8192)),
         Arc::clone(&first.claims),
     ));
-    let _run = first.run(0, 100).unwrap();
-    assert!(second.run(99, 1).is_none());
-    assert!(second.run(100, 1).is_some());
+    let _extent = first.extent(0, 100).unwrap();
+    assert!(second.extent(99, 1).is_none());
+    assert!(second.extent(100, 1).is_some());
 }
 
 #[test]
-fn a_run_goes_to_another_thread() {
+fn an_extent_goes_to_another_thread() {
     let mapping = writable(8192);
-    let mut run = mapping.run(10, 3).unwrap();
-    assert_eq!(run.offset, 10);
-    let run = std::thread::spawn(move || {
-        run.copy_from_slice(b"abc");
-        run
+    let mut extent = mapping.extent(10, 3).unwrap();
+    assert_eq!(extent.offset, 10);
+    let extent = std::thread::spawn(move || {
+        extent.copy_from_slice(b"abc");
+        extent
     });
-    assert_eq!(&run.join().unwrap()[..], b"abc");
-    assert_eq!(&mapping.run(9, 5).unwrap()[..], b"\0abc\0");
+    assert_eq!(&extent.join().unwrap()[..], b"abc");
+    assert_eq!(&mapping.extent(9, 5).unwrap()[..], b"\0abc\0");
 }

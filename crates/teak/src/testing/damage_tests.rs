@@ -282,12 +282,12 @@ impl Reader<'_> {
     fn counts(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
         let is_counted = table.options(txn).is_ok_and(|options| options.is_counted());
         for (index, (key, _)) in records.iter().enumerate().step_by(13) {
-            let behind = (records.len() - index) as u64;
+            let after = (records.len() - index) as u64;
             if let Some(count) = self.keep(table.count_range(txn, &key[..]..)) {
-                assert_eq!(count, behind, "count_range");
+                assert_eq!(count, after, "count_range");
             }
             if let Some(about) = self.keep(table.estimate_range(txn, &key[..]..)) {
-                assert!((about.at_least..=about.at_most).contains(&behind));
+                assert!((about.at_least..=about.at_most).contains(&after));
             }
             if !is_counted {
                 continue;
@@ -331,8 +331,8 @@ fn errors_of(database: &Database, content: &Content, page: PageNumber) -> usize 
     for error in &reader.errors {
         match error {
             Error::Corrupted { page: named, .. } => {
-                let is_in_run = (named.0..named.0 + 4).contains(&page.0);
-                assert!(is_in_run, "page {page} is damaged: {error}");
+                let is_in_extent = (named.0..named.0 + 4).contains(&page.0);
+                assert!(is_in_extent, "page {page} is damaged: {error}");
             }
             // A cursor or iterator that met damage has no place.
             Error::InvalidArgument(_) => {}
@@ -371,7 +371,7 @@ fn damage_is_an_error_and_never_wrong_data() {
     });
 }
 
-/// A page that is copied gets a new tag: damage must not become genuine by that. Odd numbers between the
+/// A page that is copied gets a new checksum: damage must not become genuine by that. Odd numbers between the
 /// others fill the leaves, which share with their neighbours and are split; then they get thin and merge.
 #[test]
 fn what_is_written_beside_damage_does_not_hide_it() {

@@ -1,10 +1,10 @@
 //! Damage that means something: numbers that are possible and wrong, where a forger would put them.
 //!
-//! The tags are those of the bytes before; [`repair`](super::repair) makes them right.
+//! The checksums are those of the bytes before; [`repair`](super::repair) makes them right.
 
 use crate::{
     commit::record::SLOT_COUNT,
-    page::header::{HEADER_LEN, Header, Kind, arrays_start},
+    page::header::{HEADER_LEN, Header, PageKind, arrays_start},
 };
 use anatomy::{ARRAY_ROOTS, Anatomy, Target, u32_at};
 
@@ -36,7 +36,7 @@ pub enum Forgery {
     /// Something names a page in which a commit record stands.
     RecordAsPage,
     /// Something names a page behind the end of the file.
-    PageBehindEnd,
+    PageAfterEnd,
 }
 
 /// Where a record has its fields.
@@ -68,7 +68,7 @@ pub fn forge(image: &mut [u8], forgery: Forgery, choose: &mut dyn FnMut(usize) -
         Forgery::HugeCount => forger.inflate(),
         Forgery::LiveCalledFree => forger.free_live(),
         Forgery::RecordAsPage => forger.point(|choose, _| choose(usize::from(SLOT_COUNT)) as u32),
-        Forgery::PageBehindEnd => forger.point(|choose, count| match choose(4) {
+        Forgery::PageAfterEnd => forger.point(|choose, count| match choose(4) {
             0 => u32::MAX - choose(3) as u32,
             1 => 1 << 31,
             _ => count + choose(3) as u32,
@@ -103,7 +103,7 @@ impl Forger<'_> {
         Header::read(&self.image[start..])
     }
 
-    fn pages_of(&self, is_wanted: impl Fn(Kind) -> bool) -> Vec<usize> {
+    fn pages_of(&self, is_wanted: impl Fn(PageKind) -> bool) -> Vec<usize> {
         let pages = self.anatomy.pages.iter().copied();
         pages
             .filter(|start| self.header(*start).kind().is_some_and(&is_wanted))
@@ -113,7 +113,7 @@ impl Forger<'_> {
     fn cycle(&mut self) -> Option<()> {
         let child = self.anatomy.of_target(Target::Child);
         let at = self.pick(&child)?;
-        let inner = self.pages_of(|kind| kind == Kind::Inner);
+        let inner = self.pages_of(|kind| kind == PageKind::Inner);
         let parent = at - at % self.anatomy.page_size;
         let target = match (self.choose)(2) {
             0 => parent,
@@ -145,7 +145,7 @@ impl Forger<'_> {
         let at = if (self.choose)(2) == 0 {
             self.pick(&self.anatomy.of_target(Target::Tree))? + 4
         } else {
-            self.pick(&self.pages_of(|kind| kind != Kind::Bitmap))? + 5
+            self.pick(&self.pages_of(|kind| kind != PageKind::Bitmap))? + 5
         };
         let depth = self.image[at];
         let wrong = [depth + 1, depth.wrapping_sub(1), 0, 40, 255][(self.choose)(5)];
@@ -154,7 +154,7 @@ impl Forger<'_> {
     }
 
     fn swap_keys(&mut self) -> Option<()> {
-        let mut pages = self.pages_of(|kind| matches!(kind, Kind::Leaf | Kind::Inner));
+        let mut pages = self.pages_of(|kind| matches!(kind, PageKind::Leaf | PageKind::Inner));
         pages.retain(|start| self.header(*start).count > 1);
         let start = self.pick(&pages)?;
         let header = self.header(start);
@@ -163,7 +163,7 @@ impl Forger<'_> {
         let (a, b) = ((self.choose)(count), (self.choose)(count));
         self.swap(heads + 4 * a, heads + 4 * b, 4);
         // With their nodes, or only in their heads.
-        if header.kind() == Some(Kind::Leaf) && (self.choose)(3) > 0 {
+        if header.kind() == Some(PageKind::Leaf) && (self.choose)(3) > 0 {
             let offsets = heads + 4 * count;
             self.swap(offsets + 2 * a, offsets + 2 * b, 2);
         }
@@ -228,8 +228,8 @@ impl Forger<'_> {
     }
 
     fn free_live(&mut self) -> Option<()> {
-        let bitmaps = self.pages_of(|kind| kind == Kind::Bitmap);
-        let deaths = self.pages_of(|kind| kind == Kind::Deaths);
+        let bitmaps = self.pages_of(|kind| kind == PageKind::Bitmap);
+        let deaths = self.pages_of(|kind| kind == PageKind::Deaths);
         let page_count = (self.image.len() / self.anatomy.page_size).max(1);
         match (self.choose)(3) {
             0 if !bitmaps.is_empty() => {

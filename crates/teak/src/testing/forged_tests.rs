@@ -2,14 +2,14 @@
 
 use super::{SimDisk, forge::state_places, open, open_apart, repair};
 use crate::{
-    Database, Error, FreeCursor, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
+    Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
     Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
         header::{Header, arrays_start},
         leaf::{HAS_REFERENCES, Leaf},
-        value::ValueRun,
+        value::ValueExtent,
     },
 };
 use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
@@ -244,24 +244,28 @@ fn a_check_tells_of_a_value_of_a_named_state_that_lies_in_other_pages() {
         txn.commit().map(drop)
     });
     assert!(is_clean(image.clone()));
-    let runs = (4 * PAGE..image.len() - 32).filter_map(|at| {
-        let run = ValueRun::decode(&image[at..at + 32]).ok()?;
-        (run.len_bytes == 5_000).then_some((at, run))
+    let extents = (4 * PAGE..image.len() - 32).filter_map(|at| {
+        let extent = ValueExtent::decode(&image[at..at + 32]).ok()?;
+        (extent.len_bytes == 5_000).then_some((at, extent))
     });
-    let mut runs: Vec<_> = runs.collect();
-    runs.sort_by_key(|(_, run)| run.birth);
-    let [(at, run), (_, newest)] = runs[..] else {
+    let mut extents: Vec<_> = extents.collect();
+    extents.sort_by_key(|(_, extent)| extent.birth);
+    let [(at, extent), (_, newest)] = extents[..] else {
         panic!("two values")
     };
-    let mut forge = |start, tag| {
-        let forged = ValueRun { start, tag, ..run };
+    let mut forge = |start, checksum| {
+        let forged = ValueExtent {
+            start,
+            checksum,
+            ..extent
+        };
         image[at..at + 32].copy_from_slice(&forged.encode());
         is_clean(image.clone())
     };
-    assert!(!forge(PageNumber(run.start.0 + 1), run.tag));
+    assert!(!forge(PageNumber(extent.start.0 + 1), extent.checksum));
     // The newest state's value, born later.
-    assert!(!forge(newest.start, newest.tag));
-    assert!(forge(run.start, run.tag));
+    assert!(!forge(newest.start, newest.checksum));
+    assert!(forge(extent.start, extent.checksum));
 }
 
 /// Dead pages are kept for the states between their birth and their death. A later state that has them loses them when the
@@ -362,7 +366,10 @@ fn going_to_and_fro_over_a_nested_tree_is_no_damage() {
     let database = reopen(image).unwrap();
     let txn = database.begin_read().unwrap();
     let table = txn.open_multi_table::<Bytes, Bytes>("values").unwrap();
-    let (mut cursor, mut free) = (table.cursor(&txn).unwrap(), FreeCursor::for_multi(&table));
+    let (mut cursor, mut free) = (
+        table.cursor(&txn).unwrap(),
+        DetachedCursor::for_multi(&table),
+    );
     assert!(cursor.last().unwrap() && free.last(&txn).unwrap());
     for _ in 0..100 {
         assert!(cursor.prev().unwrap() && free.prev(&txn).unwrap());

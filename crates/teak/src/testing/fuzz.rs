@@ -6,7 +6,7 @@ use crate::{
         header::Header,
         inner::Inner,
         key::KeyOrder,
-        leaf::{self, End, Leaf},
+        leaf::{self, Leaf, LeafEnd},
         print,
         value::StoredValue,
     },
@@ -61,7 +61,7 @@ fn fuzz_changes(page: &mut [u8], key: &[u8]) {
     let _ = leaf::insert_many(
         page,
         KeyOrder::Bytes,
-        End::Before,
+        LeafEnd::Before,
         [(key, value)].into_iter(),
     );
     let _ = leaf::compact(page, &mut scratch);

@@ -22,7 +22,7 @@ const SAVED_MAX: usize = 64 << 20;
 /// says whether it could be opened, and was clean.
 pub fn exercise(image: &[u8]) -> bool {
     let boot = boot_of(image);
-    // Damage is met further down where tags are not compared.
+    // Damage is met further down where checksums are not compared.
     let lazily = Options::new()
         .durability(Durability::Lazy)
         .verification(Verification::Off);
@@ -73,7 +73,7 @@ fn open_to_write(
     image: &[u8],
     options: &Options,
     boot: [u8; 16],
-    behind_change: impl Fn(&Database),
+    after_change: impl Fn(&Database),
 ) -> bool {
     let disk = disk_of(image);
     let is_clean = open(&disk, options, false, boot).is_ok_and(|database| {
@@ -81,7 +81,7 @@ fn open_to_write(
         let before = database.begin_read();
         let _ = changes::change(&database);
         let _ = before.and_then(|before| reads::differ(&before, &database.begin_read()?));
-        behind_change(&database);
+        after_change(&database);
         let _ = changes::drop_all(&database);
         let _ = database.check(&mut |_| {});
         let _ = database.close();

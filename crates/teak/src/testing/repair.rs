@@ -1,14 +1,14 @@
-//! Makes damaged bytes pass for written ones: whoever attacks a database can compute tags too.
+//! Makes damaged bytes pass for written ones: whoever attacks a database can compute checksums too.
 
 use super::forge::state_places;
 use crate::{
-    PageNumber, Tag,
+    Checksum, PageNumber,
     commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
-        header::{HEADER_LEN, Header, Kind},
+        header::{HEADER_LEN, Header, PageKind},
         inner::{self, Inner},
         leaf::Leaf,
-        value::{ValueKind, ValueRun},
+        value::{ValueExtent, ValueKind},
     },
     tree::TreeRoot,
     txn::journal::changed,
@@ -21,12 +21,12 @@ const ROUNDS: usize = 45;
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;
 const CHECKED_FROM: usize = 16;
-/// Where an entry of a journal has the tag of the one before; its own tag and length are where a record has its checksum and length.
-const TAG_BEFORE: Range<usize> = 24..32;
-/// Where the root of a tree has the tag of its page.
-const ROOT_TAG: Range<usize> = 8..16;
+/// Where an entry of a journal has the checksum of the one before; its own checksum and length are where a record has its checksum and length.
+const PREVIOUS_CHECKSUM: Range<usize> = 24..32;
+/// Where the root of a tree has the checksum of its page.
+const ROOT_CHECKSUM: Range<usize> = 8..16;
 
-/// Gives records their checksums, and whatever points to a page the tag of that page as it is.
+/// Gives records their checksums, and whatever points to a page the checksum of that page as it is.
 pub fn repair(image: &mut [u8]) {
     let damaged = image.to_vec();
     for start in [0, 4096, 8192, 12288] {
@@ -81,20 +81,20 @@ pub fn repair_checksum(bytes: &mut [u8]) {
     let Some(checked) = bytes.get(CHECKED_FROM..length) else {
         return;
     };
-    let checksum = Tag::of(checked).0;
+    let checksum = Checksum::of(checked).0;
     bytes[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// The tag of `len` bytes from a page on, if they are all there.
-fn tag_at(image: &[u8], page_size: usize, page: PageNumber, len: usize) -> Option<Tag> {
+/// The checksum of `len` bytes from a page on, if they are all there.
+fn checksum_at(image: &[u8], page_size: usize, page: PageNumber, len: usize) -> Option<Checksum> {
     if page.0 < u32::from(SLOT_COUNT) {
         return None;
     }
     let start = page.index().checked_mul(page_size)?;
-    image.get(start..start.checked_add(len)?).map(Tag::of)
+    image.get(start..start.checked_add(len)?).map(Checksum::of)
 }
 
-/// Corrects the tags that a page of the tree, or a node of an array, holds. Says whether there was anything to correct.
+/// Corrects the checksums that a page of the tree, or a node of an array, holds. Says whether there was anything to correct.
 fn repair_page(image: &mut [u8], page_size: usize, number: usize) -> bool {
     let start = number * page_size;
     // Pages are read where words are aligned.
@@ -102,9 +102,9 @@ fn repair_page(image: &mut [u8], page_size: usize, number: usize) -> bool {
     let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
     page.copy_from_slice(&image[start..start + page_size]);
     match Header::read(page).kind() {
-        Some(Kind::Inner) => repair_inner(image, page),
-        Some(Kind::Leaf) => repair_leaf(image, page),
-        Some(Kind::Array) => repair_array(image, page),
+        Some(PageKind::Inner) => repair_inner(image, page),
+        Some(PageKind::Leaf) => repair_leaf(image, page),
+        Some(PageKind::Array) => repair_array(image, page),
         _ => return false,
     }
     let place = &mut image[start..start + page_size];
@@ -117,11 +117,11 @@ fn repair_inner(image: &[u8], page: &mut [u8]) {
     let count = Inner::parse(page).map_or(0, |inner| inner.count());
     for index in 0..count {
         let child = Inner::parse(page).and_then(|inner| inner.child(index));
-        let tag = child
+        let checksum = child
             .ok()
-            .and_then(|child| tag_at(image, page.len(), child, page.len()));
-        if let Some(tag) = tag {
-            inner::set_tag(page, index, tag);
+            .and_then(|child| checksum_at(image, page.len(), child, page.len()));
+        if let Some(checksum) = checksum {
+            inner::set_checksum(page, index, checksum);
         }
     }
 }
@@ -130,8 +130,8 @@ fn repair_array(image: &[u8], page: &mut [u8]) {
     let page_size = page.len();
     for entry in page[HEADER_LEN..].chunks_exact_mut(16) {
         let child = u32::from_le_bytes(entry[0..4].try_into().unwrap_or_default());
-        if let Some(tag) = tag_at(image, page_size, PageNumber(child), page_size) {
-            entry[8..16].copy_from_slice(&tag.0.to_le_bytes());
+        if let Some(checksum) = checksum_at(image, page_size, PageNumber(child), page_size) {
+            entry[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         }
     }
 }
@@ -148,7 +148,9 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
         let at = bytes.as_ptr().addr().wrapping_sub(page.as_ptr().addr());
         let repaired = match node.value.kind {
             ValueKind::Tree => repaired_root(image, page_size, bytes),
-            ValueKind::Run => repaired_run(image, page_size, bytes).map(|run| run.to_vec()),
+            ValueKind::Extent => {
+                repaired_extent(image, page_size, bytes).map(|extent| extent.to_vec())
+            }
             _ => None,
         };
         if let Some(repaired) = repaired {
@@ -167,16 +169,16 @@ fn repaired_root(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<Vec<u8>
         Ok(nested) => nested,
         Err(_) => TreeRoot::decode_entry(bytes).ok()?.0,
     };
-    let tag = tag_at(image, page_size, root.page, page_size)?;
+    let checksum = checksum_at(image, page_size, root.page, page_size)?;
     let mut repaired = bytes.to_vec();
-    repaired[ROOT_TAG].copy_from_slice(&tag.0.to_le_bytes());
+    repaired[ROOT_CHECKSUM].copy_from_slice(&checksum.0.to_le_bytes());
     Some(repaired)
 }
 
-fn repaired_run(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 32]> {
-    let mut run = ValueRun::decode(bytes).ok()?;
-    run.tag = tag_at(image, page_size, run.start, run.len_bytes as usize)?;
-    Some(run.encode())
+fn repaired_extent(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 32]> {
+    let mut extent = ValueExtent::decode(bytes).ok()?;
+    extent.checksum = checksum_at(image, page_size, extent.start, extent.len_bytes as usize)?;
+    Some(extent.encode())
 }
 
 fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
@@ -196,7 +198,8 @@ fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
     }
     let roots = &mut record.space_roots;
     for root in [&mut roots.bitmaps, &mut roots.deaths] {
-        root.tag = tag_at(image, page_size, root.page, page_size).unwrap_or(root.tag);
+        root.checksum =
+            checksum_at(image, page_size, root.page, page_size).unwrap_or(root.checksum);
     }
     let bytes = record.encode(page_size);
     image[start..start + bytes.len()].copy_from_slice(&bytes);
@@ -213,32 +216,34 @@ fn repair_chain(image: &mut [u8], before: &[u8], page_size: usize, change: fn(&m
         let decoded = Record::decode(page, slot).ok();
         let journal = decoded.and_then(|record| record.journal);
         let entries = journal.and_then(|journal| {
-            image.get_mut(journal.run.start.index().saturating_mul(page_size)..)
+            image.get_mut(journal.extent.start.index().saturating_mul(page_size)..)
         });
         let old_checksum = before.get(start..).and_then(|old| old.get(CHECKSUM));
-        if let Some(entries) = entries.filter(|entries| entries.get(TAG_BEFORE) == old_checksum) {
+        if let Some(entries) =
+            entries.filter(|entries| entries.get(PREVIOUS_CHECKSUM) == old_checksum)
+        {
             repair_entries(entries, &mut record, change);
         }
     }
 }
 
 fn repair_entries(mut journal: &mut [u8], record: &mut [u8], change: fn(&mut [u8])) {
-    let mut tag: [u8; 8] = record[CHECKSUM].try_into().unwrap_or_default();
+    let mut checksum: [u8; 8] = record[CHECKSUM].try_into().unwrap_or_default();
     while let Some(len) = journal.get(LENGTH) {
         let len = u32::from_le_bytes(len.try_into().unwrap_or_default()) as usize;
         let room = len.next_multiple_of(record.len());
-        if len < TAG_BEFORE.end || room > journal.len() {
+        if len < PREVIOUS_CHECKSUM.end || room > journal.len() {
             return;
         }
-        let (entry, behind) = std::mem::take(&mut journal).split_at_mut(room);
-        entry[TAG_BEFORE].copy_from_slice(&tag);
+        let (entry, after) = std::mem::take(&mut journal).split_at_mut(room);
+        entry[PREVIOUS_CHECKSUM].copy_from_slice(&checksum);
         match changed(&entry[..len], record, change) {
             Some(changed) if changed.len() <= room => {
                 entry[..changed.len()].copy_from_slice(&changed)
             }
             _ => return repair_checksum(entry),
         }
-        tag = entry[CHECKSUM].try_into().unwrap_or_default();
-        journal = behind;
+        checksum = entry[CHECKSUM].try_into().unwrap_or_default();
+        journal = after;
     }
 }

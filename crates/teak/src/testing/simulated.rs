@@ -6,7 +6,7 @@ use crate::{
     api::salvage_into,
     page::comparison::Comparisons,
     store::{Storage, handle_faults},
-    txn::salvage::Wreck,
+    txn::salvage::DamagedFile,
 };
 use std::{path::Path, sync::Arc};
 
@@ -53,9 +53,9 @@ pub fn kill(database: &Database, disk: &SimDisk) {
 /// # Panics
 ///
 /// As [`kill`], in that call.
-pub fn kill_behind(database: &Database, disk: &SimDisk, calls: u64) {
+pub fn kill_after(database: &Database, disk: &SimDisk, calls: u64) {
     let database = database.clone();
-    disk.kill_behind(calls, move || die(&database));
+    disk.kill_after(calls, move || die(&database));
 }
 
 fn die(database: &Database) {
@@ -73,8 +73,9 @@ fn die(database: &Database) {
 /// Those of [`salvage`](crate::salvage).
 pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let wreck = Wreck::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
-    let options = Options::new().page_size(wreck.page_size());
+    let damaged_file =
+        DamagedFile::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
+    let options = Options::new().page_size(damaged_file.page_size());
     let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
-    salvage_into(wreck, database, &mut |_| {})
+    salvage_into(damaged_file, database, &mut |_| {})
 }

@@ -1,7 +1,7 @@
 //! Files that are damaged or hostile give errors: no panic, no endless loop.
 //!
 //! The seeds of the fuzz targets are mutated in thousands of ways, always the same ones. Half of the
-//! mutations are made to look genuine, by giving all pages their tags, and records their checksums.
+//! mutations are made to look genuine, by giving all pages their checksums, and records their checksums.
 
 use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, redone, repair};
 use crate::{KeyOrder, Options, TableOptions, ValueSize, codec::Bytes};
@@ -54,8 +54,8 @@ fn a_damaged_journal_passes_for_a_written_one() {
         .find(|at| seed[*at..].starts_with(b"TeakJou"))
         .unwrap();
     let is_next = |at: &usize| seed[*at + 24..][..8] == seed[*at - PAGE + 8..][..8];
-    let behind = (first + PAGE..seed.len()).step_by(PAGE);
-    let last = behind.take_while(is_next).last().unwrap();
+    let after = (first + PAGE..seed.len()).step_by(PAGE);
+    let last = after.take_while(is_next).last().unwrap();
     let mut damaged = seed.clone();
     // The last byte of what the last entry has of a page.
     let len = u32::from_le_bytes(seed[last + 16..][..4].try_into().unwrap());

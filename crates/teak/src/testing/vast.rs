@@ -7,8 +7,8 @@ use crate::{
         Record, SLOT_COUNT,
         probe::{PROBE_LEN, find_page_size},
     },
-    space::{Committed, Death, Forged},
-    types::Run,
+    space::{Death, ForgedSpaceMap, SpaceCommit},
+    types::Extent,
 };
 use std::{
     collections::BTreeSet,
@@ -30,8 +30,8 @@ pub struct VastFile {
     pub used_percent: u32,
     /// Single pages that are dead, and that a state before the newest may see.
     pub pending_pages: u64,
-    /// Lengths, in pages, of longer free runs, far from each other.
-    pub free_runs: Vec<u32>,
+    /// Lengths, in pages, of longer free extents, far from each other.
+    pub free_extents: Vec<u32>,
 }
 
 /// What a file was made to look like.
@@ -66,10 +66,10 @@ pub fn make_vast(
     }
     let mut map = Map::new(first, vast.page_count);
     map.scatter(vast.used_percent, random);
-    map.clear_runs(&vast.free_runs)?;
+    map.clear_extents(&vast.free_extents)?;
     let dead = map.pick(vast.pending_pages as usize, &[], random)?;
     let deaths = deaths(&dead, newest.transaction);
-    let forged = Forged {
+    let forged = ForgedSpaceMap {
         page_size: newest.page_size as usize,
         page_count: vast.page_count,
         transaction: newest.transaction,
@@ -82,7 +82,7 @@ pub fn make_vast(
         // What there is no room for is written nowhere.
         map.pick(count, &dead, random).unwrap_or_else(|error| {
             no_room = Some(error);
-            vec![Run::new(first as u32, count as u32)]
+            vec![Extent::new(first as u32, count as u32)]
         })
     });
     match no_room {
@@ -93,7 +93,7 @@ pub fn make_vast(
     Ok(VastCounts {
         free_pages: map.words.iter().map(|w| u64::from(w.count_ones())).sum(),
         pending_pages: dead.len() as u64,
-        map_pages: committed.fold_pages.len() as u64,
+        map_pages: committed.checkpoint_pages.len() as u64,
     })
 }
 
@@ -119,9 +119,9 @@ fn refused(why: &str) -> Error {
 }
 
 /// Single pages that the newest transaction no longer uses.
-fn deaths(dead: &[Run], newest: TransactionId) -> Vec<Death> {
-    let death = |run: &Run| Death {
-        run: *run,
+fn deaths(dead: &[Extent], newest: TransactionId) -> Vec<Death> {
+    let death = |extent: &Extent| Death {
+        extent: *extent,
         birth: TransactionId(1),
         died: newest,
     };
@@ -132,12 +132,12 @@ fn deaths(dead: &[Run], newest: TransactionId) -> Vec<Death> {
 fn write(
     file: &File,
     newest: &Record,
-    committed: &Committed,
+    committed: &SpaceCommit,
     page_count: u64,
 ) -> std::io::Result<()> {
     let page_size = u64::from(newest.page_size);
     file.set_len(page_count * page_size)?;
-    for (number, page) in &committed.fold_pages {
+    for (number, page) in &committed.checkpoint_pages {
         file.write_all_at(page, u64::from(number.0) * page_size)?;
     }
     for slot in 0..SLOT_COUNT {
@@ -204,13 +204,13 @@ impl Map {
     }
 
     /// Frees runs of these lengths and no longer, each in a part of its own of the file.
-    fn clear_runs(&mut self, lens: &[u32]) -> Result<()> {
+    fn clear_extents(&mut self, lens: &[u32]) -> Result<()> {
         let part = (self.page_count - self.first) / (lens.len() as u64 + 1);
         for (index, len) in lens.iter().enumerate() {
             let start = self.first + part * (index as u64 + 1);
             let end = start + u64::from(*len);
             if u64::from(*len) + 1 >= part {
-                return Err(refused("a free run is too long for it"));
+                return Err(refused("a free extent is too long for it"));
             }
             (start..end).for_each(|page| self.set(page, true));
             self.set(start - 1, false);
@@ -223,11 +223,11 @@ impl Map {
     fn pick(
         &self,
         count: usize,
-        others: &[Run],
+        others: &[Extent],
         random: &mut dyn FnMut() -> u64,
-    ) -> Result<Vec<Run>> {
+    ) -> Result<Vec<Extent>> {
         let is_other = |page: u64| {
-            let found = others.binary_search_by_key(&page, |run| u64::from(run.start.0));
+            let found = others.binary_search_by_key(&page, |extent| u64::from(extent.start.0));
             found.is_ok()
         };
         let mut picked = BTreeSet::new();
@@ -241,7 +241,10 @@ impl Map {
             }
         }
         match picked.len() == count {
-            true => Ok(picked.into_iter().map(|page| Run::new(page, 1)).collect()),
+            true => Ok(picked
+                .into_iter()
+                .map(|page| Extent::new(page, 1))
+                .collect()),
             false => Err(refused("too few of its pages are in use")),
         }
     }

@@ -50,7 +50,7 @@ fn the_map_says_what_was_asked_for() -> Result<()> {
         page_count: PAGES,
         used_percent: 90,
         pending_pages: 30_000,
-        free_runs: vec![256, 16_384],
+        free_extents: vec![256, 16_384],
     };
     let (path, counts) = vast(directory.path(), &asked)?;
     assert_eq!(counts.pending_pages, 30_000);
@@ -67,7 +67,7 @@ fn the_map_says_what_was_asked_for() -> Result<()> {
     let longest = database
         .page_kinds()?
         .chunk_by(|a, b| a == b)
-        .filter(|run| run[0] == PageUse::Free)
+        .filter(|extent| extent[0] == PageUse::Free)
         .map(<[_]>::len)
         .max();
     // Dead pages right behind it may have become free.
@@ -82,7 +82,7 @@ fn it_can_be_written_to_and_closed() -> Result<()> {
         page_count: PAGES,
         used_percent: 90,
         pending_pages: 5000,
-        free_runs: vec![],
+        free_extents: vec![],
     };
     let (path, counts) = vast(directory.path(), &asked)?;
     let database = Database::open(&path)?;
@@ -112,7 +112,7 @@ fn what_has_no_room_is_refused() -> Result<()> {
         page_count: 1000,
         used_percent: 90,
         pending_pages: 0,
-        free_runs: vec![1000],
+        free_extents: vec![1000],
     };
     let refused = vast(directory.path(), &asked).unwrap_err();
     assert!(matches!(refused, Error::InvalidArgument(_)), "{refused}");

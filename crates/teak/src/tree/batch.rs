@@ -7,22 +7,22 @@
 
 use super::{
     PageSink,
-    bulk::{Appender, Builder},
-    insert::{Existing, Inserted, RunBytes},
+    bulk::{TreeAppender, TreeBuilder},
+    insert::{Existing, Inserted, ValueExtentBytes},
     lookup::{announce_leaves, find_leaf},
     mutable_tree::Tree,
-    neighbours::place_of,
-    position::{Position, Step, near_child},
+    neighbours::slots_in_parent,
+    position::{PathStep, Position, child_from_hint},
     visit_inner, visit_leaf,
 };
 use crate::{
     Result,
     page::{
-        Damage,
-        entries::{Records, cut_evenly, cut_greedily},
+        PageDamage,
+        entries::{RecordList, cut_evenly, cut_greedily},
         header::HEADER_LEN,
         key::KeyOrder,
-        value::{StoredValue, VALUE_RUN_LEN},
+        value::{StoredValue, VALUE_EXTENT_LEN},
     },
 };
 use std::{ops::Range, time::Instant};
@@ -63,19 +63,19 @@ impl<S: PageSink> Tree<'_, S> {
             (key.as_ref(), StoredValue::inline(value.as_ref()))
         };
         if self.root.is_empty() {
-            let mut builder = Builder::new(self);
+            let mut builder = TreeBuilder::new(self);
             for (key, value) in order.into_iter().map(record) {
                 builder.push(key, value)?;
             }
             return builder.finish();
         }
         let (last_key, key_order) = (self.last_key()?, self.root.order);
-        let behind =
+        let after =
             order.partition_point(|&index| key_order.compare(record(index).0, &last_key).is_le());
-        let (among, behind) = order.split_at(behind);
-        let mut added = behind.len() as u64;
+        let (among, after) = order.split_at(after);
+        let mut added = after.len() as u64;
         let (mut place, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
-        let (mut groups, mut near) = (Groups::new(), Vec::new());
+        let (mut groups, mut hint) = (PrefetchGroups::new(), Vec::new());
         while place < among.len() {
             let keys = among[place..].iter().map(|&index| record(index).0);
             groups.note(self, place, keys)?;
@@ -85,7 +85,7 @@ impl<S: PageSink> Tree<'_, S> {
                 place += taken;
                 added += new;
                 if taken > 0 {
-                    near.clear();
+                    hint.clear();
                     step = ONE_BY_ONE.0;
                     continue;
                 }
@@ -93,16 +93,16 @@ impl<S: PageSink> Tree<'_, S> {
                 step = (2 * step).min(ONE_BY_ONE.1);
             }
             if let Some(&ahead) = among.get(place + AHEAD) {
-                self.fetch_leaf(&near, record(ahead).0)?;
+                self.fetch_leaf(&hint, record(ahead).0)?;
             }
             let (key, value) = record(among[place]);
-            let inserted = self.insert_near(&mut near, key, value, Existing::Replace)?;
+            let inserted = self.insert_with_hint(&mut hint, key, value, Existing::Replace)?;
             added += u64::from(inserted == Inserted::New);
             place += 1;
         }
-        if !behind.is_empty() {
-            let mut appender = Appender::new(self)?;
-            for (key, value) in behind.iter().copied().map(record) {
+        if !after.is_empty() {
+            let mut appender = TreeAppender::new(self)?;
+            for (key, value) in after.iter().copied().map(record) {
                 appender.push(key, value)?;
             }
             appender.finish()?;
@@ -121,7 +121,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, first)?;
-        let end = self.separator_behind(position.path())?;
+        let end = self.next_separator(position.path())?;
         let order = self.root.order;
         let of_leaf = records.take_while(|(key, _)| {
             let end = end.as_deref();
@@ -133,16 +133,16 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok((0, 0));
         };
         let prefix_len = format.prefix_len(first, last);
-        let kept_len = |key: &[u8], value: StoredValue<'_>| {
+        let leaf_value_len = |key: &[u8], value: StoredValue<'_>| {
             let len = value.bytes.len();
             match format.stays_inline(page_size, key.len(), len) {
                 true => len,
-                false => VALUE_RUN_LEN,
+                false => VALUE_EXTENT_LEN,
             }
         };
         let (mut count, mut len) = (0, 0);
         for (key, value) in of_leaf.clone() {
-            len += format.record_len(prefix_len, key.len(), kept_len(key, value));
+            len += format.record_len(prefix_len, key.len(), leaf_value_len(key, value));
             count += 1;
             if len > TOGETHER_MAX * room {
                 break;
@@ -156,9 +156,9 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The separator behind the leaf of a path; `None` if it is the last one.
-    fn separator_behind(&self, path: &[Step]) -> Result<Option<Vec<u8>>> {
+    fn next_separator(&self, path: &[PathStep]) -> Result<Option<Vec<u8>>> {
         for depth in (0..path.len() - 1).rev() {
-            let Step { page, index, count } = path[depth];
+            let PathStep { page, index, count } = path[depth];
             if index + 1 < count {
                 let inner = visit_inner(&*self.sink, page, self.level_of(depth), "insert")?;
                 let separator = inner.separator(index + 1);
@@ -174,12 +174,12 @@ impl<S: PageSink> Tree<'_, S> {
     /// of their keys were not there.
     fn merge<'r>(
         &mut self,
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         new: impl Iterator<Item = (&'r [u8], StoredValue<'r>)>,
     ) -> Result<u64> {
         let number = path.last().expect("a path has a leaf").page;
-        let damaged = |damage: Damage| damage.at(number, "insert");
-        let (mut merged, mut replaced) = (Records::default(), Vec::new());
+        let damaged = |damage: PageDamage| damage.at(number, "insert");
+        let (mut merged, mut replaced) = (RecordList::default(), Vec::new());
         let (mut from, mut added, mut is_changed) = (0, 0, false);
         for (key, value) in new {
             let leaf = visit_leaf(&*self.sink, number, "insert")?;
@@ -194,15 +194,15 @@ impl<S: PageSink> Tree<'_, S> {
                 if self.is_same(number, old, value)? {
                     continue;
                 }
-                replaced.extend(old.as_run().map_err(damaged)?);
+                replaced.extend(old.as_extent().map_err(damaged)?);
                 from += 1;
             } else {
                 added += 1;
             }
             is_changed = true;
             let key = stored_key.as_deref().unwrap_or(key);
-            let mut run = RunBytes::default();
-            let kept = self.keep(key.len(), value, &mut run)?;
+            let mut extent = ValueExtentBytes::default();
+            let kept = self.store_value(key.len(), value, &mut extent)?;
             merged.push(key, kept);
         }
         if !is_changed {
@@ -222,32 +222,34 @@ impl<S: PageSink> Tree<'_, S> {
             .or_else(|| cut_evenly(&weights, pages + 1, &mut fits))
             .unwrap_or_else(|| cut_greedily(merged.len(), &mut fits));
         self.root.records += added;
-        self.touch();
+        self.mark_changed();
         let leaf = path[path.len() - 1].page;
-        self.lay_out(&path, place_of(&path), (vec![leaf], merged), cuts)?;
-        replaced.iter().try_for_each(|run| self.release_run(run))?;
+        self.lay_out(&path, slots_in_parent(&path), (vec![leaf], merged), cuts)?;
+        replaced
+            .iter()
+            .try_for_each(|extent| self.release_extent(extent))?;
         Ok(added)
     }
 
     /// Removes records; returns how many there were.
     pub(crate) fn remove_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<u64> {
         let order = in_order(self.root.order, keys.len(), |index| keys[index].as_ref());
-        let (mut removed, mut groups, mut near) = (0, Groups::new(), Vec::new());
+        let (mut removed, mut groups, mut hint) = (0, PrefetchGroups::new(), Vec::new());
         for (place, &index) in order.iter().enumerate() {
             let to_come = order[place..].iter().map(|&index| keys[index].as_ref());
             groups.note(self, place, to_come)?;
             if let Some(&ahead) = order.get(place + AHEAD) {
-                self.fetch_leaf(&near, keys[ahead].as_ref())?;
+                self.fetch_leaf(&hint, keys[ahead].as_ref())?;
             }
-            removed += u64::from(self.remove_near(&mut near, keys[index].as_ref())?);
+            removed += u64::from(self.remove_with_hint(&mut hint, keys[index].as_ref())?);
         }
         Ok(removed)
     }
 
-    /// Asks for the leaf of a key, which may be near one that a path leads to, as for [`Self::insert_near`].
-    pub(super) fn fetch_leaf(&self, near: &[Step], key: &[u8]) -> Result<()> {
+    /// Asks for the leaf of a key, which may be near one that a path leads to, as for [`Self::insert_with_hint`].
+    pub(super) fn fetch_leaf(&self, hint: &[PathStep], key: &[u8]) -> Result<()> {
         if !self.root.is_empty() {
-            let leaf = match near_child(&*self.sink, self.root, near, key)? {
+            let leaf = match child_from_hint(&*self.sink, self.root, hint, key)? {
                 Some((_, leaf)) => leaf,
                 None => find_leaf(&*self.sink, self.root, key)?,
             };
@@ -258,13 +260,13 @@ impl<S: PageSink> Tree<'_, S> {
 }
 
 /// Keys that are changed one after the other: where reading waits for the disk, the leaves of some of them are asked for together.
-pub(super) struct Groups {
+pub(super) struct PrefetchGroups {
     first: usize,
     end: usize,
     begun: Instant,
 }
 
-impl Groups {
+impl PrefetchGroups {
     pub(super) fn new() -> Self {
         Self {
             first: 0,
@@ -284,11 +286,11 @@ impl Groups {
         if done < self.end {
             return Ok(());
         }
-        let pace = tree.sink.pace();
+        let io_wait = tree.sink.io_wait();
         if done > self.first {
-            pace.note(self.begun, done - self.first);
+            io_wait.note(self.begun, done - self.first);
         }
-        if pace.is_waiting() {
+        if io_wait.is_waiting() {
             announce_leaves(&*tree.sink, tree.root, keys.take(GROUP))?;
         }
         (self.first, self.end) = (done, done + GROUP);

@@ -3,35 +3,35 @@
 
 use super::{
     PageSink, TreeRoot, count,
-    insert::{Existing, RunBytes},
+    insert::{Existing, ValueExtentBytes},
     mutable_tree::Tree,
-    neighbours::place_of,
-    position::{Position, Step},
+    neighbours::slots_in_parent,
+    position::{PathStep, Position},
 };
 use crate::{
     Error, Result,
     page::{
         child::Child,
-        entries::Records,
+        entries::RecordList,
         header::{Header, arrays_start},
         key::{self, KeyOrder},
-        leaf::{self, InPlace, LeafFormat},
+        leaf::{self, InPlaceOutcome, LeafFormat},
         value::StoredValue,
     },
 };
 
 /// A tree that is being built.
 #[derive(Debug)]
-pub(crate) struct Builder<'t, 's, S> {
+pub(crate) struct TreeBuilder<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
-    state: Building,
+    state: TreeBuild,
 }
 
-impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
+impl<'t, 's, S: PageSink> TreeBuilder<'t, 's, S> {
     /// Begins to build. The tree has to be empty.
     pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
         assert!(tree.root.is_empty(), "a tree is built where there is none");
-        let state = Building::default();
+        let state = TreeBuild::default();
         Self { tree, state }
     }
 
@@ -51,9 +51,9 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
         if self.tree.root.records == 0 {
             self.tree.fix_key_len(key);
         }
-        let mut run = RunBytes::default();
-        let kept = self.tree.keep(key.len(), value, &mut run)?;
-        self.state.push_kept(self.tree, key, kept)?;
+        let mut extent = ValueExtentBytes::default();
+        let kept = self.tree.store_value(key.len(), value, &mut extent)?;
+        self.state.push_leaf_value(self.tree, key, kept)?;
         self.tree.root.records += 1;
         Ok(())
     }
@@ -67,7 +67,7 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
 /// The leaf that is being built, the last of a tree.
 #[derive(Debug, Default)]
 struct LastLeaf {
-    records: Records,
+    records: RecordList,
     /// Bytes that they would take, at most.
     len: usize,
     prefix_len: usize,
@@ -151,13 +151,13 @@ impl LastLeaf {
 
 /// How far the building of a tree is. Each call is told the tree, so that several can be built at once.
 #[derive(Debug, Default)]
-pub(super) struct Building {
+pub(super) struct TreeBuild {
     leaf: LastLeaf,
     /// The children of the inner page to come, for each level.
     levels: Vec<Vec<Child>>,
 }
 
-impl Building {
+impl TreeBuild {
     /// The key that was added last; empty before there is one.
     pub(super) fn last_key(&self) -> &[u8] {
         self.leaf.last_key()
@@ -174,7 +174,7 @@ impl Building {
     }
 
     /// Adds a record whose value is such as leaves hold it.
-    pub(super) fn push_kept<S: PageSink>(
+    pub(super) fn push_leaf_value<S: PageSink>(
         &mut self,
         tree: &mut Tree<'_, S>,
         key: &[u8],
@@ -240,7 +240,7 @@ impl Building {
             level += 1;
         }
         if tree.root.records > 0 {
-            tree.touch();
+            tree.mark_changed();
         }
         Ok(tree.root.records)
     }
@@ -252,25 +252,25 @@ const ATTACHED_TOGETHER: usize = 32;
 /// Adds records behind the last one of a tree: to its last leaf as far as that has room, and the rest to leaves that are
 /// built as for an empty tree.
 #[derive(Debug)]
-pub(crate) struct Appender<'t, 's, S> {
+pub(crate) struct TreeAppender<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
     last_key: Vec<u8>,
     /// The way to the last leaf, as long as that has room.
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     /// The leaf behind it, and those between the two that nothing leads to yet.
-    behind: Option<LastLeaf>,
+    after: Option<LastLeaf>,
     ended: Vec<Child>,
     count: u64,
 }
 
-impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
+impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
     pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Result<Self> {
         let last_key = tree.last_key()?;
         Ok(Self {
             tree,
             last_key,
             path: Vec::new(),
-            behind: None,
+            after: None,
             ended: Vec::new(),
             count: 0,
         })
@@ -291,10 +291,10 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
             let path = self.last_path()?;
             self.path = self.tree.own_path(path)?;
         } else {
-            let mut run = RunBytes::default();
-            let kept = self.tree.keep(key.len(), value, &mut run)?;
+            let mut extent = ValueExtentBytes::default();
+            let kept = self.tree.store_value(key.len(), value, &mut extent)?;
             self.tree.root.records += 1;
-            self.push_kept(key, kept)?;
+            self.push_leaf_value(key, kept)?;
         }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
@@ -302,21 +302,21 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         Ok(())
     }
 
-    fn last_path(&self) -> Result<Vec<Step>> {
+    fn last_path(&self) -> Result<Vec<PathStep>> {
         let mut position = Position::default();
         position.last(&*self.tree.sink, self.tree.root)?;
         Ok(position.into_path())
     }
 
-    fn push_kept(&mut self, key: &[u8], kept: StoredValue<'_>) -> Result<()> {
-        if self.behind.is_none() && self.push_in_last_leaf(key, kept)? {
+    fn push_leaf_value(&mut self, key: &[u8], kept: StoredValue<'_>) -> Result<()> {
+        if self.after.is_none() && self.push_in_last_leaf(key, kept)? {
             return Ok(());
         }
-        let behind = self.behind.get_or_insert_with(|| LastLeaf {
+        let after = self.after.get_or_insert_with(|| LastLeaf {
             key_before: Some(self.last_key.clone()),
             ..LastLeaf::default()
         });
-        self.ended.extend(behind.push(self.tree, key, kept)?);
+        self.ended.extend(after.push(self.tree, key, kept)?);
         match self.ended.len() >= ATTACHED_TOGETHER {
             true => self.attach(),
             false => Ok(()),
@@ -333,11 +333,11 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         last.index = usize::from(Header::read(page).count);
         let done = leaf::insert(page, tree.root.order, last.index, key, kept);
         let is_in = match done.map_err(|damage| damage.at(last.page, "append"))? {
-            InPlace::Done => true,
-            InPlace::Rebuild => tree.win_room(*last, key, kept)?,
+            InPlaceOutcome::Done => true,
+            InPlaceOutcome::Rebuild => tree.repack_and_insert(*last, key, kept)?,
         };
         if is_in {
-            tree.touch();
+            tree.mark_changed();
             tree.add_to_counts(&self.path, 1)?;
         }
         Ok(is_in)
@@ -353,13 +353,13 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         let weight = count::weight(&*tree.sink, tree.root, last, 0..path[depth].count)?;
         let mut children = vec![Child::unsealed(Vec::new(), last, weight)];
         children.append(&mut self.ended);
-        tree.put_children(&path, depth, place_of(&path), children)
+        tree.replace_children(&path, depth, slots_in_parent(&path), children)
     }
 
     /// Ends the last leaf; returns how many records were added.
     pub(crate) fn finish(mut self) -> Result<u64> {
-        if let Some(mut behind) = self.behind.take() {
-            self.ended.push(behind.end(self.tree)?);
+        if let Some(mut after) = self.after.take() {
+            self.ended.push(after.end(self.tree)?);
             self.attach()?;
         }
         Ok(self.count)

@@ -1,27 +1,27 @@
 //! Where a key was found, so that it is read again without a descent for as long as its tree is the same.
 //!
-//! The root of a committed tree holds the tag of its root page, and each page the tags of its children, so that roots that are
+//! The root of a committed tree holds the checksum of its root page, and each page the checksums of its children, so that roots that are
 //! equal are roots of equal trees, of whichever state, and a place in one is a place in the other. That does not hold of a
-//! tree that is being changed, whose tags are yet to be found.
+//! tree that is being changed, whose checksums are yet to be found.
 
 use super::{PageSource, TreeRoot, enter, position::Position, visit_inner, visit_leaf};
-use crate::{PageNumber, Result, Tag, page::value::StoredValue};
+use crate::{Checksum, PageNumber, Result, page::value::StoredValue};
 
 /// A key, and where it is in the tree that it was looked up in last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CachedPlace {
+pub(crate) struct CachedPosition {
     key: Vec<u8>,
-    noted: Option<Noted>,
+    noted: Option<CachedEntry>,
 }
 
 #[derive(Clone, Debug)]
-struct Noted {
+struct CachedEntry {
     root: TreeRoot,
-    /// The leaf, its tag and the index in it; `None` if the key is not there.
-    record: Option<(PageNumber, Tag, usize)>,
+    /// The leaf, its checksum and the index in it; `None` if the key is not there.
+    record: Option<(PageNumber, Checksum, usize)>,
 }
 
-impl CachedPlace {
+impl CachedPosition {
     /// Whether the place is that of `key` in the committed tree of `root`.
     pub(crate) fn is_of(&self, root: &TreeRoot, key: &[u8]) -> bool {
         self.noted.as_ref().is_some_and(|noted| noted.root == *root) && self.key == key
@@ -44,27 +44,28 @@ impl CachedPlace {
             let record = find(source, root, key)?;
             self.key.clear();
             self.key.extend_from_slice(key);
-            self.noted = Some(Noted {
+            self.noted = Some(CachedEntry {
                 root: *root,
                 record,
             });
         }
-        let Some((number, tag, index)) = self.noted.as_ref().and_then(|noted| noted.record) else {
+        let Some((number, checksum, index)) = self.noted.as_ref().and_then(|noted| noted.record)
+        else {
             return Ok(None);
         };
-        enter::page(source, number, tag, "lookup")?;
+        enter::page(source, number, checksum, "lookup")?;
         let node = visit_leaf(source, number, "lookup")?.node(index);
         let node = node.map_err(|damage| damage.at(number, "lookup"))?;
         Ok(Some((number, node.value)))
     }
 }
 
-/// The leaf of a key, its tag and the index in it.
+/// The leaf of a key, its checksum and the index in it.
 fn find<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     key: &[u8],
-) -> Result<Option<(PageNumber, Tag, usize)>> {
+) -> Result<Option<(PageNumber, Checksum, usize)>> {
     let mut position = Position::default();
     if root.is_empty() || !position.descend(source, root, key)? {
         return Ok(None);
@@ -72,11 +73,11 @@ fn find<S: PageSource + ?Sized>(
     let found = match position.path() {
         [.., parent, leaf] => {
             let inner = visit_inner(source, parent.page, 1, "lookup")?;
-            let tag = inner.tag(parent.index);
-            let tag = tag.map_err(|damage| damage.at(parent.page, "lookup"))?;
-            Some((leaf.page, tag, leaf.index))
+            let checksum = inner.checksum(parent.index);
+            let checksum = checksum.map_err(|damage| damage.at(parent.page, "lookup"))?;
+            Some((leaf.page, checksum, leaf.index))
         }
-        [leaf] => Some((leaf.page, root.tag, leaf.index)),
+        [leaf] => Some((leaf.page, root.checksum, leaf.index)),
         [] => None,
     };
     Ok(found)

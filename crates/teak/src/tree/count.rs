@@ -9,10 +9,10 @@ use super::{
     cursor::is_void,
     enter,
     lookup::prefetch_start,
-    position::{Position, Step},
+    position::{PathStep, Position},
     visit_inner, visit_leaf,
 };
-use crate::{Error, PageNumber, Result, page::Damage};
+use crate::{Error, PageNumber, Result, page::PageDamage};
 use std::{
     cmp::Ordering,
     ops::{Bound, Range},
@@ -22,8 +22,8 @@ use std::{
 /// index in a leaf may be that behind its last record.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    pub(super) low: Vec<Step>,
-    pub(super) high: Vec<Step>,
+    pub(super) low: Vec<PathStep>,
+    pub(super) high: Vec<PathStep>,
 }
 
 /// The ends of a range; `None` if it is empty whatever the tree holds, or the tree is empty.
@@ -63,8 +63,8 @@ pub(crate) fn ends<S: PageSource + ?Sized>(
 }
 
 /// Which of two paths of a tree leads further forward.
-pub(super) fn order(a: &[Step], b: &[Step]) -> Ordering {
-    let indices = |path: &[Step]| path.iter().map(|step| step.index).collect::<Vec<_>>();
+pub(super) fn order(a: &[PathStep], b: &[PathStep]) -> Ordering {
+    let indices = |path: &[PathStep]| path.iter().map(|step| step.index).collect::<Vec<_>>();
     indices(a).cmp(&indices(b))
 }
 
@@ -114,7 +114,7 @@ fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends)
         let Some(entered) = position.next_leaf(source, root)? else {
             return Err(out_of_order(root));
         };
-        for page in entered.behind.into_iter().flatten() {
+        for page in entered.after.into_iter().flatten() {
             source.prefetch(page, 0, 1);
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn weight<S: PageSource + ?Sized>(
 pub(super) fn before<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    path: &[Step],
+    path: &[PathStep],
 ) -> Result<u64> {
     let mut records = 0;
     for (step, level) in path.iter().zip((0..root.depth).rev()) {
@@ -183,7 +183,7 @@ pub(crate) fn nth<S: PageSource + ?Sized>(
             .find_record(number)
             .map_err(|damage| damage.at(page, "count"))?;
         let count = inner.count();
-        path.push(Step { page, index, count });
+        path.push(PathStep { page, index, count });
         page = enter::child(source, &inner, page, index, "count")?;
         prefetch_start(source, page, level - 1);
         number = rest;
@@ -204,15 +204,15 @@ pub(crate) fn nth<S: PageSource + ?Sized>(
         number = 0;
     }
     if index == count {
-        return Err(Damage("it has fewer records than its parent counts").at(page, "count"));
+        return Err(PageDamage("it has fewer records than its parent counts").at(page, "count"));
     }
-    path.push(Step { page, index, count });
+    path.push(PathStep { page, index, count });
     Ok(Some((Position::on(path), number)))
 }
 
 #[cold]
 fn out_of_order(root: &TreeRoot) -> Error {
-    Damage("the keys or counts of this tree are not in order").at(root.page, "count")
+    PageDamage("the keys or counts of this tree are not in order").at(root.page, "count")
 }
 
 #[cfg(test)]

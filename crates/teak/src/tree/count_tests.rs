@@ -5,11 +5,11 @@ use crate::{
         header::Header,
         inner::{self, Inner},
         key::KeyOrder,
-        value::{StoredValue, ValueRun},
+        value::{StoredValue, ValueExtent},
     },
     tree::{
         PageSink, PageSource, TreeRoot,
-        bulk::Builder,
+        bulk::TreeBuilder,
         cursor::record_at,
         estimate::estimate,
         memory::MemoryPages,
@@ -54,7 +54,7 @@ pub(in crate::tree) fn loaded(records: u64, is_counted: bool) -> (MemoryPages, T
     let mut pages = MemoryPages::new(4096);
     let mut root = TreeRoot::new(KeyOrder::Bytes, true, is_counted, 0);
     let mut tree = Tree::new(&mut pages, &mut root);
-    let mut builder = Builder::new(&mut tree);
+    let mut builder = TreeBuilder::new(&mut tree);
     for number in 0..records {
         let value = vec![b'v'; 20 + (number % 11) as usize];
         let value = StoredValue::inline(&value);
@@ -216,8 +216,8 @@ impl PageSource for Watched<'_> {
         self.pages.page(number)
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        self.pages.value(run)
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.pages.value(extent)
     }
 }
 

@@ -1,19 +1,19 @@
 //! The cursor that borrows its source, and what else is read at a [`Position`].
 
-mod at_hand;
+mod in_leaf;
 pub(crate) mod parked;
 
 use super::{
     PageSource, TreeRoot,
-    position::{Beside, Entered, Position},
-    reading::{Faults, touch, unreadable},
+    position::{EnteredLeaf, Position, StepDirection},
+    reading::{Faults, fault_in, unreadable},
     visit, visit_leaf,
 };
 use crate::{
     Error, PageNumber, Result,
     page::{
-        Damage,
-        fixed::Keys,
+        PageDamage,
+        fixed::FixedKeys,
         leaf::{self, Leaf},
         value::{StoredValue, ValueKind},
     },
@@ -33,7 +33,7 @@ const STEPS_TO_LOOK_AHEAD: usize = 3;
 /// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
 /// that a step within a leaf touches nothing else.
 #[derive(Debug)]
-pub(crate) struct Cursor<'s, S: ?Sized> {
+pub(crate) struct TreeCursor<'s, S: ?Sized> {
     source: &'s S,
     /// Those of the source, and their count when the leaf was entered.
     faults: &'static Faults,
@@ -44,12 +44,12 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     /// The leaf `number`, or an empty one.
     leaf: Leaf<'s>,
     /// Its keys, if it is a fixed leaf.
-    fixed_keys: Option<Keys<'s>>,
+    fixed_keys: Option<FixedKeys<'s>>,
     /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
     ahead: &'s [u8],
     ahead_steps: usize,
     /// How far the leaf itself was asked for, if nobody has looked ahead to it.
-    cold: Option<Cold>,
+    cold: Option<ColdLeaf>,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
     /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
@@ -60,14 +60,14 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
 
 /// A leaf that was not gone to from the one before it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cold {
+struct ColdLeaf {
     /// Nodes before this one were asked for.
     asked: usize,
     /// Forwards, from the record that the search found.
     steps: usize,
 }
 
-impl<S: ?Sized> Clone for Cursor<'_, S> {
+impl<S: ?Sized> Clone for TreeCursor<'_, S> {
     fn clone(&self) -> Self {
         let (position, key) = (self.position.clone(), self.key.clone());
         Self {
@@ -78,7 +78,7 @@ impl<S: ?Sized> Clone for Cursor<'_, S> {
     }
 }
 
-impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
+impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
         Self {
             source,
@@ -113,13 +113,13 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// Goes somewhere, and fails if some of what was read on the way was not there.
     #[inline]
-    fn moved<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn moved<T>(&mut self, move_cursor: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.faults.count();
         self.fault_count = before;
-        let moved = go(self);
+        let moved = move_cursor(self);
         match self.faults.are_more_than(before) {
             false => moved,
-            true => Err(self.lose()),
+            true => Err(self.invalidate()),
         }
     }
 
@@ -144,10 +144,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return self.arrive(moved);
         };
         self.fetch_ahead(index);
-        self.see(index)
+        self.read_record(index)
     }
 
-    /// Goes to the next record without reading it: [`Cursor::read_here`] does that.
+    /// Goes to the next record without reading it: [`TreeCursor::read_here`] does that.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
@@ -161,21 +161,20 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline(never)]
     fn step_to_leaf(
         &mut self,
-        go: impl FnOnce(&mut Position, &'s S, &TreeRoot) -> Result<Option<Entered<'s>>>,
+        move_cursor: impl FnOnce(&mut Position, &'s S, &TreeRoot) -> Result<Option<EnteredLeaf<'s>>>,
     ) -> Result<bool> {
-        let behind = self.moved(|cursor| {
-            let Some(entered) = go(&mut cursor.position, cursor.source, &cursor.root)? else {
+        let after = self.moved(|cursor| {
+            let Some(entered) = move_cursor(&mut cursor.position, cursor.source, &cursor.root)?
+            else {
                 return Ok(None);
             };
             cursor.enter_leaf(entered.number, entered.leaf);
             cursor.cold = None;
-            Ok(Some(entered.behind))
+            Ok(Some(entered.after))
         })?;
         // A fault there is not one of this leaf.
-        behind
-            .into_iter()
-            .for_each(|behind| self.look_ahead(behind));
-        Ok(behind.is_some())
+        after.into_iter().for_each(|after| self.look_ahead(after));
+        Ok(after.is_some())
     }
 
     /// Goes to the record before without reading it.
@@ -195,17 +194,21 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return self.arrive(moved);
         };
         self.fetch_leaf_ahead();
-        self.see(index)
+        self.read_record(index)
     }
 
-    /// See [`Position::turn`].
-    pub(super) fn turn(&mut self, beside: Beside) {
-        self.position.turn(beside);
+    /// See [`Position::set_direction`].
+    pub(super) fn set_direction(&mut self, direction: StepDirection) {
+        self.position.set_direction(direction);
     }
 
     /// See [`Position::pass_nested`].
-    pub(super) fn pass_nested(&mut self, nested: &TreeRoot, beside: Beside) -> Result<()> {
-        let passed = (self.position).pass_nested(self.source, &self.root, nested, beside);
+    pub(super) fn pass_nested(
+        &mut self,
+        nested: &TreeRoot,
+        direction: StepDirection,
+    ) -> Result<()> {
+        let passed = (self.position).pass_nested(self.source, &self.root, nested, direction);
         passed.inspect_err(|_| self.leave_leaf())
     }
 
@@ -289,18 +292,18 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return self.moved(|cursor| {
                 cursor.leave_leaf();
                 cursor.enter_leaf(number, visit_leaf(cursor.source, number, "scan")?);
-                cursor.see(index)
+                cursor.read_record(index)
             });
         }
-        self.see(index)
+        self.read_record(index)
     }
 
     /// Reads a record of the leaf, or shows none.
     #[inline(always)]
-    fn see(&mut self, index: usize) -> Result<bool> {
+    fn read_record(&mut self, index: usize) -> Result<bool> {
         let read = self.read(index);
         if self.faults.are_more_than(self.fault_count) {
-            return self.see_again(index);
+            return self.reread_record(index);
         }
         match read {
             Ok(()) => Ok(true),
@@ -310,19 +313,19 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// Reads a record once more, since there was a fault, which may have been elsewhere.
     #[cold]
-    fn see_again(&mut self, index: usize) -> Result<bool> {
+    fn reread_record(&mut self, index: usize) -> Result<bool> {
         self.fault_count = self.faults.count();
         let read = self.read(index);
         if self.faults.are_more_than(self.fault_count) {
-            return Err(self.lose());
+            return Err(self.invalidate());
         }
         read.map(|()| true).map_err(|damage| self.damaged(damage))
     }
 
     /// Is nowhere from now on, since something could not be read.
     #[cold]
-    fn lose(&mut self) -> Error {
-        self.position.lose();
+    fn invalidate(&mut self) -> Error {
+        self.position.invalidate();
         self.leave_leaf();
         unreadable(self.faults, self.source.page_size())
     }
@@ -340,21 +343,21 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// After a record that could not be read there is none to be seen.
     #[cold]
-    fn damaged(&mut self, damage: Damage) -> Error {
+    fn damaged(&mut self, damage: PageDamage) -> Error {
         self.forget_record();
         damage.at(self.number, "scan")
     }
 
     /// Reads a record of the leaf.
     #[inline(always)]
-    fn read(&mut self, index: usize) -> Result<(), Damage> {
+    fn read(&mut self, index: usize) -> Result<(), PageDamage> {
         let node = if self.leaf.is_plain() {
             let node = self.leaf.plain_node(index)?;
             self.key_len = self.leaf.read_key(index, &node, &mut self.key);
             node
         } else if self.leaf.is_plain_but_whole() {
             let node = self.leaf.plain_whole_node(index)?;
-            touch(node.stored_key);
+            fault_in(node.stored_key);
             self.whole_key = Some(node.stored_key);
             node
         } else {
@@ -365,15 +368,15 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     }
 
     /// Reads a record of a leaf that is not plain.
-    fn read_otherwise(&mut self, index: usize) -> Result<(), Damage> {
+    fn read_otherwise(&mut self, index: usize) -> Result<(), PageDamage> {
         if let Some(key) = self.fixed_keys.and_then(|keys| keys.get(index)) {
-            touch(key);
+            fault_in(key);
             self.whole_key = Some(key);
             return Ok(());
         }
         let node = self.leaf.node(index)?;
         if self.leaf.has_whole_keys() {
-            touch(node.stored_key);
+            fault_in(node.stored_key);
             self.whole_key = Some(node.stored_key);
         } else {
             self.key_len = self.leaf.read_key(index, &node, &mut self.key);
@@ -389,16 +392,16 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.whole_key = None;
         self.value = StoredValue::inline(&[]);
         self.ahead = &[];
-        self.cold = Some(Cold::default());
+        self.cold = Some(ColdLeaf::default());
     }
 
     /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
     /// seen when the scan gets there.
-    fn look_ahead(&mut self, [next, behind]: [Option<PageNumber>; 2]) {
-        if let Some(page) = behind {
+    fn look_ahead(&mut self, [next, after]: [Option<PageNumber>; 2]) {
+        if let Some(page) = after {
             self.source.prefetch(page, 0, 1);
         }
-        // A page that was not compared with its tag yet is not looked at, not even its header.
+        // A page that was not compared with its checksum yet is not looked at, not even its header.
         let Some(page) = next.filter(|page| !self.source.needs_check(*page)) else {
             return;
         };
@@ -423,17 +426,17 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// In a leaf that nobody has looked ahead to: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
     #[inline(never)]
-    fn fetch_cold(&mut self, cold: Cold, index: usize) {
+    fn fetch_cold(&mut self, cold: ColdLeaf, index: usize) {
         self.fetch_leaf_ahead();
         let end = (index + NODES_AHEAD).min(self.leaf.count());
         for node in cold.asked.max(index)..end {
             store::prefetch_lines(self.leaf.page_from_node(node), NODE_LINES);
         }
         let steps = cold.steps + 1;
-        self.cold = Some(Cold { asked: end, steps });
+        self.cold = Some(ColdLeaf { asked: end, steps });
         match steps {
-            1 => self.look_ahead([None, self.position.leaves_behind(self.source)[0]]),
-            STEPS_TO_LOOK_AHEAD => self.look_ahead(self.position.leaves_behind(self.source)),
+            1 => self.look_ahead([None, self.position.following_leaves(self.source)[0]]),
+            STEPS_TO_LOOK_AHEAD => self.look_ahead(self.position.following_leaves(self.source)),
             _ => {}
         }
     }

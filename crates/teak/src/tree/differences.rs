@@ -21,15 +21,15 @@
 //! missing in the other tree, or where its separator has changed: a path of pages for each such place, at most. If pages were moved, there
 //! is nothing in common any more and all are read, but only records that differ are reported.
 //!
-//! A page with another tag is not the same page: one of the two states has lost it. Both are entered then, and one of them is an error.
+//! A page with another checksum is not the same page: one of the two states has lost it. Both are entered then, and one of them is an error.
 //!
 //! In a damaged tree a walk ends too: levels descend, and subtrees that are entered and keys that are read ascend.
 
 use super::{
     PageSource, TreeRoot,
     cursor::is_void,
+    difference_side::{DifferenceSide, WalkItem},
     reading::reading,
-    side::{Item, Side},
 };
 use crate::{
     Result,
@@ -39,7 +39,7 @@ use std::{cmp::Ordering, ops::Bound};
 
 /// How a record differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ChangeKind {
     Inserted,
     Changed,
     Removed,
@@ -47,25 +47,25 @@ pub(crate) enum Kind {
 
 /// One of the two trees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Tree {
+enum TreeVersion {
     Older,
     Newer,
 }
 
 /// A walk along two trees of the same order.
 #[derive(Debug)]
-pub(crate) struct Differences<'s, S: ?Sized> {
-    older: Side<'s, S>,
-    newer: Side<'s, S>,
+pub(crate) struct DifferenceWalk<'s, S: ?Sized> {
+    older: DifferenceSide<'s, S>,
+    newer: DifferenceSide<'s, S>,
     /// Whether records have nothing but their keys, so that these are what is compared.
     are_keys_all: bool,
     /// What the walk stands on.
-    found: Option<Kind>,
+    found: Option<ChangeKind>,
     /// The tree that was read last.
-    read: Tree,
+    read: TreeVersion,
 }
 
-impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
+impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
     /// Begins before the first difference in a range of keys.
     pub(crate) fn new(
         older: (&'s S, TreeRoot),
@@ -81,14 +81,14 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
                 false => root,
             };
             let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-            Side::new(source, root, owned(low), owned(high))
+            DifferenceSide::new(source, root, owned(low), owned(high))
         };
         Self {
             older: side(older),
             newer: side(newer),
             are_keys_all: false,
             found: None,
-            read: Tree::Older,
+            read: TreeVersion::Older,
         }
     }
 
@@ -101,7 +101,7 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     }
 
     /// Goes to the next difference. After an error there is none to be seen.
-    pub(crate) fn next(&mut self) -> Result<Option<Kind>> {
+    pub(crate) fn next(&mut self) -> Result<Option<ChangeKind>> {
         let (older, newer) = (self.older.source(), self.newer.source());
         older.refuse_cancelled()?;
         newer.refuse_cancelled()?;
@@ -113,13 +113,13 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// The key of the record that the walk stands on.
     pub(crate) fn key(&self) -> &[u8] {
         match self.found {
-            Some(Kind::Removed) => self.older.key(),
+            Some(ChangeKind::Removed) => self.older.key(),
             _ => self.newer.key(),
         }
     }
 
     /// What the walk stands on.
-    pub(super) fn found(&self) -> Option<Kind> {
+    pub(super) fn found(&self) -> Option<ChangeKind> {
         self.found
     }
 
@@ -130,14 +130,14 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
 
     /// What `decode` makes of the older value of the record that the walk stands on, if it has one.
     pub(crate) fn old_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
-        self.read = Tree::Older;
+        self.read = TreeVersion::Older;
         let side = &self.older;
         reading(side.source(), || side.value().and_then(decode))
     }
 
     /// The same for the newer value.
     pub(crate) fn new_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
-        self.read = Tree::Newer;
+        self.read = TreeVersion::Newer;
         let side = &self.newer;
         reading(side.source(), || side.value().and_then(decode))
     }
@@ -145,46 +145,46 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// The tree that was read last: that of an error.
     pub(crate) fn tree_at_fault(&self) -> (&'s S, &TreeRoot) {
         let side = match self.read {
-            Tree::Older => &self.older,
-            Tree::Newer => &self.newer,
+            TreeVersion::Older => &self.older,
+            TreeVersion::Newer => &self.newer,
         };
         (side.source(), side.root())
     }
 
-    fn find(&mut self, before: Option<Kind>) -> Result<Option<Kind>> {
+    fn find(&mut self, before: Option<ChangeKind>) -> Result<Option<ChangeKind>> {
         match before {
-            Some(Kind::Inserted) => self.pass(Tree::Newer)?,
-            Some(Kind::Removed) => self.pass(Tree::Older)?,
-            Some(Kind::Changed) => self.pass_both()?,
+            Some(ChangeKind::Inserted) => self.pass(TreeVersion::Newer)?,
+            Some(ChangeKind::Removed) => self.pass(TreeVersion::Older)?,
+            Some(ChangeKind::Changed) => self.pass_both()?,
             None => {}
         }
         loop {
             let (old, new) = (self.older.item(), self.newer.item());
             match (old, new) {
-                (Item::End, Item::End) => return Ok(None),
-                (Item::Record, Item::End) => return Ok(Some(Kind::Removed)),
-                (Item::End, Item::Record) => return Ok(Some(Kind::Inserted)),
-                (Item::Record, Item::Record) => {
+                (WalkItem::End, WalkItem::End) => return Ok(None),
+                (WalkItem::Record, WalkItem::End) => return Ok(Some(ChangeKind::Removed)),
+                (WalkItem::End, WalkItem::Record) => return Ok(Some(ChangeKind::Inserted)),
+                (WalkItem::Record, WalkItem::Record) => {
                     if let Some(kind) = self.compare_records()? {
                         return Ok(Some(kind));
                     }
                 }
                 _ if self.pass_shared()? => {}
-                (Item::Subtree { .. }, Item::End) => self.enter(Tree::Older)?,
-                (Item::End, Item::Subtree { .. }) => self.enter(Tree::Newer)?,
-                (Item::Record, Item::Subtree { .. }) => {
-                    if self.is_record_alone(Tree::Older)? {
-                        return Ok(Some(Kind::Removed));
+                (WalkItem::Subtree { .. }, WalkItem::End) => self.enter(TreeVersion::Older)?,
+                (WalkItem::End, WalkItem::Subtree { .. }) => self.enter(TreeVersion::Newer)?,
+                (WalkItem::Record, WalkItem::Subtree { .. }) => {
+                    if self.is_record_alone(TreeVersion::Older)? {
+                        return Ok(Some(ChangeKind::Removed));
                     }
-                    self.enter(Tree::Newer)?;
+                    self.enter(TreeVersion::Newer)?;
                 }
-                (Item::Subtree { .. }, Item::Record) => {
-                    if self.is_record_alone(Tree::Newer)? {
-                        return Ok(Some(Kind::Inserted));
+                (WalkItem::Subtree { .. }, WalkItem::Record) => {
+                    if self.is_record_alone(TreeVersion::Newer)? {
+                        return Ok(Some(ChangeKind::Inserted));
                     }
-                    self.enter(Tree::Older)?;
+                    self.enter(TreeVersion::Older)?;
                 }
-                (Item::Subtree { level: old, .. }, Item::Subtree { level: new, .. }) => {
+                (WalkItem::Subtree { level: old, .. }, WalkItem::Subtree { level: new, .. }) => {
                     self.enter_first(old, new)?;
                 }
             }
@@ -192,17 +192,17 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     }
 
     /// Compares the records that come next in both trees, and passes them if they are the same.
-    fn compare_records(&mut self) -> Result<Option<Kind>> {
+    fn compare_records(&mut self) -> Result<Option<ChangeKind>> {
         let order = self.older.root().order;
         match order.compare(self.older.key(), self.newer.key()) {
-            Ordering::Less => return Ok(Some(Kind::Removed)),
-            Ordering::Greater => return Ok(Some(Kind::Inserted)),
+            Ordering::Less => return Ok(Some(ChangeKind::Removed)),
+            Ordering::Greater => return Ok(Some(ChangeKind::Inserted)),
             Ordering::Equal => {}
         }
         // What an order of the application's takes for equal may have other bytes.
         let is_other = self.are_keys_all && self.older.key() != self.newer.key();
         if is_other || !self.has_same_value()? {
-            return Ok(Some(Kind::Changed));
+            return Ok(Some(ChangeKind::Changed));
         }
         self.pass_both()?;
         Ok(None)
@@ -215,36 +215,37 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
         if old == new {
             return Ok(true);
         }
-        let is_run = |value: StoredValue<'_>| value.kind == ValueKind::Run;
+        let is_extent = |value: StoredValue<'_>| value.kind == ValueKind::Extent;
         // Sets and single values may be of the same bytes.
-        if old.kind == new.kind && !is_run(old) || self.older.root().is_multi() {
+        if old.kind == new.kind && !is_extent(old) || self.older.root().is_multi() {
             return Ok(false);
         }
-        if let (true, true) = (is_run(old), is_run(new)) {
+        if let (true, true) = (is_extent(old), is_extent(new)) {
             let page = self.older.root().page;
-            let run = |value: StoredValue<'_>| {
+            let extent = |value: StoredValue<'_>| {
                 value
-                    .as_run()
+                    .as_extent()
                     .map_err(|damage| damage.at(page, "differences"))
             };
-            let (old, new) = (run(old)?, run(new)?);
-            let what = |run: crate::page::value::ValueRun| (run.len_bytes, run.tag);
+            let (old, new) = (extent(old)?, extent(new)?);
+            let what =
+                |extent: crate::page::value::ValueExtent| (extent.len_bytes, extent.checksum);
             if old.map(what) != new.map(what) {
                 return Ok(false);
             }
         }
-        self.read = Tree::Older;
+        self.read = TreeVersion::Older;
         let old = self.older.value()?;
-        self.read = Tree::Newer;
+        self.read = TreeVersion::Newer;
         Ok(old == self.newer.value()?)
     }
 
     /// Whether the record that comes next in this tree comes before the subtree that does in the other.
-    fn is_record_alone(&mut self, tree: Tree) -> Result<bool> {
+    fn is_record_alone(&mut self, tree: TreeVersion) -> Result<bool> {
         let order = self.older.root().order;
         let (side, other, read) = match tree {
-            Tree::Older => (&self.older, &mut self.newer, Tree::Newer),
-            Tree::Newer => (&self.newer, &mut self.older, Tree::Older),
+            TreeVersion::Older => (&self.older, &mut self.newer, TreeVersion::Newer),
+            TreeVersion::Newer => (&self.newer, &mut self.older, TreeVersion::Older),
         };
         self.read = read;
         let low = other.low()?;
@@ -254,23 +255,32 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Passes the subtree that comes next in one tree if it comes next in the other too, entered or not; says whether it did.
     fn pass_shared(&mut self) -> Result<bool> {
         let (old, new) = (self.older.item(), self.newer.item());
-        if let Item::Subtree { number, level, tag } = old {
+        if let WalkItem::Subtree {
+            number,
+            level,
+            checksum,
+        } = old
+        {
             if old == new {
                 self.pass_both()?;
                 return Ok(true);
             }
-            if let Some(depth) = self.newer.is_at_start_of(number, level, tag) {
-                self.pass(Tree::Older)?;
-                self.read = Tree::Newer;
+            if let Some(depth) = self.newer.is_at_start_of(number, level, checksum) {
+                self.pass(TreeVersion::Older)?;
+                self.read = TreeVersion::Newer;
                 self.newer.pass_subtree(depth)?;
                 return Ok(true);
             }
         }
-        if let Item::Subtree { number, level, tag } = new
-            && let Some(depth) = self.older.is_at_start_of(number, level, tag)
+        if let WalkItem::Subtree {
+            number,
+            level,
+            checksum,
+        } = new
+            && let Some(depth) = self.older.is_at_start_of(number, level, checksum)
         {
-            self.pass(Tree::Newer)?;
-            self.read = Tree::Older;
+            self.pass(TreeVersion::Newer)?;
+            self.read = TreeVersion::Older;
             self.older.pass_subtree(depth)?;
             return Ok(true);
         }
@@ -280,43 +290,43 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Enters one of the subtrees that come next, of these levels, or both.
     fn enter_first(&mut self, old_level: u8, new_level: u8) -> Result<()> {
         let order = self.older.root().order;
-        self.read = Tree::Older;
+        self.read = TreeVersion::Older;
         let older = self.older.low()?;
-        self.read = Tree::Newer;
+        self.read = TreeVersion::Newer;
         let lows = match (older, self.newer.low()?) {
             (Some(older), Some(newer)) => order.compare(older, newer),
             // A first subtree has no separator before it.
             (older, newer) => older.is_some().cmp(&newer.is_some()),
         };
         match lows.then(new_level.cmp(&old_level)) {
-            Ordering::Less => self.enter(Tree::Older),
-            Ordering::Greater => self.enter(Tree::Newer),
+            Ordering::Less => self.enter(TreeVersion::Older),
+            Ordering::Greater => self.enter(TreeVersion::Newer),
             Ordering::Equal => {
-                self.enter(Tree::Older)?;
-                self.enter(Tree::Newer)
+                self.enter(TreeVersion::Older)?;
+                self.enter(TreeVersion::Newer)
             }
         }
     }
 
-    fn enter(&mut self, tree: Tree) -> Result<()> {
+    fn enter(&mut self, tree: TreeVersion) -> Result<()> {
         self.side(tree).enter()
     }
 
-    fn pass(&mut self, tree: Tree) -> Result<()> {
+    fn pass(&mut self, tree: TreeVersion) -> Result<()> {
         self.side(tree).pass()
     }
 
     fn pass_both(&mut self) -> Result<()> {
-        self.pass(Tree::Older)?;
-        self.pass(Tree::Newer)
+        self.pass(TreeVersion::Older)?;
+        self.pass(TreeVersion::Newer)
     }
 
     /// A side that is about to be read.
-    fn side(&mut self, tree: Tree) -> &mut Side<'s, S> {
+    fn side(&mut self, tree: TreeVersion) -> &mut DifferenceSide<'s, S> {
         self.read = tree;
         match tree {
-            Tree::Older => &mut self.older,
-            Tree::Newer => &mut self.newer,
+            TreeVersion::Older => &mut self.older,
+            TreeVersion::Newer => &mut self.newer,
         }
     }
 }

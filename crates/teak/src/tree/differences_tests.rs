@@ -1,13 +1,13 @@
 //! Differences between states of a tree on pages in memory, against what a `BTreeMap` says, and how many pages it takes
 //! to find them.
 
-use super::{Differences, Kind};
+use super::{ChangeKind, DifferenceWalk};
 use crate::{
-    PageNumber, Result, Tag,
+    Checksum, PageNumber, Result,
     page::{
         child::Child,
         key::KeyOrder,
-        value::{StoredValue, ValueRun},
+        value::{StoredValue, ValueExtent},
     },
     tree::{
         PageSink, PageSource, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree,
@@ -24,7 +24,7 @@ use std::{
 const PAGE_SIZE: usize = 1024;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-type Found = Vec<(Kind, Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>;
+type Found = Vec<(ChangeKind, Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// A state of a tree, and what it holds.
 #[derive(Clone)]
@@ -123,9 +123,9 @@ impl PageSource for Counted<'_> {
         self.pages.page(number)
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        self.read.borrow_mut().insert(run.start);
-        self.pages.value(run)
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.read.borrow_mut().insert(extent.start);
+        self.pages.value(extent)
     }
 }
 
@@ -135,12 +135,12 @@ fn collect(
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
 ) -> Result<Found> {
-    let mut differences = Differences::new(older, newer, low, high);
+    let mut differences = DifferenceWalk::new(older, newer, low, high);
     let mut found = Vec::new();
     while let Some(kind) = differences.next()? {
         let key = differences.key().to_vec();
-        let old = (kind != Kind::Inserted).then(|| differences.old_value(|v| Ok(v.to_vec())));
-        let new = (kind != Kind::Removed).then(|| differences.new_value(|v| Ok(v.to_vec())));
+        let old = (kind != ChangeKind::Inserted).then(|| differences.old_value(|v| Ok(v.to_vec())));
+        let new = (kind != ChangeKind::Removed).then(|| differences.new_value(|v| Ok(v.to_vec())));
         found.push((kind, key, old.transpose()?, new.transpose()?));
     }
     Ok(found)
@@ -173,9 +173,9 @@ fn expected(older: &State, newer: &State, low: Bound<&[u8]>, high: Bound<&[u8]>)
         let (old, new) = (older.model.get(key).cloned(), newer.model.get(key).cloned());
         let kind = match (&old, &new) {
             (Some(old), Some(new)) if old == new => return None,
-            (Some(_), Some(_)) => Kind::Changed,
-            (Some(_), None) => Kind::Removed,
-            _ => Kind::Inserted,
+            (Some(_), Some(_)) => ChangeKind::Changed,
+            (Some(_), None) => ChangeKind::Removed,
+            _ => ChangeKind::Inserted,
         };
         Some((kind, key.clone(), old, new))
     })
@@ -321,8 +321,8 @@ fn a_large_value_is_read_only_where_it_may_be_the_same() {
     compare(&older, &newer);
     let counted = [Counted::new(&older.pages), Counted::new(&newer.pages)];
     let (old, new) = ((&counted[0], older.root), (&counted[1], newer.root));
-    let mut differences = Differences::new(old, new, Bound::Unbounded, Bound::Unbounded);
-    assert_eq!(differences.next().unwrap(), Some(Kind::Changed));
+    let mut differences = DifferenceWalk::new(old, new, Bound::Unbounded, Bound::Unbounded);
+    assert_eq!(differences.next().unwrap(), Some(ChangeKind::Changed));
     assert_eq!(differences.key(), b"other");
     assert_eq!(
         counted[0].count() + counted[1].count(),
@@ -344,7 +344,7 @@ fn tangled(pages: &mut MemoryPages, root: TreeRoot, depth: u8) -> TreeRoot {
         let child = |index| Child {
             separator: key(index),
             page: below,
-            tag: Tag(0),
+            checksum: Checksum(0),
             records: 0,
         };
         let children: Vec<_> = (0..20).map(child).collect();

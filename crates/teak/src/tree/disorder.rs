@@ -1,6 +1,6 @@
 //! A look at a few pages of a tree: whether its keys are in the order that its comparison says.
 
-use super::{PageSource, TreeRoot, enter, multi::Values, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, multi::KeyValues, visit_inner, visit_leaf};
 use crate::{PageNumber, Result};
 
 const OPERATION: &str = "open table";
@@ -11,7 +11,7 @@ pub(crate) fn has_disorder<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) 
     if root.is_empty() {
         return Ok(false);
     }
-    let [first, last] = [End::First, End::Last].map(|end| leaf_at(source, root, end));
+    let [first, last] = [TreeEnd::First, TreeEnd::Last].map(|end| leaf_at(source, root, end));
     let (first, last) = (first?, last?);
     let is_disordered = !ascends(root, &separators(source, root)?)
         || !ascends(root, &keys(source, first)?)
@@ -27,23 +27,23 @@ pub(crate) fn values_have_disorder<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
 ) -> Result<bool> {
-    for end in [End::First, End::Last] {
+    for end in [TreeEnd::First, TreeEnd::Last] {
         let number = leaf_at(source, root, end)?;
         let leaf = visit_leaf(source, number, OPERATION)?;
         let mut nested_trees = Vec::new();
         for index in 0..leaf.count() {
             let values = leaf
                 .node(index)
-                .and_then(|node| Values::of(root, node.value));
+                .and_then(|node| KeyValues::of(root, node.value));
             match values.map_err(|damage| damage.at(number, OPERATION))? {
-                Values::One(_) => {}
-                Values::Set(set) => {
+                KeyValues::One(_) => {}
+                KeyValues::Set(set) => {
                     let order = root.value_order();
                     if !set.iter().is_sorted_by(|a, b| order.compare(a, b).is_lt()) {
                         return Ok(true);
                     }
                 }
-                Values::Tree(nested) => nested_trees.push(nested),
+                KeyValues::Tree(nested) => nested_trees.push(nested),
             }
         }
         for nested in nested_trees.iter().take(NESTED_MAX) {
@@ -56,18 +56,22 @@ pub(crate) fn values_have_disorder<S: PageSource + ?Sized>(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum TreeEnd {
     First,
     Last,
 }
 
-fn leaf_at<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, end: End) -> Result<PageNumber> {
+fn leaf_at<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    end: TreeEnd,
+) -> Result<PageNumber> {
     let mut number = enter::root(source, root, OPERATION)?;
     for level in (1..root.depth).rev() {
         let inner = visit_inner(source, number, level, OPERATION)?;
         let index = match end {
-            End::First => 0,
-            End::Last => inner.count().saturating_sub(1),
+            TreeEnd::First => 0,
+            TreeEnd::Last => inner.count().saturating_sub(1),
         };
         number = enter::child(source, &inner, number, index, OPERATION)?;
     }

@@ -7,13 +7,13 @@
 use super::{
     PageSink, TreeRoot, enter,
     mutable_tree::Tree,
-    position::{Position, Step},
+    position::{PathStep, Position},
     range::{Reference, references_in},
     visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
-    page::{Damage, entries::Records, inner::children_of},
+    page::{PageDamage, entries::RecordList, inner::children_of},
 };
 
 const RELEASE: &str = "release";
@@ -40,7 +40,7 @@ impl<S: PageSink> Tree<'_, S> {
             self.sink.park(*self.root);
         }
         *self.root = self.root.emptied();
-        self.touch();
+        self.mark_changed();
         Ok(records)
     }
 
@@ -69,16 +69,16 @@ impl<S: PageSink> Tree<'_, S> {
         let Some(&above) = path.last() else {
             self.drop_subtree(first.page, 0)?;
             *self.root = self.root.emptied();
-            self.touch();
+            self.mark_changed();
             return Ok(1);
         };
-        let damaged = |damage: Damage| damage.at(above.page, RELEASE);
+        let damaged = |damage: PageDamage| damage.at(above.page, RELEASE);
         let inner = visit_inner(&*self.sink, above.page, 1, RELEASE)?;
         let mut children = children_of(&inner).map_err(damaged)?;
         let path = self.own_path(path)?;
         let (mut dropped, mut removed, mut work) = (0, 0_u64, 0);
         for child in &children {
-            enter::page(&*self.sink, child.page, child.tag, RELEASE)?;
+            enter::page(&*self.sink, child.page, child.checksum, RELEASE)?;
             let cost = self.leaf_cost(child.page)?;
             if dropped > 0 && work + cost > budget {
                 break;
@@ -89,9 +89,9 @@ impl<S: PageSink> Tree<'_, S> {
         }
         children.drain(..dropped);
         self.root.records = self.root.records.saturating_sub(removed);
-        self.touch();
+        self.mark_changed();
         self.write_inner(&path, path.len() - 1, children)?;
-        self.lower_root()?;
+        self.collapse_root()?;
         Ok(work)
     }
 
@@ -110,10 +110,10 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Releases what the first records of a leaf refer to, and those records; of a nested tree that is larger than what is left of the
     /// budget only the front. The leaf, which is the first, stays.
-    fn drop_part_of_leaf(&mut self, path: Vec<Step>, budget: u64) -> Result<u64> {
+    fn drop_part_of_leaf(&mut self, path: Vec<PathStep>, budget: u64) -> Result<u64> {
         let path = self.own_path(path)?;
         let number = path[path.len() - 1].page;
-        let damaged = |damage: Damage| damage.at(number, RELEASE);
+        let damaged = |damage: PageDamage| damage.at(number, RELEASE);
         let leaf = visit_leaf(&*self.sink, number, RELEASE)?;
         let count = leaf.count();
         let mut work = 0;
@@ -133,11 +133,11 @@ impl<S: PageSink> Tree<'_, S> {
             whole.extend(reference);
         }
         let mut removed = self.root.weight(&leaf, 0..done).map_err(damaged)?;
-        let mut kept = Records::with_capacity(1, self.sink.page_size());
+        let mut kept = RecordList::with_capacity(1, self.sink.page_size());
         kept.append(&leaf, done..count).map_err(damaged)?;
-        let mut behind = Records::with_capacity(1, self.sink.page_size());
+        let mut after = RecordList::with_capacity(1, self.sink.page_size());
         let next = (done + 1).min(count);
-        behind.append(&leaf, next..count).map_err(damaged)?;
+        after.append(&leaf, next..count).map_err(damaged)?;
         for reference in whole {
             self.release_reference(reference)?;
         }
@@ -154,24 +154,24 @@ impl<S: PageSink> Tree<'_, S> {
             let mut path = path;
             let depth = path.len() - 1;
             path[depth].index = 0;
-            self.put_nested(&path, &nested, -(removed as i64))?;
-        } else if behind.is_empty() {
+            self.write_nested_root(&path, &nested, -(removed as i64))?;
+        } else if after.is_empty() {
             // The pages above its leaves went with the last of them.
             self.release_leaf(number)?;
             self.remove_child(&path, path.len() - 1)?;
-            self.lower_root()?;
+            self.collapse_root()?;
         } else {
-            self.rebuild(number, &behind)?;
+            self.rebuild(number, &after)?;
             self.recount(&path, path.len() - 1)?;
         }
         work += left;
         self.root.records = self.root.records.saturating_sub(removed);
-        self.touch();
+        self.mark_changed();
         Ok(work)
     }
 
     /// Lays a leaf out anew with these records.
-    fn rebuild(&mut self, number: PageNumber, records: &Records) -> Result<()> {
+    fn rebuild(&mut self, number: PageNumber, records: &RecordList) -> Result<()> {
         let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
         let page = self.sink.page_mut(number)?;
         let built = records.build(page, number, birth, format, 0..records.len());
@@ -181,7 +181,7 @@ impl<S: PageSink> Tree<'_, S> {
 
 fn cost_of(reference: &Reference) -> u64 {
     match reference {
-        Reference::Run(_) => 1,
+        Reference::Extent(_) => 1,
         Reference::Tree(nested) => nested.release_cost(),
     }
 }

@@ -1,14 +1,14 @@
 //! The way down: from a root to its page, from an inner page to a child, from a record to its large
-//! value. Here alone a page is compared with its tag, before anything else reads it, where its
+//! value. Here alone a page is compared with its checksum, before anything else reads it, where its
 //! source wants that.
 //!
 //! Invariant: every page number by which the tree reads a page came through here, or belongs to a
-//! page that this transaction wrote. So no page is copied either before its tag was found right.
+//! page that this transaction wrote. So no page is copied either before its checksum was found right.
 
 use super::{PageSource, TreeRoot};
 use crate::{
-    Error, PageNumber, Result, Tag, TransactionId,
-    page::{header::Header, inner::Inner, value::ValueRun},
+    Checksum, Error, PageNumber, Result, TransactionId,
+    page::{header::Header, inner::Inner, value::ValueExtent},
 };
 
 /// The page of a root.
@@ -18,21 +18,21 @@ pub(super) fn root<S: PageSource + ?Sized>(
     root: &TreeRoot,
     operation: &'static str,
 ) -> Result<PageNumber> {
-    page(source, root.page, root.tag, operation)?;
+    page(source, root.page, root.checksum, operation)?;
     Ok(root.page)
 }
 
-/// A page whose tag is at hand.
+/// A page whose checksum is at hand.
 #[inline(always)]
 pub(super) fn page<S: PageSource + ?Sized>(
     source: &S,
     number: PageNumber,
-    tag: Tag,
+    checksum: Checksum,
     operation: &'static str,
 ) -> Result<()> {
     if source.needs_check(number) {
         // What leads to it is not at hand. The source knows its own state.
-        source.check_page(number, tag, TransactionId(u64::MAX), operation)?;
+        source.check_page(number, checksum, TransactionId(u64::MAX), operation)?;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(super) fn child<S: PageSource + ?Sized>(
     Ok(child)
 }
 
-/// Compares that child with its tag. Looks at the page anew, so that the caller's view of it need not stand in memory.
+/// Compares that child with its checksum. Looks at the page anew, so that the caller's view of it need not stand in memory.
 #[cold]
 fn check_child<S: PageSource + ?Sized>(
     source: &S,
@@ -65,21 +65,25 @@ fn check_child<S: PageSource + ?Sized>(
 ) -> Result<()> {
     let page = source.page(number)?;
     let written = Header::read(page).birth;
-    let child = Inner::parse(page).and_then(|inner| Ok((inner.child(index)?, inner.tag(index)?)));
-    let (child, tag) = child.map_err(|damage| damage.at(number, operation))?;
-    source.check_page(child, tag, written, operation)
+    let child =
+        Inner::parse(page).and_then(|inner| Ok((inner.child(index)?, inner.checksum(index)?)));
+    let (child, checksum) = child.map_err(|damage| damage.at(number, operation))?;
+    source.check_page(child, checksum, written, operation)
 }
 
 /// The bytes of a large value.
 #[inline]
-pub(crate) fn value<'s, S: PageSource + ?Sized>(source: &'s S, run: &ValueRun) -> Result<&'s [u8]> {
-    if source.needs_check(run.start) {
-        source.check_value(run)?;
+pub(crate) fn value<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    extent: &ValueExtent,
+) -> Result<&'s [u8]> {
+    if source.needs_check(extent.start) {
+        source.check_value(extent)?;
     }
-    let value = source.value(run)?;
+    let value = source.value(extent)?;
     if value.last() == Some(&0) && source.faults().are_cut(value) {
         let detail = "it cannot be read from the file, which was cut short";
-        return Err(Error::corrupted(run.start, "read", detail));
+        return Err(Error::corrupted(extent.start, "read", detail));
     }
     Ok(value)
 }

@@ -12,7 +12,7 @@ use super::{
     PageSource, TreeRoot,
     count::{self, Ends},
     enter,
-    position::Step,
+    position::PathStep,
     visit_inner, visit_leaf,
 };
 use crate::{
@@ -26,7 +26,7 @@ const SEEN_MAX: u64 = 64;
 
 /// About how many records there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Estimate {
+pub(crate) struct RecordEstimate {
     pub(crate) records: u64,
     /// Standard deviation of that, by what the pages that were looked at differ.
     pub(crate) deviation: u64,
@@ -34,15 +34,15 @@ pub(crate) struct Estimate {
     pub(crate) at_most: u64,
 }
 
-impl Estimate {
+impl RecordEstimate {
     /// What is no estimate but so many.
     pub(crate) fn exactly(records: u64) -> Self {
-        Guess::exactly(records).into()
+        PartialEstimate::exactly(records).into()
     }
 }
 
 /// Of two ranges that have nothing in common.
-impl Add for Estimate {
+impl Add for RecordEstimate {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -58,14 +58,14 @@ impl Add for Estimate {
 
 /// A number of pages or records between the ends.
 #[derive(Clone, Copy, Debug)]
-struct Guess {
+struct PartialEstimate {
     value: f64,
     variance: f64,
     at_least: u64,
     at_most: u64,
 }
 
-impl Guess {
+impl PartialEstimate {
     fn exactly(number: u64) -> Self {
         Self {
             value: number as f64,
@@ -117,8 +117,8 @@ impl Guess {
     }
 }
 
-impl From<Guess> for Estimate {
-    fn from(guess: Guess) -> Self {
+impl From<PartialEstimate> for RecordEstimate {
+    fn from(guess: PartialEstimate) -> Self {
         let reach = guess.at_most - guess.at_least;
         Self {
             records: (guess.value.round() as u64).clamp(guess.at_least, guess.at_most),
@@ -142,29 +142,33 @@ pub(crate) fn estimate<S: PageSource + ?Sized>(
     root: &TreeRoot,
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
-) -> Result<Estimate> {
+) -> Result<RecordEstimate> {
     if let (Bound::Unbounded, Bound::Unbounded) = (low, high) {
-        return Ok(Guess::exactly(root.records).into());
+        return Ok(PartialEstimate::exactly(root.records).into());
     }
     let Some(ends) = count::ends(source, root, low, high)? else {
-        return Ok(Guess::exactly(0).into());
+        return Ok(PartialEstimate::exactly(0).into());
     };
     if root.counted {
-        return Ok(Guess::exactly(count::between(source, root, &ends)?).into());
+        return Ok(PartialEstimate::exactly(count::between(source, root, &ends)?).into());
     }
     Ok(between(source, root, &ends)?.into())
 }
 
-fn between<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> Result<Guess> {
-    let (mut pages, mut seen) = (Guess::exactly(0), Vec::new());
-    let mut have_parted = false;
+fn between<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    ends: &Ends,
+) -> Result<PartialEstimate> {
+    let (mut pages, mut seen) = (PartialEstimate::exactly(0), Vec::new());
+    let mut has_diverged = false;
     let steps = ends.low.iter().zip(&ends.high);
     for ((low, high), level) in steps.zip((1..root.depth).rev()) {
-        let (left, right) = match have_parted {
+        let (left, right) = match has_diverged {
             true => (low.index + 1..low.count, 0..high.index),
             false => (low.index + 1..high.index, 0..0),
         };
-        have_parted |= low.index != high.index;
+        has_diverged |= low.index != high.index;
         let mut counts = Vec::with_capacity(seen.len());
         for &page in &seen {
             counts.push(visit_inner(source, page, level, "estimate")?.count() as u64);
@@ -175,15 +179,15 @@ fn between<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> 
             range: 0..count as usize,
             weight,
         });
-        let beside = |page, range| Children {
+        let edge = |page, range| Children {
             page,
             range,
             weight: 1.0,
         };
-        let children: Vec<_> = [beside(low.page, left.clone())]
+        let children: Vec<_> = [edge(low.page, left.clone())]
             .into_iter()
             .chain(between)
-            .chain([beside(high.page, right.clone())])
+            .chain([edge(high.page, right.clone())])
             .collect();
         let most = (source.page_size() - HEADER_LEN) / root.inner_format().slot_len();
         pages = pages
@@ -228,15 +232,15 @@ fn records<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     ends: &Ends,
-    leaves: Guess,
+    leaves: PartialEstimate,
     seen: &[PageNumber],
-) -> Result<Guess> {
+) -> Result<PartialEstimate> {
     let (Some(low), Some(high)) = (ends.low.last(), ends.high.last()) else {
-        return Ok(Guess::exactly(0));
+        return Ok(PartialEstimate::exactly(0));
     };
     if low.page == high.page {
         let records = count::weight(source, root, low.page, low.index..high.index)?;
-        return Ok(Guess::exactly(records));
+        return Ok(PartialEstimate::exactly(records));
     }
     let others = u64::from(root.leaf_pages).saturating_sub(2);
     let leaves = leaves.within(0, others);
@@ -250,11 +254,11 @@ fn records<S: PageSource + ?Sized>(
         // Leaves of nested trees are among the others, and a key has as many values as may be.
         true => (0, u64::MAX),
     };
-    let weight = |step: &Step, entries| count::weight(source, root, step.page, entries);
-    let beside = weight(low, low.index..low.count)?.saturating_add(weight(high, 0..high.index)?);
-    let records = leaves.entries(&counts, most).plus(beside);
-    let behind = weight(high, high.index..high.count)?;
-    let outside = weight(low, 0..low.index)?.saturating_add(behind);
+    let weight = |step: &PathStep, entries| count::weight(source, root, step.page, entries);
+    let edge = weight(low, low.index..low.count)?.saturating_add(weight(high, 0..high.index)?);
+    let records = leaves.entries(&counts, most).plus(edge);
+    let after = weight(high, high.index..high.count)?;
+    let outside = weight(low, 0..low.index)?.saturating_add(after);
     let outside_at = |leaves: u64, each: u64| {
         let elsewhere = others.saturating_sub(leaves).saturating_mul(each);
         root.records

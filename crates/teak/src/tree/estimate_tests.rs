@@ -1,4 +1,4 @@
-use super::{Guess, estimate};
+use super::{PartialEstimate, estimate};
 use crate::tree::{
     count::{count, tests::loaded},
     tests::{Fixture, bytes_root},
@@ -61,10 +61,10 @@ fn bounds_of_all_but_a_few_records_are_close() {
 
 #[test]
 fn what_was_not_seen_widens_the_bounds() {
-    let exact = Guess::exactly(2).entries(&[5, 7], 100);
+    let exact = PartialEstimate::exactly(2).entries(&[5, 7], 100);
     assert_eq!((exact.at_least, exact.at_most), (12, 12));
     assert_eq!(exact.value, 12.0);
-    let rough = Guess::exactly(10).entries(&[5, 7], 100).plus(1);
+    let rough = PartialEstimate::exactly(10).entries(&[5, 7], 100).plus(1);
     assert_eq!((rough.at_least, rough.at_most), (12 + 8 + 1, 12 + 800 + 1));
     assert_eq!(rough.value, 61.0);
     assert!(rough.variance > 0.0);

@@ -9,16 +9,16 @@ use super::{
     cursor::record_at,
     lookup,
     mutable_tree::{Tree, value_pages},
-    position::{Position, Step},
+    position::{PathStep, Position},
     rebalance, visit_leaf,
 };
 use crate::{
     Error, PageNumber, Result,
     page::{
-        Damage,
+        PageDamage,
         key::KeyOrder,
-        leaf::{self, InPlace, Leaf},
-        value::{StoredValue, VALUE_RUN_LEN, ValueKind},
+        leaf::{self, InPlaceOutcome, Leaf},
+        value::{StoredValue, VALUE_EXTENT_LEN, ValueKind},
     },
 };
 use std::mem;
@@ -44,7 +44,7 @@ pub(crate) enum Inserted {
 }
 
 /// Room for the description of a value that is kept in a run.
-pub(super) type RunBytes = [u8; VALUE_RUN_LEN];
+pub(super) type ValueExtentBytes = [u8; VALUE_EXTENT_LEN];
 
 impl<'t, S: PageSink> Tree<'t, S> {
     /// The last key; empty in an empty tree.
@@ -63,32 +63,32 @@ impl<'t, S: PageSink> Tree<'t, S> {
         value: StoredValue<'_>,
         existing: Existing,
     ) -> Result<Inserted> {
-        self.insert_near(&mut Vec::new(), key, value, existing)
+        self.insert_with_hint(&mut Vec::new(), key, value, existing)
     }
 
-    /// The same for many records, one after the other: `near` is the path that this function or [`Self::remove_near`] left, if nothing else has
+    /// The same for many records, one after the other: `hint` is the path that this function or [`Self::remove_with_hint`] left, if nothing else has
     /// changed the tree since, or empty. Keys that follow each other need no way down then, or a short one.
-    pub(crate) fn insert_near(
+    pub(crate) fn insert_with_hint(
         &mut self,
-        near: &mut Vec<Step>,
+        hint: &mut Vec<PathStep>,
         key: &[u8],
         value: StoredValue<'_>,
         existing: Existing,
     ) -> Result<Inserted> {
-        let mut position = Position::on(mem::take(near));
+        let mut position = Position::on(mem::take(hint));
         if self.root.is_empty() {
-            self.plant(key, value)?;
+            self.create_root_leaf(key, value)?;
             return Ok(Inserted::New);
         }
-        if !position.descend_near(&*self.sink, self.root, key)? {
-            *near = self.add(position.into_path(), key, value)?;
+        if !position.descend_from_hint(&*self.sink, self.root, key)? {
+            *hint = self.add(position.into_path(), key, value)?;
             return Ok(Inserted::New);
         }
         let (inserted, path) = match existing {
             Existing::Replace => self.replace(position, key, value)?,
             Existing::Keep => (Inserted::Unchanged, position.into_path()),
         };
-        *near = path;
+        *hint = path;
         Ok(inserted)
     }
 
@@ -96,31 +96,31 @@ impl<'t, S: PageSink> Tree<'t, S> {
     #[inline(always)]
     pub(super) fn add(
         &mut self,
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<Vec<Step>> {
+    ) -> Result<Vec<PathStep>> {
         let mut path = self.own_path(path)?;
-        let mut run = RunBytes::default();
-        let kept = self.keep(key.len(), value, &mut run)?;
+        let mut extent = ValueExtentBytes::default();
+        let kept = self.store_value(key.len(), value, &mut extent)?;
         self.root.records += 1;
-        self.touch();
-        match self.place(&path, key, kept)? {
-            InPlace::Done => self.add_to_counts(&path, 1)?,
-            InPlace::Rebuild => path.clear(),
+        self.mark_changed();
+        match self.insert_at(&path, key, kept)? {
+            InPlaceOutcome::Done => self.add_to_counts(&path, 1)?,
+            InPlaceOutcome::Rebuild => path.clear(),
         }
         Ok(path)
     }
 
     /// The first record of an empty tree.
-    pub(super) fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        let mut run = RunBytes::default();
-        let kept = self.keep(key.len(), value, &mut run)?;
-        self.plant_kept(key, kept, 1)
+    pub(super) fn create_root_leaf(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let mut extent = ValueExtentBytes::default();
+        let kept = self.store_value(key.len(), value, &mut extent)?;
+        self.create_root_leaf_from(key, kept, 1)
     }
 
     /// The same for a value as the leaf keeps it, which stands for so many records.
-    pub(super) fn plant_kept(
+    pub(super) fn create_root_leaf_from(
         &mut self,
         key: &[u8],
         kept: StoredValue<'_>,
@@ -132,12 +132,16 @@ impl<'t, S: PageSink> Tree<'t, S> {
         leaf::init(page, number, birth, format, &[]);
         let done = leaf::insert(page, format.order, 0, key, kept);
         let done = done.map_err(|damage| damage.at(number, "insert"))?;
-        assert_eq!(done, InPlace::Done, "an empty leaf holds every record");
+        assert_eq!(
+            done,
+            InPlaceOutcome::Done,
+            "an empty leaf holds every record"
+        );
         self.fix_key_len(key);
         self.root.page = number;
         self.root.depth = 1;
         self.root.records = records;
-        self.touch();
+        self.mark_changed();
         Ok(())
     }
 
@@ -154,14 +158,16 @@ impl<'t, S: PageSink> Tree<'t, S> {
         position: Position,
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<(Inserted, Vec<Step>)> {
+    ) -> Result<(Inserted, Vec<PathStep>)> {
         let (number, index) = position.record().expect("the key was found");
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
         let node = leaf
             .node(index)
             .map_err(|damage| damage.at(number, "insert"))?;
         let old = node.value;
-        let old_run = old.as_run().map_err(|damage| damage.at(number, "insert"))?;
+        let old_extent = old
+            .as_extent()
+            .map_err(|damage| damage.at(number, "insert"))?;
         if self.is_same(number, old, value)? {
             return Ok((Inserted::Unchanged, position.into_path()));
         }
@@ -169,14 +175,14 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let stored_key = stored_key.map_err(|damage| damage.at(number, "insert"))?;
         let key = stored_key.as_deref().unwrap_or(key);
         let mut path = self.own_path(position.into_path())?;
-        let mut run = RunBytes::default();
-        let kept = self.keep(key.len(), value, &mut run)?;
-        self.touch();
-        if self.put_value(&path, key, kept)? == InPlace::Rebuild {
+        let mut extent = ValueExtentBytes::default();
+        let kept = self.store_value(key.len(), value, &mut extent)?;
+        self.mark_changed();
+        if self.put_value(&path, key, kept)? == InPlaceOutcome::Rebuild {
             path.clear();
         }
-        if let Some(run) = old_run {
-            self.release_run(&run)?;
+        if let Some(extent) = old_extent {
+            self.release_extent(&extent)?;
         }
         Ok((Inserted::Replaced, path))
     }
@@ -188,7 +194,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         &self,
         leaf: &Leaf<'_>,
         index: usize,
-    ) -> Result<Option<Vec<u8>>, Damage> {
+    ) -> Result<Option<Vec<u8>>, PageDamage> {
         match self.root.order {
             KeyOrder::Custom(_) => leaf.key(index).map(Some),
             _ => Ok(None),
@@ -199,18 +205,18 @@ impl<'t, S: PageSink> Tree<'t, S> {
     #[inline(always)]
     pub(super) fn put_value(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<InPlace> {
+    ) -> Result<InPlaceOutcome> {
         let step = *path.last().expect("a path has a leaf");
-        let damaged = |damage: Damage| damage.at(step.page, "insert");
+        let damaged = |damage: PageDamage| damage.at(step.page, "insert");
         let page = self.sink.page_mut(step.page)?;
-        if leaf::set_value(page, step.index, value).map_err(damaged)? == InPlace::Done {
-            return Ok(InPlace::Done);
+        if leaf::set_value(page, step.index, value).map_err(damaged)? == InPlaceOutcome::Done {
+            return Ok(InPlaceOutcome::Done);
         }
         leaf::remove(page, step.index).map_err(damaged)?;
-        self.place(path, key, value)
+        self.insert_at(path, key, value)
     }
 
     /// Whether the stored value has these bytes already.
@@ -224,9 +230,11 @@ impl<'t, S: PageSink> Tree<'t, S> {
             (ValueKind::Inline, ValueKind::Inline) | (ValueKind::Tree, ValueKind::Tree) => {
                 Ok(old.bytes == new.bytes)
             }
-            (ValueKind::Run, ValueKind::Inline) => {
-                let run = old.as_run().map_err(|damage| damage.at(leaf, "insert"))?;
-                if run.is_none_or(|run| run.len_bytes != new.bytes.len() as u64) {
+            (ValueKind::Extent, ValueKind::Inline) => {
+                let extent = old
+                    .as_extent()
+                    .map_err(|damage| damage.at(leaf, "insert"))?;
+                if extent.is_none_or(|extent| extent.len_bytes != new.bytes.len() as u64) {
                     return Ok(false);
                 }
                 match lookup::load(&*self.sink, leaf, old) {
@@ -243,48 +251,52 @@ impl<'t, S: PageSink> Tree<'t, S> {
     /// What a leaf keeps of a value: the value as it is given, or, if that is too large for a leaf,
     /// the description of the run that it is written to.
     #[inline(always)]
-    pub(super) fn keep<'v>(
+    pub(super) fn store_value<'v>(
         &mut self,
         key_len: usize,
         value: StoredValue<'v>,
-        run: &'v mut RunBytes,
+        extent: &'v mut ValueExtentBytes,
     ) -> Result<StoredValue<'v>> {
         let (format, page_size) = (self.root.leaf_format(), self.sink.page_size());
         let is_small = format.stays_inline(page_size, key_len, value.bytes.len());
         if is_small || value.kind != ValueKind::Inline {
             return Ok(value);
         }
-        self.keep_in_run(value.bytes, run)?;
+        self.store_in_extent(value.bytes, extent)?;
         Ok(StoredValue {
-            kind: ValueKind::Run,
-            bytes: run,
+            kind: ValueKind::Extent,
+            bytes: extent,
         })
     }
 
     #[inline(never)]
-    pub(super) fn keep_in_run(&mut self, value: &[u8], bytes: &mut RunBytes) -> Result<()> {
-        let run = self.sink.store_value(value)?;
-        self.root.value_pages += value_pages(&run, self.sink.page_size());
-        *bytes = run.encode();
+    pub(super) fn store_in_extent(
+        &mut self,
+        value: &[u8],
+        bytes: &mut ValueExtentBytes,
+    ) -> Result<()> {
+        let extent = self.sink.store_value(value)?;
+        self.root.value_pages += value_pages(&extent, self.sink.page_size());
+        *bytes = extent.encode();
         Ok(())
     }
 
     /// Puts a record where the path leads, in place if the leaf has room for it: then the path leads to the record, and the counts above
     /// are yet to be corrected.
-    pub(super) fn place(
+    pub(super) fn insert_at(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<InPlace> {
+    ) -> Result<InPlaceOutcome> {
         let step = *path.last().expect("a path has a leaf");
         let order = self.root.order;
         let page = self.sink.page_mut(step.page)?;
         let done = leaf::insert(page, order, step.index, key, value);
         let done = done.map_err(|damage| damage.at(step.page, "insert"))?;
         match done {
-            InPlace::Done => {}
-            InPlace::Rebuild => rebalance::insert_anew(self, path, key, value)?,
+            InPlaceOutcome::Done => {}
+            InPlaceOutcome::Rebuild => rebalance::rebuild_and_insert(self, path, key, value)?,
         }
         Ok(done)
     }

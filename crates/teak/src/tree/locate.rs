@@ -2,7 +2,7 @@
 //! pages are read, and nothing of them is trusted.
 
 use super::{PageSource, TreeRoot, enter, visit_inner};
-use crate::{KeyRange, PageNumber, Tag, page::inner::Inner};
+use crate::{Checksum, KeyRange, PageNumber, page::inner::Inner};
 use std::collections::HashSet;
 
 /// Inner pages that are read at most, so that an error does not take minutes.
@@ -33,14 +33,14 @@ pub(crate) fn keys_of<S: PageSource + ?Sized>(
         wanted: page,
         entered: HashSet::new(),
     };
-    search.below(root.page, root.tag, root.depth - 1, &all)
+    search.below(root.page, root.checksum, root.depth - 1, &all)
 }
 
 impl<S: PageSource + ?Sized> Search<'_, S> {
     fn below(
         &mut self,
         number: PageNumber,
-        tag: Tag,
+        checksum: Checksum,
         level: u8,
         keys: &KeyRange,
     ) -> Option<KeyRange> {
@@ -48,7 +48,7 @@ impl<S: PageSource + ?Sized> Search<'_, S> {
         if !is_new || self.entered.len() > INNER_PAGES_MAX {
             return None;
         }
-        enter::page(self.source, number, tag, "search").ok()?;
+        enter::page(self.source, number, checksum, "search").ok()?;
         let inner = visit_inner(self.source, number, level, "search").ok()?;
         let children = 0..inner.count();
         if let Some(index) = children
@@ -58,9 +58,9 @@ impl<S: PageSource + ?Sized> Search<'_, S> {
             return Some(keys_of_child(&inner, index, keys));
         }
         children.into_iter().find_map(|index| {
-            let (child, tag) = (inner.child(index).ok()?, inner.tag(index).ok()?);
+            let (child, checksum) = (inner.child(index).ok()?, inner.checksum(index).ok()?);
             let keys = keys_of_child(&inner, index, keys);
-            self.below(child, tag, level - 1, &keys)
+            self.below(child, checksum, level - 1, &keys)
         })
     }
 }

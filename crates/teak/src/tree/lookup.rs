@@ -8,9 +8,9 @@ use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner};
 use crate::{
     PageNumber, Result,
     page::{
-        header::{Header, Kind},
+        header::{Header, PageKind},
         inner,
-        leaf::{Found, Leaf},
+        leaf::{Leaf, LeafMatch},
         value::{StoredValue, ValueKind},
     },
     store::prefetch,
@@ -99,12 +99,12 @@ fn find_in_leaf<'s, S: PageSource + ?Sized>(
     root: &TreeRoot,
     number: PageNumber,
     key: &[u8],
-) -> Result<Found<'s>> {
+) -> Result<LeafMatch<'s>> {
     let page = source.page(number)?;
-    let found = if Header::begins(page, number, Kind::Leaf, 0) {
+    let found = if Header::begins(page, number, PageKind::Leaf, 0) {
         Leaf::with_nodes(page, &Header::read(page)).map(|leaf| leaf.find(root.order, key))
     } else {
-        require_fixed_leaf(page, number, 0).map(|()| Found::Leaf(page))
+        require_fixed_leaf(page, number, 0).map(|()| LeafMatch::Leaf(page))
     };
     found.map_err(|damage| damage.at(number, "lookup"))
 }
@@ -129,30 +129,33 @@ fn load_otherwise<'s, S: PageSource + ?Sized>(
     leaf: PageNumber,
     value: StoredValue<'s>,
 ) -> Result<&'s [u8]> {
-    match value.as_run().map_err(|damage| damage.at(leaf, "lookup"))? {
-        Some(run) => enter::value(source, &run),
+    match value
+        .as_extent()
+        .map_err(|damage| damage.at(leaf, "lookup"))?
+    {
+        Some(extent) => enter::value(source, &extent),
         None => Ok(value.bytes),
     }
 }
 
 /// A key on its way down.
-struct Way<'s, K> {
+struct PendingLookup<'s, K> {
     key: K,
     /// The page that it has come to.
     page: PageNumber,
     /// Where in that page the child is noted in which it goes on.
     child: &'s [u8; 4],
     /// What there is of it in its leaf.
-    found: Found<'s>,
+    found: LeafMatch<'s>,
 }
 
-impl<K> Way<'_, K> {
+impl<K> PendingLookup<'_, K> {
     fn of(key: K, root: &TreeRoot) -> Self {
         Self {
             key,
             page: root.page,
             child: &[0; 4],
-            found: Found::Nothing,
+            found: LeafMatch::Nothing,
         }
     }
 }
@@ -164,25 +167,25 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     mut keys: impl Iterator<Item = K>,
     mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    let mut ways = Vec::with_capacity(GROUP);
+    let mut lookups = Vec::with_capacity(GROUP);
     loop {
-        ways.clear();
+        lookups.clear();
         let group = keys.by_ref().take(GROUP);
-        ways.extend(group.map(|key| Way::of(key, root)));
-        if ways.is_empty() {
+        lookups.extend(group.map(|key| PendingLookup::of(key, root)));
+        if lookups.is_empty() {
             return Ok(());
         }
         if root.is_empty() {
-            ways.iter().try_for_each(|_| found(None))?;
+            lookups.iter().try_for_each(|_| found(None))?;
             continue;
         }
         let begun = Instant::now();
         enter::root(source, root, "lookup")?;
         for level in (1..root.depth).rev() {
-            descend_together(source, root, &mut ways, level)?;
+            descend_together(source, root, &mut lookups, level)?;
         }
-        search_together(source, root, &mut ways, &mut found)?;
-        source.pace().note(begun, ways.len());
+        search_together(source, root, &mut lookups, &mut found)?;
+        source.io_wait().note(begun, lookups.len());
     }
 }
 
@@ -191,19 +194,19 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
 fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
-    ways: &mut [Way<'s, K>],
+    lookups: &mut [PendingLookup<'s, K>],
     level: u8,
 ) -> Result<()> {
-    for way in &mut *ways {
-        let inner = visit_inner(source, way.page, level, "lookup")?;
-        let index = inner.search(root.order, way.key.as_ref());
+    for lookup in &mut *lookups {
+        let inner = visit_inner(source, lookup.page, level, "lookup")?;
+        let index = inner.search(root.order, lookup.key.as_ref());
         let child = index.and_then(|index| inner.child_bytes(index));
-        way.child = child.map_err(|damage| damage.at(way.page, "lookup"))?;
-        prefetch(way.child);
+        lookup.child = child.map_err(|damage| damage.at(lookup.page, "lookup"))?;
+        prefetch(lookup.child);
     }
     // Inner pages are few, and soon in memory.
-    if level == 1 && source.pace().is_waiting() {
-        let leaves = ways.iter().map(|way| inner::child_of(*way.child));
+    if level == 1 && source.io_wait().is_waiting() {
+        let leaves = lookups.iter().map(|lookup| inner::child_of(*lookup.child));
         source.announce(&mut leaves.collect::<Vec<_>>());
     }
     let lines = if level == 1 {
@@ -211,26 +214,26 @@ fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     } else {
         INNER_LINES_TOGETHER
     };
-    for way in ways {
-        let mut child = inner::child_of(*way.child);
+    for lookup in lookups {
+        let mut child = inner::child_of(*lookup.child);
         if source.needs_check(child) {
-            child = checked_child(source, root, way, level)?;
+            child = checked_child(source, root, lookup, level)?;
         }
-        way.page = child;
+        lookup.page = child;
         source.prefetch(child, 0, lines);
     }
     Ok(())
 }
 
-/// The child again, compared with its tag.
+/// The child again, compared with its checksum.
 #[cold]
 fn checked_child<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &S,
     root: &TreeRoot,
-    way: &Way<'_, K>,
+    lookup: &PendingLookup<'_, K>,
     level: u8,
 ) -> Result<PageNumber> {
-    child_for(source, root, way.page, level, way.key.as_ref())
+    child_for(source, root, lookup.page, level, lookup.key.as_ref())
 }
 
 /// Has the system begin to read the leaves of these keys.
@@ -262,18 +265,18 @@ pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
 fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
-    ways: &mut [Way<'s, K>],
+    lookups: &mut [PendingLookup<'s, K>],
     found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    for way in &mut *ways {
-        way.found = find_in_leaf(source, root, way.page, way.key.as_ref())?;
-        if let Some(offset) = way.found.node_offset() {
-            source.prefetch(way.page, offset, NODE_LINES);
+    for lookup in &mut *lookups {
+        lookup.found = find_in_leaf(source, root, lookup.page, lookup.key.as_ref())?;
+        if let Some(offset) = lookup.found.node_offset() {
+            source.prefetch(lookup.page, offset, NODE_LINES);
         }
     }
-    for way in ways {
-        let value = way.found.value(root.order, way.key.as_ref());
-        found(value.map_err(|damage| damage.at(way.page, "lookup"))?)?;
+    for lookup in lookups {
+        let value = lookup.found.value(root.order, lookup.key.as_ref());
+        found(value.map_err(|damage| damage.at(lookup.page, "lookup"))?)?;
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use super::{PageSink, PageSource};
 use crate::{
-    PageNumber, Result, Run, Tag, TransactionId,
-    page::{header::Header, value::ValueRun},
+    Checksum, Extent, PageNumber, Result, TransactionId,
+    page::{header::Header, value::ValueExtent},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,11 +86,13 @@ impl PageSource for MemoryPages {
             .ok_or_else(|| crate::Error::corrupted(number, "test", "released, or never allocated"))
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
         self.values
-            .get(&run.start)
+            .get(&extent.start)
             .map(|value| value.as_slice())
-            .ok_or_else(|| crate::Error::corrupted(run.start, "test", "a value that was released"))
+            .ok_or_else(|| {
+                crate::Error::corrupted(extent.start, "test", "a value that was released")
+            })
     }
 }
 
@@ -148,30 +150,30 @@ impl PageSink for MemoryPages {
         Ok(())
     }
 
-    fn store_value(&mut self, value: &[u8]) -> Result<ValueRun> {
+    fn store_value(&mut self, value: &[u8]) -> Result<ValueExtent> {
         let start = PageNumber(self.next);
-        let run = ValueRun {
+        let extent = ValueExtent {
             start,
             len_bytes: value.len() as u64,
-            tag: Tag::of(value),
+            checksum: Checksum::of(value),
             birth: self.transaction,
         };
-        let Run { len, .. } = run
+        let Extent { len, .. } = extent
             .pages(self.page_size)
             .expect("a value in a test is short");
         self.next += len;
         self.values.insert(start, value.to_vec());
-        Ok(run)
+        Ok(extent)
     }
 
-    fn release_value(&mut self, run: &ValueRun) -> Result<()> {
+    fn release_value(&mut self, extent: &ValueExtent) -> Result<()> {
         self.values
-            .remove(&run.start)
+            .remove(&extent.start)
             .expect("a value is released once");
         Ok(())
     }
 
-    fn known_tag(&self, _number: PageNumber) -> Option<Tag> {
+    fn known_checksum(&self, _number: PageNumber) -> Option<Checksum> {
         None
     }
 }

@@ -10,8 +10,10 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cached;
+pub(crate) mod checksums;
 pub(crate) mod count;
 pub(crate) mod cursor;
+mod difference_side;
 pub(crate) mod differences;
 pub(crate) mod disorder;
 pub(crate) mod drop;
@@ -20,7 +22,6 @@ pub(crate) mod estimate;
 pub(crate) mod insert;
 pub(crate) mod locate;
 pub(crate) mod lookup;
-pub(crate) mod lower;
 pub(crate) mod modify;
 pub(crate) mod multi;
 pub(crate) mod mutable_tree;
@@ -30,28 +31,27 @@ pub(crate) mod position;
 pub(crate) mod range;
 pub(crate) mod reading;
 mod rebalance;
+mod redistribute;
+pub(crate) mod relocate;
 pub(crate) mod remove;
 mod restructure;
 pub(crate) mod root;
 pub(crate) mod seal;
 pub(crate) mod seek;
-mod share;
-mod side;
 pub(crate) mod sort;
 pub(crate) mod split;
-pub(crate) mod tags;
 pub(crate) mod walk;
 
 pub(crate) use root::{RootFault, RootRef, TreeKind, TreeRoot, UnknownTree};
 
 use crate::{
-    PageNumber, Result, Tag, TransactionId,
+    Checksum, PageNumber, Result, TransactionId,
     page::{
-        Damage,
-        header::{Header, Kind},
+        PageDamage,
+        header::{Header, PageKind},
         inner::Inner,
         leaf::Leaf,
-        value::ValueRun,
+        value::ValueExtent,
     },
 };
 
@@ -68,14 +68,14 @@ pub trait PageSource {
     fn page_limit(&self) -> u64 {
         u64::MAX
     }
-    /// The bytes of a large value, whatever its tag.
-    fn value(&self, run: &ValueRun) -> Result<&[u8]>;
+    /// The bytes of a large value, whatever its checksum.
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]>;
     /// Says that cache lines of a page will be wanted soon, from `offset` on.
     fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
     /// How fast reading is: whether pages are better [announced](Self::announce).
     #[inline]
-    fn pace(&self) -> &reading::Pace {
-        reading::Pace::fast()
+    fn io_wait(&self) -> &reading::IoWaitEstimator {
+        reading::IoWaitEstimator::fast()
     }
     /// Has the system begin to read pages that will be wanted soon. They may come twice, and are sorted.
     fn announce(&self, _pages: &mut [PageNumber]) {}
@@ -94,25 +94,25 @@ pub trait PageSource {
     fn refuse_cancelled(&self) -> Result<()> {
         Ok(())
     }
-    /// Whether a page, or the large value that begins there, is to be compared with its tag before it
+    /// Whether a page, or the large value that begins there, is to be compared with its checksum before it
     /// is read. Asked on the way down to each page.
     #[inline]
     fn needs_check(&self, _number: PageNumber) -> bool {
         false
     }
-    /// Compares a page with the tag that stands where it is pointed to, and looks that it was born no later than what leads to
+    /// Compares a page with the checksum that stands where it is pointed to, and looks that it was born no later than what leads to
     /// it, which transaction `written` wrote.
     fn check_page(
         &self,
         _number: PageNumber,
-        _tag: Tag,
+        _checksum: Checksum,
         _written: TransactionId,
         _operation: &'static str,
     ) -> Result<()> {
         Ok(())
     }
-    /// Compares a large value with its tag.
-    fn check_value(&self, _run: &ValueRun) -> Result<()> {
+    /// Compares a large value with its checksum.
+    fn check_value(&self, _extent: &ValueExtent) -> Result<()> {
         Ok(())
     }
 }
@@ -123,7 +123,7 @@ pub(crate) trait PageSink: PageSource {
     fn transaction(&self) -> TransactionId;
     /// Whether the page may be changed in place.
     fn is_own(&self, number: PageNumber) -> bool;
-    /// Whether this transaction wrote the page, so that its tag is still to be found.
+    /// Whether this transaction wrote the page, so that its checksum is still to be found.
     fn is_dirty(&self, number: PageNumber) -> bool;
     /// A new page, own, its bytes undefined.
     fn allocate(&mut self) -> Result<PageNumber>;
@@ -134,14 +134,14 @@ pub(crate) trait PageSink: PageSource {
     fn own(&mut self, number: PageNumber) -> Result<PageNumber>;
     /// Takes a page, own or not, out of the tree.
     fn release(&mut self, number: PageNumber) -> Result<()>;
-    /// Writes a large value to a run of pages.
-    fn store_value(&mut self, value: &[u8]) -> Result<ValueRun>;
+    /// Writes a large value to an extent of pages.
+    fn store_value(&mut self, value: &[u8]) -> Result<ValueExtent>;
     /// Whether so many free pages in a row begin before page `boundary`.
     fn has_room_before(&mut self, _boundary: u64, _pages: u64) -> bool {
         true
     }
     /// Takes a large value out of the tree.
-    fn release_value(&mut self, run: &ValueRun) -> Result<()>;
+    fn release_value(&mut self, extent: &ValueExtent) -> Result<()>;
     /// Trees that take more work to release than this are parked when they are emptied.
     fn parks_above(&self) -> u64 {
         u64::MAX
@@ -152,8 +152,8 @@ pub(crate) trait PageSink: PageSource {
     fn note_split(&mut self) {}
     /// Two pages have become one.
     fn note_merge(&mut self) {}
-    /// The tag of a dirty page, where it is known already.
-    fn known_tag(&self, number: PageNumber) -> Option<crate::Tag>;
+    /// The checksum of a dirty page, where it is known already.
+    fn known_checksum(&self, number: PageNumber) -> Option<crate::Checksum>;
 }
 
 /// Reads a page that has to be on `level`, and checks that it is the page asked for.
@@ -165,7 +165,11 @@ fn visit<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<(&'s [u8], Header)> {
     let page = source.page(number)?;
-    let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+    let kind = if level == 0 {
+        PageKind::Leaf
+    } else {
+        PageKind::Inner
+    };
     if !Header::begins(page, number, kind, level) {
         require_fixed_leaf(page, number, level).map_err(|damage| damage.at(number, operation))?;
     }
@@ -174,8 +178,8 @@ fn visit<'s, S: PageSource + ?Sized>(
 
 /// What a page on `level` may be besides a leaf or an inner page.
 #[cold]
-fn require_fixed_leaf(page: &[u8], number: PageNumber, level: u8) -> Result<(), Damage> {
-    if level != 0 || !Header::begins(page, number, Kind::FixedLeaf, 0) {
+fn require_fixed_leaf(page: &[u8], number: PageNumber, level: u8) -> Result<(), PageDamage> {
+    if level != 0 || !Header::begins(page, number, PageKind::FixedLeaf, 0) {
         return Err(unexpected(page, number));
     }
     Ok(())
@@ -189,7 +193,7 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<Leaf<'s>> {
     let page = source.page(number)?;
-    let leaf = if Header::begins(page, number, Kind::Leaf, 0) {
+    let leaf = if Header::begins(page, number, PageKind::Leaf, 0) {
         Leaf::with_nodes(page, &Header::read(page))
     } else {
         fixed_leaf(page, number)
@@ -198,7 +202,7 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
 }
 
 #[cold]
-fn fixed_leaf(page: &[u8], number: PageNumber) -> Result<Leaf<'_>, Damage> {
+fn fixed_leaf(page: &[u8], number: PageNumber) -> Result<Leaf<'_>, PageDamage> {
     require_fixed_leaf(page, number, 0)?;
     Leaf::parse(page)
 }
@@ -212,7 +216,7 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<Inner<'s>> {
     let page = source.page(number)?;
-    let inner = if Header::begins(page, number, Kind::Inner, level) {
+    let inner = if Header::begins(page, number, PageKind::Inner, level) {
         Inner::from_header(page, &Header::read(page))
     } else {
         Err(unexpected(page, number))
@@ -222,10 +226,10 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
 
 /// What is wrong with a page that is to be an inner page, or a leaf.
 #[cold]
-fn unexpected(page: &[u8], number: PageNumber) -> Damage {
+fn unexpected(page: &[u8], number: PageNumber) -> PageDamage {
     match Header::read(page).number == number {
-        false => Damage("another page's bytes stand here"),
-        true => Damage("it is not of the kind and level that its parent says"),
+        false => PageDamage("another page's bytes stand here"),
+        true => PageDamage("it is not of the kind and level that its parent says"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{PageSink, cursor::value_at, mutable_tree::Tree, position::Position, 
 use crate::{
     PageNumber, Result,
     page::{
-        leaf::{self, InPlace},
+        leaf::{self, InPlaceOutcome},
         value::StoredValue,
     },
 };
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// What is to become of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict<'v> {
+pub(crate) enum ModifyAction<'v> {
     /// Nothing changes.
     Leave,
     /// It gets this value, and is inserted if it is not there.
@@ -30,7 +30,7 @@ impl<S: PageSink> Tree<'_, S> {
     pub(crate) fn modify<'v, R>(
         &mut self,
         key: &[u8],
-        decide: impl FnOnce(Option<&[u8]>) -> (Verdict<'v>, R),
+        decide: impl FnOnce(Option<&[u8]>) -> (ModifyAction<'v>, R),
     ) -> Result<R> {
         let mut position = Position::default();
         let is_there = !self.root.is_empty() && position.descend(&*self.sink, self.root, key)?;
@@ -40,18 +40,18 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let (verdict, decided) = decide(old);
         match verdict {
-            Verdict::Put(value) => {
+            ModifyAction::Put(value) => {
                 let value = StoredValue::inline(&value);
                 if is_there {
                     self.replace(position, key, value)?;
                 } else if self.root.is_empty() {
-                    self.plant(key, value)?;
+                    self.create_root_leaf(key, value)?;
                 } else {
                     self.add(position.into_path(), key, value)?;
                 }
             }
-            Verdict::Remove if is_there => drop(self.remove_at(position)?),
-            Verdict::Remove | Verdict::Leave => {}
+            ModifyAction::Remove if is_there => drop(self.remove_at(position)?),
+            ModifyAction::Remove | ModifyAction::Leave => {}
         }
         Ok(decided)
     }
@@ -60,7 +60,7 @@ impl<S: PageSink> Tree<'_, S> {
     /// last one.
     pub(crate) fn append(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
         if self.root.is_empty() {
-            self.plant(key, value)?;
+            self.create_root_leaf(key, value)?;
             return Ok(true);
         }
         let mut position = Position::default();
@@ -94,31 +94,31 @@ impl<S: PageSink> Tree<'_, S> {
     /// Puts the value that is to be filled, and says in which leaf it is and at which index.
     fn put_zeros(&mut self, key: &[u8], zeros: StoredValue<'_>) -> Result<(PageNumber, usize)> {
         if self.root.is_empty() {
-            self.plant(key, zeros)?;
+            self.create_root_leaf(key, zeros)?;
             return Ok((self.root.page, 0));
         }
         let mut position = Position::default();
         let is_there = position.descend(&*self.sink, self.root, key)?;
         let path = self.own_path(position.into_path())?;
-        self.touch();
+        self.mark_changed();
         let placed = if is_there {
             let leaf = path[path.len() - 1];
-            let old_run = self.run_at(leaf.page, leaf.index, "insert")?;
+            let old_extent = self.extent_at(leaf.page, leaf.index, "insert")?;
             let placed = self.put_value(&path, key, zeros)?;
-            if let Some(run) = old_run {
-                self.release_run(&run)?;
+            if let Some(extent) = old_extent {
+                self.release_extent(&extent)?;
             }
             placed
         } else {
             self.root.records += 1;
-            let placed = self.place(&path, key, zeros)?;
-            if placed == InPlace::Done {
+            let placed = self.insert_at(&path, key, zeros)?;
+            if placed == InPlaceOutcome::Done {
                 self.add_to_counts(&path, 1)?;
             }
             placed
         };
         let mut position = Position::on(path);
-        if placed == InPlace::Rebuild {
+        if placed == InPlaceOutcome::Rebuild {
             position.descend(&*self.sink, self.root, key)?;
         }
         Ok(position.record().expect("the record was put there"))

@@ -1,6 +1,6 @@
 //! Changes that depend on what is there, against a `BTreeMap`, and how many pages they look at.
 
-use super::Verdict;
+use super::ModifyAction;
 use crate::{
     page::{key::KeyOrder, value::StoredValue},
     tree::{
@@ -14,18 +14,18 @@ use fastrand::Rng;
 const PAGE_SIZE: usize = 4096;
 
 /// What the tree does with a record, and the model too.
-fn modify(fixture: &mut Fixture, key: &[u8], verdict: &Verdict<'_>) {
+fn modify(fixture: &mut Fixture, key: &[u8], verdict: &ModifyAction<'_>) {
     let seen = fixture
         .tree()
         .modify(key, |old| (verdict.clone(), old.map(<[u8]>::to_vec)))
         .unwrap();
     assert_eq!(seen.as_ref(), fixture.model.get(key));
     match verdict {
-        Verdict::Leave => {}
-        Verdict::Put(value) => {
+        ModifyAction::Leave => {}
+        ModifyAction::Put(value) => {
             fixture.model.insert(key.to_vec(), value.to_vec());
         }
-        Verdict::Remove => {
+        ModifyAction::Remove => {
             fixture.model.remove(key);
         }
     }
@@ -39,10 +39,10 @@ fn commit(fixture: &mut Fixture) {
 fn append(fixture: &mut Fixture, key: &[u8], value: &[u8]) {
     let order = fixture.root.order;
     let last = fixture.model.keys().max_by(|a, b| order.compare(a, b));
-    let is_behind = last.is_none_or(|last| order.compare(last, key).is_lt());
+    let is_after = last.is_none_or(|last| order.compare(last, key).is_lt());
     let appended = fixture.tree().append(key, StoredValue::inline(value));
-    assert_eq!(appended.unwrap(), is_behind);
-    if is_behind {
+    assert_eq!(appended.unwrap(), is_after);
+    if is_after {
         fixture.model.insert(key.to_vec(), value.to_vec());
     }
 }
@@ -73,9 +73,13 @@ fn changes_by_what_is_there_match_a_map() {
             let key = random_key(&mut random, order, PAGE_SIZE, spread);
             let value = random_value(&mut random);
             match random.u64(..12) {
-                0..5 => modify(&mut fixture, &key, &Verdict::Put(value.as_slice().into())),
-                5..8 => modify(&mut fixture, &key, &Verdict::Remove),
-                8 => modify(&mut fixture, &key, &Verdict::Leave),
+                0..5 => modify(
+                    &mut fixture,
+                    &key,
+                    &ModifyAction::Put(value.as_slice().into()),
+                ),
+                5..8 => modify(&mut fixture, &key, &ModifyAction::Remove),
+                8 => modify(&mut fixture, &key, &ModifyAction::Leave),
                 9 => append(&mut fixture, &key, &value),
                 _ => insert_with(&mut fixture, &key, &value),
             }
@@ -87,7 +91,7 @@ fn changes_by_what_is_there_match_a_map() {
             }
         }
         for key in fixture.model.clone().keys() {
-            modify(&mut fixture, key, &Verdict::Remove);
+            modify(&mut fixture, key, &ModifyAction::Remove);
         }
         fixture.audit();
         assert_eq!(fixture.pages.live(), (0, 0));
@@ -110,10 +114,10 @@ fn a_change_that_changes_nothing_copies_nothing() {
     let mut fixture = tall();
     let root = fixture.root;
     let (there, not_there) = (8_000u32.to_be_bytes(), 8_001u32.to_be_bytes());
-    modify(&mut fixture, &there, &Verdict::Leave);
-    modify(&mut fixture, &there, &Verdict::Put([1; 20][..].into()));
-    modify(&mut fixture, &not_there, &Verdict::Leave);
-    modify(&mut fixture, &not_there, &Verdict::Remove);
+    modify(&mut fixture, &there, &ModifyAction::Leave);
+    modify(&mut fixture, &there, &ModifyAction::Put([1; 20][..].into()));
+    modify(&mut fixture, &not_there, &ModifyAction::Leave);
+    modify(&mut fixture, &not_there, &ModifyAction::Remove);
     append(&mut fixture, &not_there, b"");
     append(&mut fixture, &79_998u32.to_be_bytes(), b"");
     assert_eq!(fixture.pages.own_count(), 0);
@@ -144,23 +148,23 @@ fn a_change_takes_one_descent() {
                 .unwrap();
         })
     };
-    let modify = |key: [u8; 4], verdict: Verdict<'static>| {
+    let modify = |key: [u8; 4], verdict: ModifyAction<'static>| {
         reads(|fixture| fixture.tree().modify(&key, |_| (verdict, ())).unwrap())
     };
-    let put = || Verdict::Put([2; 20][..].into());
+    let put = || ModifyAction::Put([2; 20][..].into());
     assert_eq!(insert(not_there), 3, "three levels are three pages");
     assert_eq!(modify(not_there, put()), insert(not_there));
-    assert_eq!(modify(not_there, Verdict::Remove), 3);
+    assert_eq!(modify(not_there, ModifyAction::Remove), 3);
     assert_eq!(modify(there, put()), insert(there) + 1, "the old value");
     let remove = reads(|fixture| assert!(fixture.tree().remove(&there).unwrap()));
-    assert_eq!(modify(there, Verdict::Remove), remove + 1);
+    assert_eq!(modify(there, ModifyAction::Remove), remove + 1);
     let filled =
         |key: [u8; 4]| reads(|fixture| fixture.tree().insert_with(&key, 20, |_| {}).unwrap());
     assert_eq!(filled(not_there), insert(not_there));
     assert_eq!(filled(there), insert(there));
-    let behind = 80_000u32.to_be_bytes();
-    let appended = reads(|fixture| assert!(fixture.tree().append(&behind, value).unwrap()));
-    assert_eq!(appended, insert(behind) + 1);
+    let after = 80_000u32.to_be_bytes();
+    let appended = reads(|fixture| assert!(fixture.tree().append(&after, value).unwrap()));
+    assert_eq!(appended, insert(after) + 1);
 }
 
 /// Appending fills pages as loading does.
@@ -187,7 +191,7 @@ fn the_first_integer_decides_the_length() {
     let integers = crate::tree::TreeRoot::new(KeyOrder::Integer, true, false, 0);
     let key = 7u32.to_le_bytes();
     let first: [fn(&mut Fixture, &[u8]); 3] = [
-        |fixture, key| modify(fixture, key, &Verdict::Put(b"v"[..].into())),
+        |fixture, key| modify(fixture, key, &ModifyAction::Put(b"v"[..].into())),
         |fixture, key| append(fixture, key, b"v"),
         |fixture, key| insert_with(fixture, key, b"v"),
     ];

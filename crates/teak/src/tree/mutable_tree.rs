@@ -1,10 +1,10 @@
 //! A tree that is being changed: its sink and its root, and what every change needs. That is making a
 //! path changeable, keeping the counts right, and adding and releasing pages.
 
-use super::{PageSink, TreeRoot, position::Step, visit, visit_inner, visit_leaf};
+use super::{PageSink, TreeRoot, position::PathStep, visit, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,
-    page::{header::Header, inner, value::ValueRun},
+    page::{header::Header, inner, value::ValueExtent},
 };
 
 /// A tree that is being changed.
@@ -25,7 +25,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// Makes every page of the path changeable, from the root down, and returns the new path.
-    pub(super) fn own_path(&mut self, mut path: Vec<Step>) -> Result<Vec<Step>> {
+    pub(super) fn own_path(&mut self, mut path: Vec<PathStep>) -> Result<Vec<PathStep>> {
         let leaf = path.last().expect("a path has a leaf").page;
         if self.sink.is_own(leaf) {
             return Ok(path);
@@ -48,7 +48,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// Corrects the record counts above `path[depth]`, in a tree that counts.
-    pub(super) fn recount(&mut self, path: &[Step], depth: usize) -> Result<()> {
+    pub(super) fn recount(&mut self, path: &[PathStep], depth: usize) -> Result<()> {
         let Some(above) = depth.checked_sub(1).filter(|_| self.root.counted) else {
             return Ok(());
         };
@@ -62,7 +62,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
 
     /// Adds what a page has more records than before to the counts above it, in a tree that counts. The path ends with the page.
     #[inline]
-    pub(super) fn add_to_counts(&mut self, path: &[Step], difference: i64) -> Result<()> {
+    pub(super) fn add_to_counts(&mut self, path: &[PathStep], difference: i64) -> Result<()> {
         if !self.root.counted || difference == 0 {
             return Ok(());
         }
@@ -99,7 +99,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// Notes that the tree changed in this transaction.
-    pub(super) fn touch(&mut self) {
+    pub(super) fn mark_changed(&mut self) {
         self.root.changed = self.sink.transaction();
     }
 
@@ -125,21 +125,21 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// The large value of a record of a leaf, if it has one.
-    pub(super) fn run_at(
+    pub(super) fn extent_at(
         &self,
         number: PageNumber,
         index: usize,
         operation: &'static str,
-    ) -> Result<Option<ValueRun>> {
+    ) -> Result<Option<ValueExtent>> {
         let leaf = visit_leaf(&*self.sink, number, operation)?;
-        let run = leaf.node(index).and_then(|node| node.value.as_run());
-        run.map_err(|damage| damage.at(number, operation))
+        let extent = leaf.node(index).and_then(|node| node.value.as_extent());
+        extent.map_err(|damage| damage.at(number, operation))
     }
 
-    pub(super) fn release_run(&mut self, run: &ValueRun) -> Result<()> {
-        let pages = value_pages(run, self.sink.page_size());
+    pub(super) fn release_extent(&mut self, extent: &ValueExtent) -> Result<()> {
+        let pages = value_pages(extent, self.sink.page_size());
         self.root.value_pages = self.root.value_pages.saturating_sub(pages);
-        self.sink.release_value(run)
+        self.sink.release_value(extent)
     }
 
     pub(super) fn header(&self, number: PageNumber) -> Result<Header> {
@@ -155,6 +155,6 @@ fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
     })
 }
 
-pub(super) fn value_pages(run: &ValueRun, page_size: usize) -> u64 {
-    run.len_bytes.div_ceil(page_size as u64)
+pub(super) fn value_pages(extent: &ValueExtent, page_size: usize) -> u64 {
+    extent.len_bytes.div_ceil(page_size as u64)
 }

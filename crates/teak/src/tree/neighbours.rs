@@ -1,6 +1,6 @@
 //! Neighbours of a page below one parent, and how full pages may be when they share or merge.
 
-use super::{PageSink, enter, mutable_tree::Tree, position::Step, visit, visit_inner};
+use super::{PageSink, enter, mutable_tree::Tree, position::PathStep, visit, visit_inner};
 use crate::{
     PageNumber, Result,
     page::{inner, key, leaf},
@@ -28,12 +28,12 @@ pub(super) struct Neighbour {
 }
 
 /// Whether the path leads along the right edge of the tree.
-pub(super) fn is_rightmost(path: &[Step]) -> bool {
-    path[..path.len() - 1].iter().all(Step::is_last)
+pub(super) fn is_rightmost(path: &[PathStep]) -> bool {
+    path[..path.len() - 1].iter().all(PathStep::is_last)
 }
 
 /// Where the last page of the path stands among its parent's children.
-pub(super) fn place_of(path: &[Step]) -> Range<usize> {
+pub(super) fn slots_in_parent(path: &[PathStep]) -> Range<usize> {
     match path {
         [.., parent, _] => parent.index..parent.index + 1,
         _ => 0..1,
@@ -42,7 +42,7 @@ pub(super) fn place_of(path: &[Step]) -> Range<usize> {
 
 impl<S: PageSink> Tree<'_, S> {
     /// The neighbours of child `index`: the one before it and the one behind it.
-    pub(super) fn neighbours(&self, parent: Step, level: u8) -> Result<Vec<Neighbour>> {
+    pub(super) fn neighbours(&self, parent: PathStep, level: u8) -> Result<Vec<Neighbour>> {
         let inner = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
         let mut neighbours = Vec::with_capacity(2);
         for index in [parent.index.checked_sub(1), Some(parent.index + 1)]

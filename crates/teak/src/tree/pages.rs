@@ -9,19 +9,21 @@
 //! whose key was removed since, so that it is a tree of its own and comes in the first: then both come to its pages in
 //! different rounds, which shows behind the last.
 
-use super::{PageSource, TreeRoot, enter, tags::Tagged, visit, visit_inner, visit_leaf};
+use super::{
+    PageSource, TreeRoot, checksums::ChecksummedExtent, enter, visit, visit_inner, visit_leaf,
+};
 use crate::{
-    Error, PageNumber, Result, Run, Tag, TransactionId,
-    page::{Damage, header::Header, value::ValueKind},
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
+    page::{PageDamage, header::Header, value::ValueKind},
 };
 
 const COMPARING: &str = "comparing states";
 
 /// A page that a forest leads to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Step {
+struct ForestPage {
     page: PageNumber,
-    tag: u64,
+    checksum: u64,
     /// Whether leaves of its tree lead to large values.
     has_values: bool,
     /// Whether they lead to nested trees.
@@ -32,12 +34,12 @@ struct Step {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unshared {
     pub(crate) birth: TransactionId,
-    pub(crate) tagged: Tagged,
+    pub(crate) checksummed: ChecksummedExtent,
 }
 
 impl Unshared {
     fn start(&self) -> PageNumber {
-        self.tagged.run.start
+        self.checksummed.extent.start
     }
 }
 
@@ -45,7 +47,7 @@ impl Unshared {
 #[derive(Debug)]
 pub(crate) struct Forest {
     state: TransactionId,
-    levels: Vec<Vec<Step>>,
+    levels: Vec<Vec<ForestPage>>,
     values: Vec<Unshared>,
     /// What only this forest has.
     only_here: Vec<Unshared>,
@@ -63,17 +65,17 @@ impl Forest {
     }
 
     /// The state has nothing that was born later.
-    fn refuse_younger(&self, birth: TransactionId) -> Result<(), Damage> {
+    fn refuse_younger(&self, birth: TransactionId) -> Result<(), PageDamage> {
         match birth <= self.state {
             true => Ok(()),
-            false => Err(Damage("it has a page of a transaction to come")),
+            false => Err(PageDamage("it has a page of a transaction to come")),
         }
     }
 
     pub(crate) fn add(&mut self, root: &TreeRoot) {
-        let step = Step {
+        let step = ForestPage {
             page: root.page,
-            tag: root.tag.0,
+            checksum: root.checksum.0,
             has_values: root.value_pages > 0,
             has_nested: root.is_multi(),
         };
@@ -82,14 +84,14 @@ impl Forest {
         }
     }
 
-    fn level(&mut self, level: usize) -> &mut Vec<Step> {
+    fn level(&mut self, level: usize) -> &mut Vec<ForestPage> {
         if self.levels.len() <= level {
             self.levels.resize_with(level + 1, Vec::new);
         }
         &mut self.levels[level]
     }
 
-    fn take(&mut self, level: usize) -> Vec<Step> {
+    fn take(&mut self, level: usize) -> Vec<ForestPage> {
         let mut steps = self
             .levels
             .get_mut(level)
@@ -106,19 +108,19 @@ impl Forest {
         &mut self,
         source: &S,
         level: usize,
-        step: Step,
+        step: ForestPage,
     ) -> Result<()> {
         let number = step.page;
-        enter::page(source, number, Tag(step.tag), COMPARING)?;
+        enter::page(source, number, Checksum(step.checksum), COMPARING)?;
         let (page, _) = visit(source, number, level as u8, COMPARING)?;
         let birth = Header::read(page).birth;
         (self.refuse_younger(birth)).map_err(|damage| damage.at(number, COMPARING))?;
         self.only_here.push(Unshared {
             birth,
-            tagged: Tagged {
-                run: Run::new(number.0, 1),
+            checksummed: ChecksummedExtent {
+                extent: Extent::new(number.0, 1),
                 len_bytes: source.page_size() as u64,
-                tag: Tag(step.tag),
+                checksum: Checksum(step.checksum),
                 is_value: false,
             },
         });
@@ -127,31 +129,35 @@ impl Forest {
             for index in 0..inner.count() {
                 let child = inner
                     .child(index)
-                    .and_then(|child| Ok((child, inner.tag(index)?)));
-                let (page, tag) = child.map_err(|damage| damage.at(number, COMPARING))?;
-                let tag = tag.0;
-                self.level(level - 1).push(Step { page, tag, ..step });
+                    .and_then(|child| Ok((child, inner.checksum(index)?)));
+                let (page, checksum) = child.map_err(|damage| damage.at(number, COMPARING))?;
+                let checksum = checksum.0;
+                self.level(level - 1).push(ForestPage {
+                    page,
+                    checksum,
+                    ..step
+                });
             }
         } else if step.has_nested {
             self.add_nested(source, number)?;
         } else if step.has_values {
             let leaf = visit_leaf(source, number, COMPARING)?;
             for index in 0..leaf.count() {
-                let run = leaf.node(index).and_then(|node| node.value.as_run());
-                let run = run.and_then(|run| match run {
-                    Some(run) => Ok(Some(Unshared {
-                        birth: self.refuse_younger(run.birth).map(|()| run.birth)?,
-                        tagged: Tagged {
-                            run: run.pages(source.page_size())?,
-                            len_bytes: run.len_bytes,
-                            tag: run.tag,
+                let extent = leaf.node(index).and_then(|node| node.value.as_extent());
+                let extent = extent.and_then(|extent| match extent {
+                    Some(extent) => Ok(Some(Unshared {
+                        birth: self.refuse_younger(extent.birth).map(|()| extent.birth)?,
+                        checksummed: ChecksummedExtent {
+                            extent: extent.pages(source.page_size())?,
+                            len_bytes: extent.len_bytes,
+                            checksum: extent.checksum,
                             is_value: true,
                         },
                     })),
                     None => Ok(None),
                 });
                 self.values
-                    .extend(run.map_err(|damage| damage.at(number, COMPARING))?);
+                    .extend(extent.map_err(|damage| damage.at(number, COMPARING))?);
             }
         }
         Ok(())
@@ -169,9 +175,9 @@ impl Forest {
             });
             if let Some(root) = nested.map_err(|damage| damage.at(number, COMPARING))? {
                 // Nesting is one deep, whatever a forged root says.
-                let step = Step {
+                let step = ForestPage {
                     page: root.page,
-                    tag: root.tag.0,
+                    checksum: root.checksum.0,
                     has_values: false,
                     has_nested: false,
                 };
@@ -197,7 +203,7 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         rounds += 1;
         for level in (0..a.levels.len().max(b.levels.len())).rev() {
             let (steps_a, steps_b) = (a.take(level), b.take(level));
-            refuse_different(&steps_a, &steps_b, |step| (step.page, step.tag))?;
+            refuse_different(&steps_a, &steps_b, |step| (step.page, step.checksum))?;
             for step in only_in(&steps_a, &steps_b, |step| step.page) {
                 a.visit(source, level, *step)?;
             }
@@ -215,7 +221,7 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         forest.values.sort_unstable_by_key(Unshared::start);
         forest.values.dedup_by_key(|value| value.start());
     }
-    let of = |page: &Unshared| (page.start(), page.tagged.tag.0);
+    let of = |page: &Unshared| (page.start(), page.checksummed.checksum.0);
     refuse_different(&a.values, &b.values, of)?;
     if rounds > 1 {
         refuse_different(&a.only_here, &b.only_here, of)?;
@@ -233,14 +239,15 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
     Ok([a.only_here, b.only_here])
 }
 
-/// Refuses a page that both lead to with different tags: one state has it no more. Both are sorted by their pages.
+/// Refuses a page that both lead to with different checksums: one state has it no more. Both are sorted by their pages.
 fn refuse_different<T>(a: &[T], b: &[T], of: impl Fn(&T) -> (PageNumber, u64)) -> Result<()> {
     let mut left = b;
-    for (page, tag) in a.iter().map(&of) {
+    for (page, checksum) in a.iter().map(&of) {
         left = &left[left.partition_point(|other| of(other).0 < page)..];
         let other = left.first().map(&of);
-        if other.is_some_and(|(other, other_tag)| other == page && other_tag != tag) {
-            let detail = "two states lead to it, and have different tags for it";
+        if other.is_some_and(|(other, other_checksum)| other == page && other_checksum != checksum)
+        {
+            let detail = "two states lead to it, and have different checksums for it";
             return Err(Error::corrupted(page, COMPARING, detail));
         }
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     page::{
         key::KeyOrder,
-        value::{StoredValue, ValueKind, ValueRun},
+        value::{StoredValue, ValueExtent, ValueKind},
     },
     tree::{insert::Existing, memory::MemoryPages, mutable_tree::Tree},
 };
@@ -43,8 +43,8 @@ impl PageSource for Both<'_> {
         self.0.page(number).or_else(|_| self.1.page(number))
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        self.0.value(run).or_else(|_| self.1.value(run))
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.0.value(extent).or_else(|_| self.1.value(extent))
     }
 }
 

@@ -12,13 +12,13 @@ use std::ops::Bound;
 
 /// One level of a path: a page, the index of the entry taken in it, and how many it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PathStep {
     pub(crate) page: PageNumber,
     pub(crate) index: usize,
     pub(crate) count: usize,
 }
 
-impl Step {
+impl PathStep {
     /// Whether it is the last entry of its page.
     pub(super) fn is_last(&self) -> bool {
         self.index + 1 == self.count
@@ -27,7 +27,7 @@ impl Step {
 
 /// Where a cursor stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Place {
+enum PositionState {
     /// Nowhere yet: a step forward goes to the first record, a step back to the last.
     #[default]
     Unset,
@@ -36,7 +36,7 @@ enum Place {
     /// On a record: the last step of the path.
     On,
     /// Behind the last record.
-    Behind,
+    After,
     /// Nowhere, since an error came up on the way.
     Lost,
 }
@@ -44,8 +44,8 @@ enum Place {
 /// A place in a tree. The path is empty unless the place is on a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
-    path: Vec<Step>,
-    place: Place,
+    path: Vec<PathStep>,
+    state: PositionState,
     /// How many leaves were entered one after the other since the last search: forwards, or back, if that is negative. A tree
     /// has only so many. In one whose pages share their children a walk would not end otherwise.
     passed: i64,
@@ -54,39 +54,39 @@ pub(crate) struct Position {
 }
 
 /// The leaf that a step led to.
-pub(super) struct Entered<'s> {
+pub(super) struct EnteredLeaf<'s> {
     pub(super) number: PageNumber,
     pub(super) leaf: Leaf<'s>,
     /// The two leaves that come next, as far as they have the same parent.
-    pub(super) behind: [Option<PageNumber>; 2],
+    pub(super) after: [Option<PageNumber>; 2],
 }
 
 /// One of the two neighbours of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Beside {
-    Before,
-    Behind,
+pub(crate) enum StepDirection {
+    Backward,
+    Forward,
 }
 
-impl Beside {
+impl StepDirection {
     pub(crate) fn opposite(self) -> Self {
         match self {
-            Self::Before => Self::Behind,
-            Self::Behind => Self::Before,
+            Self::Backward => Self::Forward,
+            Self::Forward => Self::Backward,
         }
     }
 }
 
 /// Which end of a page to enter at: the first going forwards, the last going back.
 #[derive(Clone, Copy)]
-enum End {
+enum EntryEnd {
     First,
     Last,
 }
 
-impl End {
+impl EntryEnd {
     /// The entry that is so far behind `index` on that way.
-    fn behind(self, index: usize, distance: usize) -> Option<usize> {
+    fn after(self, index: usize, distance: usize) -> Option<usize> {
         match self {
             Self::First => Some(index + distance),
             Self::Last => index.checked_sub(distance),
@@ -96,10 +96,10 @@ impl End {
 
 impl Position {
     /// On the record that a path leads to.
-    pub(crate) fn on(path: Vec<Step>) -> Self {
+    pub(crate) fn on(path: Vec<PathStep>) -> Self {
         Self {
             path,
-            place: Place::On,
+            state: PositionState::On,
             passed: 0,
             passed_records: 0,
         }
@@ -108,8 +108,8 @@ impl Position {
     /// The leaf and the index in it, where the position is on a record.
     #[inline]
     pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {
-        match self.place {
-            Place::On => self.path.last().map(|step| (step.page, step.index)),
+        match self.state {
+            PositionState::On => self.path.last().map(|step| (step.page, step.index)),
             _ => None,
         }
     }
@@ -122,11 +122,11 @@ impl Position {
     }
 
     /// The path from the root to the leaf.
-    pub(crate) fn path(&self) -> &[Step] {
+    pub(crate) fn path(&self) -> &[PathStep] {
         &self.path
     }
 
-    pub(super) fn into_path(self) -> Vec<Step> {
+    pub(super) fn into_path(self) -> Vec<PathStep> {
         self.path
     }
 
@@ -135,7 +135,7 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        Ok(self.edge(source, root, End::First)?.is_some())
+        Ok(self.edge(source, root, EntryEnd::First)?.is_some())
     }
 
     pub(crate) fn last<S: PageSource + ?Sized>(
@@ -143,45 +143,45 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        Ok(self.edge(source, root, End::Last)?.is_some())
+        Ok(self.edge(source, root, EntryEnd::Last)?.is_some())
     }
 
     fn edge<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-        end: End,
-    ) -> Result<Option<Entered<'s>>> {
+        end: EntryEnd,
+    ) -> Result<Option<EnteredLeaf<'s>>> {
         source.refuse_cancelled()?;
         (self.passed, self.passed_records) = (0, 0);
         self.path.clear();
         if root.is_empty() {
-            self.place = match end {
-                End::First => Place::Behind,
-                End::Last => Place::Before,
+            self.state = match end {
+                EntryEnd::First => PositionState::After,
+                EntryEnd::Last => PositionState::Before,
             };
             return Ok(None);
         }
-        self.place = Place::On;
+        self.state = PositionState::On;
         let entered = enter::root(source, root, "scan")
             .and_then(|page| self.enter(source, page, root.depth - 1, [None; 2], end));
-        let entered = self.unless_lost(entered)?;
+        let entered = self.invalidate_on_error(entered)?;
         self.pass_leaf_records(root, end)?;
         Ok(Some(entered))
     }
 
     /// After an error there is no place any more: half a path leads nowhere.
-    fn unless_lost<T>(&mut self, result: Result<T>) -> Result<T> {
+    fn invalidate_on_error<T>(&mut self, result: Result<T>) -> Result<T> {
         if result.is_err() {
-            self.lose();
+            self.invalidate();
         }
         result
     }
 
     /// Is nowhere from now on.
-    pub(crate) fn lose(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.path.clear();
-        self.place = Place::Lost;
+        self.state = PositionState::Lost;
     }
 
     /// Extends the path from `number` down to a leaf, along one edge.
@@ -190,13 +190,13 @@ impl Position {
         source: &'s S,
         mut number: PageNumber,
         mut level: u8,
-        mut behind: [Option<PageNumber>; 2],
-        end: End,
-    ) -> Result<Entered<'s>> {
+        mut after: [Option<PageNumber>; 2],
+        end: EntryEnd,
+    ) -> Result<EnteredLeaf<'s>> {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
             let index = self.push_edge(number, inner.count(), end);
-            behind = leaves_behind(&inner, index, end);
+            after = following_leaves(&inner, index, end);
             number = enter::child(source, &inner, number, index, "scan")?;
             level -= 1;
         }
@@ -206,20 +206,20 @@ impl Position {
             return Err(empty_leaf(number, "scan"));
         }
         self.push_edge(number, count, end);
-        Ok(Entered {
+        Ok(EnteredLeaf {
             number,
             leaf,
-            behind,
+            after,
         })
     }
 
     /// Adds a page that has entries to the path, at one of them; returns its index.
-    fn push_edge(&mut self, page: PageNumber, count: usize, end: End) -> usize {
+    fn push_edge(&mut self, page: PageNumber, count: usize, end: EntryEnd) -> usize {
         let index = match end {
-            End::First => 0,
-            End::Last => count - 1,
+            EntryEnd::First => 0,
+            EntryEnd::Last => count - 1,
         };
-        self.path.push(Step { page, index, count });
+        self.path.push(PathStep { page, index, count });
         index
     }
 
@@ -234,7 +234,7 @@ impl Position {
         source.refuse_cancelled()?;
         self.path.clear();
         if root.is_empty() {
-            self.place = Place::Behind;
+            self.state = PositionState::After;
             return Ok(None);
         }
         let found = self.descend(source, root, key)?;
@@ -244,7 +244,7 @@ impl Position {
         }
         let Some(last) = leaf.count.checked_sub(1) else {
             let error = empty_leaf(leaf.page, "search");
-            return self.unless_lost(Err(error));
+            return self.invalidate_on_error(Err(error));
         };
         leaf.index = last;
         Ok(self.next(source, root)?.then_some(false))
@@ -260,15 +260,15 @@ impl Position {
     ) -> Result<bool> {
         self.path.clear();
         self.path.reserve(usize::from(root.depth));
-        self.place = Place::On;
+        self.state = PositionState::On;
         (self.passed, self.passed_records) = (0, 0);
         let found = self.find(source, root, key);
-        self.unless_lost(found)
+        self.invalidate_on_error(found)
     }
 
     /// The same as [`Self::descend`], without going down all the way where the leaf that the position was in, or the page above it, shows that the
     /// key belongs there. The path must be one of the tree as it is, or empty.
-    pub(super) fn descend_near<S: PageSource + ?Sized>(
+    pub(super) fn descend_from_hint<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
         root: &TreeRoot,
@@ -278,7 +278,7 @@ impl Position {
         let Some((leaf, above)) = self.path.split_last_mut() else {
             return self.descend(source, root, key);
         };
-        let is_last = above.iter().all(Step::is_last);
+        let is_last = above.iter().all(PathStep::is_last);
         let page = visit_leaf(source, leaf.page, "search")?;
         let slot = page.search_here(root.order, key, is_last);
         if let Some(slot) = slot.map_err(|damage| damage.at(leaf.page, "search"))? {
@@ -286,12 +286,12 @@ impl Position {
             (leaf.index, leaf.count) = (index, page.count());
             return Ok(slot.is_ok());
         }
-        match near_child(source, root, &self.path, key)? {
+        match child_from_hint(source, root, &self.path, key)? {
             Some((step, child)) => {
                 self.path.truncate(self.path.len() - 2);
                 self.path.push(step);
                 let found = self.find_from(source, root, child, key);
-                self.unless_lost(found)
+                self.invalidate_on_error(found)
             }
             None => self.descend(source, root, key),
         }
@@ -323,7 +323,7 @@ impl Position {
             let index = inner
                 .search(root.order, key)
                 .map_err(|d| d.at(number, "search"))?;
-            self.path.push(Step {
+            self.path.push(PathStep {
                 page: number,
                 index,
                 count: inner.count(),
@@ -336,7 +336,7 @@ impl Position {
             .search(root.order, key)
             .map_err(|d| d.at(number, "search"))?;
         let (Ok(index) | Err(index)) = slot;
-        self.path.push(Step {
+        self.path.push(PathStep {
             page: number,
             index,
             count: leaf.count(),
@@ -373,7 +373,7 @@ impl Position {
         match bound {
             Bound::Unbounded => {
                 self.path.clear();
-                self.place = Place::Behind;
+                self.state = PositionState::After;
                 Ok(())
             }
             Bound::Included(key) => self.seek_bound(source, root, Bound::Excluded(key)),
@@ -406,17 +406,17 @@ impl Position {
 
     /// Goes to the record beside this one, if it is in the same leaf.
     #[inline]
-    pub(crate) fn step_in_leaf(&mut self, beside: Beside) -> bool {
-        let index = match beside {
-            Beside::Behind => self.next_in_leaf(),
-            Beside::Before => self.prev_in_leaf(),
+    pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
+        let index = match direction {
+            StepDirection::Forward => self.next_in_leaf(),
+            StepDirection::Backward => self.prev_in_leaf(),
         };
         index.is_some()
     }
 
     /// Goes to another record of the same leaf.
     #[inline]
-    pub(super) fn stand_on(&mut self, index: usize) {
+    pub(super) fn move_to_index(&mut self, index: usize) {
         if let Some(leaf) = self.path.last_mut() {
             debug_assert!(index < leaf.count, "the leaf has the record");
             leaf.index = index;
@@ -428,8 +428,8 @@ impl Position {
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-    ) -> Result<Option<Entered<'s>>> {
-        self.leave_leaf(source, root, End::First)
+    ) -> Result<Option<EnteredLeaf<'s>>> {
+        self.leave_leaf(source, root, EntryEnd::First)
     }
 
     #[inline]
@@ -457,8 +457,8 @@ impl Position {
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-    ) -> Result<Option<Entered<'s>>> {
-        self.leave_leaf(source, root, End::Last)
+    ) -> Result<Option<EnteredLeaf<'s>>> {
+        self.leave_leaf(source, root, EntryEnd::Last)
     }
 
     /// Goes to the nearest record of the next leaf on a way.
@@ -466,35 +466,39 @@ impl Position {
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-        end: End,
-    ) -> Result<Option<Entered<'s>>> {
+        end: EntryEnd,
+    ) -> Result<Option<EnteredLeaf<'s>>> {
         source.refuse_cancelled()?;
-        match (self.place, end) {
-            (Place::Unset | Place::Before, End::First)
-            | (Place::Unset | Place::Behind, End::Last) => return self.edge(source, root, end),
-            (Place::Behind, End::First) | (Place::Before, End::Last) => return Ok(None),
-            (Place::Lost, _) => return Err(lost()),
-            (Place::On, _) => {}
+        match (self.state, end) {
+            (PositionState::Unset | PositionState::Before, EntryEnd::First)
+            | (PositionState::Unset | PositionState::After, EntryEnd::Last) => {
+                return self.edge(source, root, end);
+            }
+            (PositionState::After, EntryEnd::First) | (PositionState::Before, EntryEnd::Last) => {
+                return Ok(None);
+            }
+            (PositionState::Lost, _) => return Err(lost()),
+            (PositionState::On, _) => {}
         }
         while self.path.pop().is_some() {
             let Some(step) = self.path.last_mut() else {
                 break;
             };
-            if let Some(index) = end.behind(step.index, 1)
+            if let Some(index) = end.after(step.index, 1)
                 && index < step.count
             {
                 step.index = index;
                 let number = step.page;
                 self.pass_leaves(source, root, 1, end)?;
                 let entered = self.enter_child(source, root, number, index, end);
-                let entered = self.unless_lost(entered)?;
+                let entered = self.invalidate_on_error(entered)?;
                 self.pass_leaf_records(root, end)?;
                 return Ok(Some(entered));
             }
         }
-        self.place = match end {
-            End::First => Place::Behind,
-            End::Last => Place::Before,
+        self.state = match end {
+            EntryEnd::First => PositionState::After,
+            EntryEnd::Last => PositionState::Before,
         };
         Ok(None)
     }
@@ -505,43 +509,43 @@ impl Position {
         source: &S,
         root: &TreeRoot,
         count: u32,
-        end: End,
+        end: EntryEnd,
     ) -> Result<()> {
         self.passed = match end {
-            End::First => self.passed.max(0) + i64::from(count),
-            End::Last => self.passed.min(0) - i64::from(count),
+            EntryEnd::First => self.passed.max(0) + i64::from(count),
+            EntryEnd::Last => self.passed.min(0) - i64::from(count),
         };
         // One more was entered by the search.
         let most = u64::from(root.leaf_pages).min(source.page_limit());
         if self.passed.unsigned_abs() >= most {
-            return self.unless_lost(Err(too_many_leaves(root)));
+            return self.invalidate_on_error(Err(too_many_leaves(root)));
         }
         Ok(())
     }
 
     /// Notes the records of a leaf that was entered on a way.
-    fn pass_leaf_records(&mut self, root: &TreeRoot, end: End) -> Result<()> {
+    fn pass_leaf_records(&mut self, root: &TreeRoot, end: EntryEnd) -> Result<()> {
         let count = self.path.last().map_or(0, |leaf| leaf.count);
         self.pass_records(root, count as u64, end)
     }
 
-    fn pass_records(&mut self, root: &TreeRoot, count: u64, end: End) -> Result<()> {
+    fn pass_records(&mut self, root: &TreeRoot, count: u64, end: EntryEnd) -> Result<()> {
         let count = count as i64;
         self.passed_records = match end {
-            End::First => self.passed_records.max(0).saturating_add(count),
-            End::Last => self.passed_records.min(0).saturating_sub(count),
+            EntryEnd::First => self.passed_records.max(0).saturating_add(count),
+            EntryEnd::Last => self.passed_records.min(0).saturating_sub(count),
         };
         if self.passed_records.unsigned_abs() > root.records {
-            return self.unless_lost(Err(too_many_records(root)));
+            return self.invalidate_on_error(Err(too_many_records(root)));
         }
         Ok(())
     }
 
     /// A step goes this way. What was passed on the way there is forgotten, so that going to and fro over one record is no way through all.
-    pub(super) fn turn(&mut self, beside: Beside) {
-        (self.passed, self.passed_records) = match beside {
-            Beside::Behind => (self.passed.max(0), self.passed_records.max(0)),
-            Beside::Before => (self.passed.min(0), self.passed_records.min(0)),
+    pub(super) fn set_direction(&mut self, direction: StepDirection) {
+        (self.passed, self.passed_records) = match direction {
+            StepDirection::Forward => (self.passed.max(0), self.passed_records.max(0)),
+            StepDirection::Backward => (self.passed.min(0), self.passed_records.min(0)),
         };
     }
 
@@ -551,18 +555,18 @@ impl Position {
         source: &S,
         root: &TreeRoot,
         nested: &TreeRoot,
-        beside: Beside,
+        direction: StepDirection,
     ) -> Result<()> {
-        let end = match beside {
-            Beside::Behind => End::First,
-            Beside::Before => End::Last,
+        let end = match direction {
+            StepDirection::Forward => EntryEnd::First,
+            StepDirection::Backward => EntryEnd::Last,
         };
         self.pass_leaves(source, root, nested.leaf_pages, end)?;
         self.pass_records(root, nested.records.saturating_sub(1), end)
     }
 
     /// The two leaves behind the one of the record, as far as they have the same parent.
-    pub(super) fn leaves_behind<S: PageSource + ?Sized>(
+    pub(super) fn following_leaves<S: PageSource + ?Sized>(
         &self,
         source: &S,
     ) -> [Option<PageNumber>; 2] {
@@ -570,7 +574,7 @@ impl Position {
             return [None; 2];
         };
         match visit_inner(source, parent.page, 1, "scan") {
-            Ok(inner) => leaves_behind(&inner, parent.index, End::First),
+            Ok(inner) => following_leaves(&inner, parent.index, EntryEnd::First),
             Err(_) => [None; 2],
         }
     }
@@ -582,39 +586,39 @@ impl Position {
         root: &TreeRoot,
         number: PageNumber,
         index: usize,
-        end: End,
-    ) -> Result<Entered<'s>> {
+        end: EntryEnd,
+    ) -> Result<EnteredLeaf<'s>> {
         let level = root.depth - self.path.len() as u8;
         let inner = visit_inner(source, number, level, "scan")?;
-        let behind = leaves_behind(&inner, index, end);
+        let after = following_leaves(&inner, index, end);
         let child = enter::child(source, &inner, number, index, "scan")?;
-        self.enter(source, child, level - 1, behind, end)
+        self.enter(source, child, level - 1, after, end)
     }
 }
 
 /// The leaf of a key, where the page above the leaf of a path shows that it is below it too: the step there, and its number. The path must be
 /// one of the tree as it is. That the separators of a page lie within those above it is taken for granted, as a descent takes it.
 #[inline]
-pub(super) fn near_child<S: PageSource + ?Sized>(
+pub(super) fn child_from_hint<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    path: &[Step],
+    path: &[PathStep],
     key: &[u8],
-) -> Result<Option<(Step, PageNumber)>> {
+) -> Result<Option<(PathStep, PageNumber)>> {
     let [above @ .., parent, _] = path else {
         return Ok(None);
     };
     let page = parent.page;
     let inner = visit_inner(source, page, 1, "search")?;
     let index = inner.search(root.order, key);
-    let step = Step {
+    let step = PathStep {
         page,
         index: index.map_err(|damage| damage.at(page, "search"))?,
         count: inner.count(),
     };
     // What is before the second separator may belong before the page, and what is behind the last one behind it.
     let may_be_before = step.index == 0 && above.iter().any(|step| step.index > 0);
-    if may_be_before || step.is_last() && !above.iter().all(Step::is_last) {
+    if may_be_before || step.is_last() && !above.iter().all(PathStep::is_last) {
         return Ok(None);
     }
     let child = enter::child(source, &inner, page, step.index, "search")?;
@@ -622,8 +626,8 @@ pub(super) fn near_child<S: PageSource + ?Sized>(
 }
 
 /// The two children behind `index` on a way.
-fn leaves_behind(inner: &Inner<'_>, index: usize, end: End) -> [Option<PageNumber>; 2] {
-    [1, 2].map(|distance| inner.child(end.behind(index, distance)?).ok())
+fn following_leaves(inner: &Inner<'_>, index: usize, end: EntryEnd) -> [Option<PageNumber>; 2] {
+    [1, 2].map(|distance| inner.child(end.after(index, distance)?).ok())
 }
 
 #[cold]

@@ -14,36 +14,36 @@ use super::{
 use crate::{
     PageNumber, Result,
     page::{
-        Damage,
+        PageDamage,
         child::Child,
-        entries::Records,
+        entries::RecordList,
         inner::{self, children_of},
         leaf::Leaf,
-        value::{ValueKind, ValueRun},
+        value::{ValueExtent, ValueKind},
     },
 };
 use std::ops::{Bound, Range};
 
 /// A range of keys, as bytes.
 #[derive(Clone, Copy, Debug)]
-struct KeyRange<'k> {
+struct RemovalRange<'k> {
     low: Bound<&'k [u8]>,
     high: Bound<&'k [u8]>,
 }
 
-impl KeyRange<'_> {
+impl RemovalRange<'_> {
     fn is_full(self) -> bool {
         matches!((self.low, self.high), (Bound::Unbounded, Bound::Unbounded))
     }
 }
 
 /// What is left of a page: nothing, or a page with this many records in and below it.
-type Remains = Option<(PageNumber, u64)>;
+type RemainingPage = Option<(PageNumber, u64)>;
 
 impl<S: PageSink> Tree<'_, S> {
     /// Removes all records between two bounds and returns how many there were.
     pub(crate) fn remove_range(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
-        let range = KeyRange { low, high };
+        let range = RemovalRange { low, high };
         if self.root.is_empty() || !self.has_record_in(range)? {
             return Ok(0);
         }
@@ -55,16 +55,16 @@ impl<S: PageSink> Tree<'_, S> {
         let (removed, remains) = self.trim(page, self.root.depth - 1, range)?;
         let Some((page, _)) = remains else {
             *self.root = self.root.emptied();
-            self.touch();
+            self.mark_changed();
             return Ok(removed);
         };
         self.root.page = page;
         self.root.records = before.saturating_sub(removed);
-        self.touch();
-        self.lower_root()?;
+        self.mark_changed();
+        self.collapse_root()?;
         for bound in [low, high] {
             if let Bound::Included(key) | Bound::Excluded(key) = bound {
-                self.mend_path(key)?;
+                self.rebalance_path(key)?;
             }
         }
         Ok(removed)
@@ -75,7 +75,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.remove_range(Bound::Unbounded, Bound::Unbounded)
     }
 
-    fn has_record_in(&self, range: KeyRange<'_>) -> Result<bool> {
+    fn has_record_in(&self, range: RemovalRange<'_>) -> Result<bool> {
         if is_void(self.root, range.low, range.high) {
             return Ok(false);
         }
@@ -87,7 +87,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Whether a range, which has a record, has all of them.
-    fn is_all(&self, range: KeyRange<'_>) -> Result<bool> {
+    fn is_all(&self, range: RemovalRange<'_>) -> Result<bool> {
         if range.is_full() {
             return Ok(true);
         }
@@ -95,14 +95,14 @@ impl<S: PageSink> Tree<'_, S> {
         let (mut first, mut last) = (Position::default(), Position::default());
         first.first(&*self.sink, self.root)?;
         record_at(&*self.sink, &first, &mut key)?;
-        let is_behind_begin = match range.low {
+        let is_after_start = match range.low {
             Bound::Unbounded => true,
             Bound::Included(low) => self.root.order.stored_to(&key, low).is_ge(),
             Bound::Excluded(low) => self.root.order.stored_to(&key, low).is_gt(),
         };
         last.last(&*self.sink, self.root)?;
         record_at(&*self.sink, &last, &mut key)?;
-        Ok(is_behind_begin && is_before_end(self.root, &key, range.high))
+        Ok(is_after_start && is_before_end(self.root, &key, range.high))
     }
 
     /// Removes the range from one page and all below it.
@@ -110,8 +110,8 @@ impl<S: PageSink> Tree<'_, S> {
         &mut self,
         number: PageNumber,
         level: u8,
-        range: KeyRange<'_>,
-    ) -> Result<(u64, Remains)> {
+        range: RemovalRange<'_>,
+    ) -> Result<(u64, RemainingPage)> {
         if range.is_full() {
             return Ok((self.drop_subtree(number, level)?, None));
         }
@@ -121,20 +121,29 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    fn trim_leaf(&mut self, number: PageNumber, range: KeyRange<'_>) -> Result<(u64, Remains)> {
-        let damaged = |damage: Damage| damage.at(number, "remove range");
+    fn trim_leaf(
+        &mut self,
+        number: PageNumber,
+        range: RemovalRange<'_>,
+    ) -> Result<(u64, RemainingPage)> {
+        let damaged = |damage: PageDamage| damage.at(number, "remove range");
         let leaf = visit_leaf(&*self.sink, number, "remove range")?;
         let count = leaf.count();
-        let doomed = slots_in(&leaf, self.root, range).map_err(damaged)?;
-        if doomed.is_empty() {
+        let removed_slots = slots_in(&leaf, self.root, range).map_err(damaged)?;
+        if removed_slots.is_empty() {
             let weight = self.root.weight(&leaf, 0..count).map_err(damaged)?;
             return Ok((0, Some((number, weight))));
         }
-        let references = references_in(&leaf, self.root, doomed.clone()).map_err(damaged)?;
-        let removed = self.root.weight(&leaf, doomed.clone()).map_err(damaged)?;
-        let mut kept = Records::default();
-        kept.append(&leaf, 0..doomed.start).map_err(damaged)?;
-        kept.append(&leaf, doomed.end..count).map_err(damaged)?;
+        let references = references_in(&leaf, self.root, removed_slots.clone()).map_err(damaged)?;
+        let removed = self
+            .root
+            .weight(&leaf, removed_slots.clone())
+            .map_err(damaged)?;
+        let mut kept = RecordList::default();
+        kept.append(&leaf, 0..removed_slots.start)
+            .map_err(damaged)?;
+        kept.append(&leaf, removed_slots.end..count)
+            .map_err(damaged)?;
         let weight = self.root.weight_of(&kept, 0..kept.len());
         let weight = weight.map_err(damaged)?;
         for reference in references {
@@ -156,9 +165,9 @@ impl<S: PageSink> Tree<'_, S> {
         &mut self,
         number: PageNumber,
         level: u8,
-        range: KeyRange<'_>,
-    ) -> Result<(u64, Remains)> {
-        let damaged = |damage: Damage| damage.at(number, "remove range");
+        range: RemovalRange<'_>,
+    ) -> Result<(u64, RemainingPage)> {
+        let damaged = |damage: PageDamage| damage.at(number, "remove range");
         let inner = visit_inner(&*self.sink, number, level, "remove range")?;
         let edge = |bound| match bound {
             Bound::Included(key) | Bound::Excluded(key) => {
@@ -177,7 +186,7 @@ impl<S: PageSink> Tree<'_, S> {
                 kept.push(child);
                 continue;
             }
-            let part = KeyRange {
+            let part = RemovalRange {
                 low: if first == Some(index) {
                     range.low
                 } else {
@@ -189,7 +198,7 @@ impl<S: PageSink> Tree<'_, S> {
                     Bound::Unbounded
                 },
             };
-            enter::page(&*self.sink, child.page, child.tag, "remove range")?;
+            enter::page(&*self.sink, child.page, child.checksum, "remove range")?;
             let (count, remains) = self.trim(child.page, level - 1, part)?;
             removed = removed.saturating_add(count);
             is_changed |= count > 0;
@@ -222,12 +231,12 @@ impl<S: PageSink> Tree<'_, S> {
             return self.drop_leaf(number);
         }
         let inner = visit_inner(&*self.sink, number, level, "remove range")?;
-        let children: Result<Vec<_>, Damage> = (0..inner.count())
-            .map(|index| Ok((inner.child(index)?, inner.tag(index)?)))
+        let children: Result<Vec<_>, PageDamage> = (0..inner.count())
+            .map(|index| Ok((inner.child(index)?, inner.checksum(index)?)))
             .collect();
         let mut removed = 0_u64;
-        for (child, tag) in children.map_err(|damage| damage.at(number, "remove range"))? {
-            enter::page(&*self.sink, child, tag, "remove range")?;
+        for (child, checksum) in children.map_err(|damage| damage.at(number, "remove range"))? {
+            enter::page(&*self.sink, child, checksum, "remove range")?;
             removed = removed.saturating_add(self.drop_subtree(child, level - 1)?);
         }
         self.release_inner(number)?;
@@ -237,7 +246,7 @@ impl<S: PageSink> Tree<'_, S> {
     fn drop_leaf(&mut self, number: PageNumber) -> Result<u64> {
         let leaf = visit_leaf(&*self.sink, number, "remove range")?;
         let all = 0..leaf.count();
-        let damaged = |damage: Damage| damage.at(number, "remove range");
+        let damaged = |damage: PageDamage| damage.at(number, "remove range");
         let removed = self.root.weight(&leaf, all.clone()).map_err(damaged)?;
         if leaf.has_references() {
             for reference in references_in(&leaf, self.root, all).map_err(damaged)? {
@@ -250,13 +259,13 @@ impl<S: PageSink> Tree<'_, S> {
 
     pub(super) fn release_reference(&mut self, reference: Reference) -> Result<()> {
         match reference {
-            Reference::Run(run) => self.release_run(&run),
+            Reference::Extent(extent) => self.release_extent(&extent),
             Reference::Tree(nested) => self.release_nested(nested),
         }
     }
 
     /// While the root has a single child, that child becomes the root.
-    pub(super) fn lower_root(&mut self) -> Result<()> {
+    pub(super) fn collapse_root(&mut self) -> Result<()> {
         while self.root.depth > 1 {
             let level = self.root.depth - 1;
             let number = self.root.page;
@@ -264,23 +273,25 @@ impl<S: PageSink> Tree<'_, S> {
             if inner.count() > 1 {
                 break;
             }
-            let child = inner.child(0).and_then(|child| Ok((child, inner.tag(0)?)));
-            let (child, tag) = child.map_err(|damage| damage.at(number, "remove range"))?;
+            let child = inner
+                .child(0)
+                .and_then(|child| Ok((child, inner.checksum(0)?)));
+            let (child, checksum) = child.map_err(|damage| damage.at(number, "remove range"))?;
             self.release_inner(number)?;
             self.root.page = child;
-            self.root.tag = tag;
+            self.root.checksum = checksum;
             self.root.depth -= 1;
         }
         Ok(())
     }
 
     /// Merges what has become thin along the path of `key`.
-    fn mend_path(&mut self, key: &[u8]) -> Result<()> {
+    fn rebalance_path(&mut self, key: &[u8]) -> Result<()> {
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, key)?;
         let path = position.path().to_vec();
         if self.sink.is_own(path[path.len() - 1].page) {
-            self.mend_leaf(&path)?;
+            self.rebalance_leaf(&path)?;
         }
         for depth in (1..usize::from(self.root.depth).saturating_sub(1)).rev() {
             if depth + 1 >= usize::from(self.root.depth) {
@@ -298,7 +309,7 @@ impl<S: PageSink> Tree<'_, S> {
                 self.write_inner(&path, depth, children)?;
             }
         }
-        self.lower_root()
+        self.collapse_root()
     }
 }
 
@@ -312,7 +323,11 @@ fn is_before_end(root: &TreeRoot, key: &[u8], high: Bound<&[u8]>) -> bool {
 }
 
 /// The records of a leaf that lie in a range.
-fn slots_in(leaf: &Leaf<'_>, root: &TreeRoot, range: KeyRange<'_>) -> Result<Range<usize>, Damage> {
+fn slots_in(
+    leaf: &Leaf<'_>,
+    root: &TreeRoot,
+    range: RemovalRange<'_>,
+) -> Result<Range<usize>, PageDamage> {
     let start = match range.low {
         Bound::Unbounded => 0,
         Bound::Included(key) => leaf.search(root.order, key)?.unwrap_or_else(|slot| slot),
@@ -332,7 +347,7 @@ fn slots_in(leaf: &Leaf<'_>, root: &TreeRoot, range: KeyRange<'_>) -> Result<Ran
 
 /// What the value of a record refers to.
 pub(super) enum Reference {
-    Run(ValueRun),
+    Extent(ValueExtent),
     /// A nested tree.
     Tree(TreeRoot),
 }
@@ -342,12 +357,14 @@ pub(super) fn references_in(
     leaf: &Leaf<'_>,
     root: &TreeRoot,
     slots: Range<usize>,
-) -> Result<Vec<Reference>, Damage> {
+) -> Result<Vec<Reference>, PageDamage> {
     let mut references = Vec::new();
     for index in slots {
         let value = leaf.node(index)?.value;
         match value.kind {
-            ValueKind::Run => references.push(Reference::Run(ValueRun::decode(value.bytes)?)),
+            ValueKind::Extent => {
+                references.push(Reference::Extent(ValueExtent::decode(value.bytes)?))
+            }
             ValueKind::Tree if root.is_multi() => {
                 references.push(Reference::Tree(root.decode_nested(value.bytes)?));
             }

@@ -4,7 +4,7 @@
 use super::PageSource;
 use crate::{Error, PageNumber, Result};
 
-pub(crate) use crate::store::{Faults, Pace};
+pub(crate) use crate::store::{Faults, IoWaitEstimator};
 
 /// Does `read`, and fails if some of what it read was not there.
 #[inline(always)]
@@ -56,7 +56,7 @@ pub(crate) fn reading_from<T>(
 /// Has it counted now if a key or a short value is not there, and not when its bytes are looked at later. The ends tell: a file is
 /// cut short from behind.
 #[inline(always)]
-pub(crate) fn touch(bytes: &[u8]) {
+pub(crate) fn fault_in(bytes: &[u8]) {
     std::hint::black_box((bytes.first().copied(), bytes.last().copied()));
 }
 

@@ -1,7 +1,7 @@
 //! Fill before you split, merge what is thin.
 //!
 //! A leaf that has no room for a record is first laid out anew, which wins back garbage and finds
-//! the longest prefix. If that is not enough it shares with a neighbour (`share.rs`), at best with
+//! the longest prefix. If that is not enough it shares with a neighbour (`redistribute.rs`), at best with
 //! one that this transaction changes anyway. Only when the neighbours on both sides are full too
 //! are the two or three of them cut into one page more: with random keys the pages are then 3/4
 //! full after a split and about 86 % on average, where halving gives 50 % and 69 % (3 ln 4/3 and
@@ -13,19 +13,19 @@
 use super::{
     PageSink, enter,
     mutable_tree::Tree,
-    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
-    position::{Position, Step},
-    share::Shared,
+    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, slots_in_parent},
+    position::{PathStep, Position},
+    redistribute::Redistribution,
     visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
     page::{
-        Damage,
+        PageDamage,
         child::Child,
-        entries::{Records, cut_evenly, cut_greedily},
+        entries::{RecordList, cut_evenly, cut_greedily},
         header::HEADER_LEN,
-        leaf::{self, InPlace},
+        leaf::{self, InPlaceOutcome},
         value::StoredValue,
     },
 };
@@ -35,21 +35,21 @@ use std::ops::Range;
 const THIN_LEAF: (usize, usize) = (2, 5);
 
 /// Inserts a record into a leaf that has no room for it as it is laid out.
-pub(super) fn insert_anew<S: PageSink>(
+pub(super) fn rebuild_and_insert<S: PageSink>(
     tree: &mut Tree<'_, S>,
-    path: &[Step],
+    path: &[PathStep],
     key: &[u8],
     value: StoredValue<'_>,
 ) -> Result<()> {
     let depth = path.len() - 1;
     let step = path[depth];
-    if tree.win_room(step, key, value)? {
+    if tree.repack_and_insert(step, key, value)? {
         return tree.recount(path, depth);
     }
     let count = usize::from(tree.header(step.page)?.count);
     if count == 0 {
         // Any record fits in an empty leaf that was laid out well.
-        return Err(Damage("a leaf of a tree is empty").at(step.page, "insert"));
+        return Err(PageDamage("a leaf of a tree is empty").at(step.page, "insert"));
     }
     if is_rightmost(path) && step.index == count {
         let records = tree.records_with(step, key, value)?;
@@ -58,10 +58,10 @@ pub(super) fn insert_anew<S: PageSink>(
     if depth == 0 {
         return tree.split(path, key, value);
     }
-    match tree.share(path, key, value)? {
-        Shared::Done => Ok(()),
-        Shared::Unchanged => tree.split(path, key, value),
-        Shared::InPart => {
+    match tree.redistribute(path, key, value)? {
+        Redistribution::Done => Ok(()),
+        Redistribution::Unchanged => tree.split(path, key, value),
+        Redistribution::InPart => {
             let mut position = Position::default();
             position.descend(&*tree.sink, tree.root, key)?;
             let path = tree.own_path(position.into_path())?;
@@ -78,8 +78,13 @@ struct Window {
 
 impl<S: PageSink> Tree<'_, S> {
     /// The records of a leaf and one more among them.
-    fn records_with(&self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<Records> {
-        let mut records = Records::with_capacity(1, self.sink.page_size());
+    fn records_with(
+        &self,
+        step: PathStep,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<RecordList> {
+        let mut records = RecordList::with_capacity(1, self.sink.page_size());
         self.append_with(&mut records, step, key, value)?;
         Ok(records)
     }
@@ -87,13 +92,13 @@ impl<S: PageSink> Tree<'_, S> {
     /// Appends the records of a leaf and one more among them.
     fn append_with(
         &self,
-        records: &mut Records,
-        step: Step,
+        records: &mut RecordList,
+        step: PathStep,
         key: &[u8],
         value: StoredValue<'_>,
     ) -> Result<()> {
         let leaf = visit_leaf(&*self.sink, step.page, "insert")?;
-        let damaged = |damage: Damage| damage.at(step.page, "insert");
+        let damaged = |damage: PageDamage| damage.at(step.page, "insert");
         records.append(&leaf, 0..step.index).map_err(damaged)?;
         records.push(key, value);
         records
@@ -104,7 +109,7 @@ impl<S: PageSink> Tree<'_, S> {
     fn build_leaf(
         &mut self,
         number: PageNumber,
-        records: &Records,
+        records: &RecordList,
         range: Range<usize>,
     ) -> Result<()> {
         let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
@@ -114,7 +119,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The last record of all did not fit in the last leaf: it begins a new one.
-    fn append_leaf(&mut self, path: &[Step], records: Records) -> Result<()> {
+    fn append_leaf(&mut self, path: &[PathStep], records: RecordList) -> Result<()> {
         let last = records.len() - 1;
         let number = self.new_leaf()?;
         self.sink.note_split();
@@ -128,17 +133,22 @@ impl<S: PageSink> Tree<'_, S> {
         let weights = (weight(0..last)?, weight(last..last + 1)?);
         let left = Child::unsealed(Vec::new(), path[path.len() - 1].page, weights.0);
         let right = Child::unsealed(separator, number, weights.1);
-        self.put_children(path, path.len() - 1, place_of(path), vec![left, right])
+        self.replace_children(
+            path,
+            path.len() - 1,
+            slots_in_parent(path),
+            vec![left, right],
+        )
     }
 
     /// Lays the leaf out anew if that makes room for a record; says whether the record is in.
-    pub(super) fn win_room(
+    pub(super) fn repack_and_insert(
         &mut self,
-        step: Step,
+        step: PathStep,
         key: &[u8],
         value: StoredValue<'_>,
     ) -> Result<bool> {
-        let damaged = |damage: Damage| damage.at(step.page, "rebalance");
+        let damaged = |damage: PageDamage| damage.at(step.page, "rebalance");
         let format = self.root.leaf_format();
         let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
         let (garbage, prefix) = (self.header(step.page)?.garbage_len, leaf.prefix());
@@ -164,7 +174,7 @@ impl<S: PageSink> Tree<'_, S> {
                 return Ok(false);
             }
             let done = leaf::insert(page, format.order, step.index, key, value);
-            return Ok(done.map_err(damaged)? == InPlace::Done);
+            return Ok(done.map_err(damaged)? == InPlaceOutcome::Done);
         }
         let records = self.records_with(step, key, value)?;
         let all = 0..records.len();
@@ -176,7 +186,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// All leaves beside one that is full, to be cut into one page more.
-    fn all_neighbours(&self, parent: Step) -> Result<Window> {
+    fn all_neighbours(&self, parent: PathStep) -> Result<Window> {
         let neighbours = self.neighbours(parent, 0)?;
         let first = neighbours
             .first()
@@ -191,7 +201,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Cuts a leaf that is too full, and its neighbours, into one page more.
-    fn split(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+    fn split(&mut self, path: &[PathStep], key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let window = match path {
             [.., parent, _] => self.all_neighbours(*parent)?,
             _ => Window {
@@ -205,7 +215,7 @@ impl<S: PageSink> Tree<'_, S> {
     /// Spreads the records of all leaves in the window evenly over its pages.
     fn spread(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         window: Window,
         key: &[u8],
         value: StoredValue<'_>,
@@ -225,9 +235,9 @@ impl<S: PageSink> Tree<'_, S> {
     /// the same parent.
     pub(super) fn lay_out(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         replaced: Range<usize>,
-        (pages, records): (Vec<PageNumber>, Records),
+        (pages, records): (Vec<PageNumber>, RecordList),
         cuts: Vec<Range<usize>>,
     ) -> Result<()> {
         let mut pages = pages.into_iter();
@@ -253,23 +263,23 @@ impl<S: PageSink> Tree<'_, S> {
             self.sink.note_merge();
             self.release_leaf(unused)?;
         }
-        self.put_children(path, path.len() - 1, replaced, children)
+        self.replace_children(path, path.len() - 1, replaced, children)
     }
 
     /// The changeable pages and all records of a window, in order. A neighbour that is to be
     /// laid out anew is not copied first: a new page takes its place.
     fn gather(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         window: &Window,
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<(Vec<PageNumber>, Records)> {
+    ) -> Result<(Vec<PageNumber>, RecordList)> {
         let [.., parent, leaf] = path else {
             return Ok((vec![path[0].page], self.records_with(path[0], key, value)?));
         };
         let mut pages = Vec::with_capacity(window.children.len());
-        let mut records = Records::with_capacity(window.pages, self.sink.page_size());
+        let mut records = RecordList::with_capacity(window.pages, self.sink.page_size());
         for index in window.children.clone() {
             if index == parent.index {
                 self.append_with(&mut records, *leaf, key, value)?;
@@ -301,19 +311,19 @@ impl<S: PageSink> Tree<'_, S> {
     /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty. The counts above it are right.
     ///
     /// Says `Done` if the path leads to the leaf as before.
-    pub(super) fn mend_leaf(&mut self, path: &[Step]) -> Result<InPlace> {
+    pub(super) fn rebalance_leaf(&mut self, path: &[PathStep]) -> Result<InPlaceOutcome> {
         let depth = path.len() - 1;
         let number = path[depth].page;
         let header = self.header(number)?;
         if header.count == 0 {
             self.release_leaf(number)?;
             self.remove_child(path, depth)?;
-            return Ok(InPlace::Rebuild);
+            return Ok(InPlaceOutcome::Rebuild);
         }
         let page_size = self.sink.page_size();
         let used_len = leaf::used_len(&header);
         if depth == 0 || used_len >= part(page_size, THIN_LEAF) {
-            return Ok(InPlace::Done);
+            return Ok(InPlaceOutcome::Done);
         }
         let max_len = part(page_size, MERGED_FILL_MAX);
         let may_copy = used_len < part(page_size, THIN_PAGE);
@@ -324,11 +334,11 @@ impl<S: PageSink> Tree<'_, S> {
             .min_by_key(|n| (!n.is_own, n.used_len));
         match partner {
             Some(neighbour) => self.merge_leaf(path, neighbour),
-            None => Ok(InPlace::Done),
+            None => Ok(InPlaceOutcome::Done),
         }
     }
 
-    fn merge_leaf(&mut self, path: &[Step], neighbour: Neighbour) -> Result<InPlace> {
+    fn merge_leaf(&mut self, path: &[PathStep], neighbour: Neighbour) -> Result<InPlaceOutcome> {
         let depth = path.len() - 1;
         let (parent, number) = (path[depth - 1], path[depth].page);
         let first = neighbour.index.min(parent.index);
@@ -337,7 +347,7 @@ impl<S: PageSink> Tree<'_, S> {
         } else {
             [number, neighbour.page]
         };
-        let mut records = Records::default();
+        let mut records = RecordList::default();
         for page in pair {
             let leaf = visit_leaf(&*self.sink, page, "rebalance")?;
             let all = 0..leaf.count();
@@ -347,7 +357,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let count = records.len();
         if records.page_len(self.root.leaf_format(), 0..count) > self.sink.page_size() {
-            return Ok(InPlace::Done);
+            return Ok(InPlaceOutcome::Done);
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;
@@ -355,7 +365,7 @@ impl<S: PageSink> Tree<'_, S> {
         let weight = self.root.weight_of(&records, 0..count);
         let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
         let child = Child::unsealed(Vec::new(), number, weight);
-        self.put_children(path, depth, first..first + 2, vec![child])?;
-        Ok(InPlace::Rebuild)
+        self.replace_children(path, depth, first..first + 2, vec![child])?;
+        Ok(InPlaceOutcome::Rebuild)
     }
 }

@@ -3,29 +3,33 @@
 use super::{
     PageSink,
     mutable_tree::Tree,
-    position::{Position, Step},
+    position::{PathStep, Position},
 };
 use crate::{
     Result,
-    page::leaf::{self, InPlace},
+    page::leaf::{self, InPlaceOutcome},
 };
 use std::mem;
 
 impl<S: PageSink> Tree<'_, S> {
     /// Removes the record of `key`; says whether there was one.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<bool> {
-        self.remove_near(&mut Vec::new(), key)
+        self.remove_with_hint(&mut Vec::new(), key)
     }
 
-    /// The same for many records, one after the other: `near` is the path that this function or [`Self::insert_near`] left, if nothing else has
+    /// The same for many records, one after the other: `hint` is the path that this function or [`Self::insert_with_hint`] left, if nothing else has
     /// changed the tree since, or empty.
-    pub(crate) fn remove_near(&mut self, near: &mut Vec<Step>, key: &[u8]) -> Result<bool> {
+    pub(crate) fn remove_with_hint(
+        &mut self,
+        hint: &mut Vec<PathStep>,
+        key: &[u8],
+    ) -> Result<bool> {
         if self.root.is_empty() {
             return Ok(false);
         }
-        let mut position = Position::on(mem::take(near));
-        let is_there = position.descend_near(&*self.sink, self.root, key)?;
-        *near = match is_there {
+        let mut position = Position::on(mem::take(hint));
+        let is_there = position.descend_from_hint(&*self.sink, self.root, key)?;
+        *hint = match is_there {
             true => self.remove_at(position)?,
             false => position.into_path(),
         };
@@ -33,28 +37,32 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Removes the record at a position. Returns the path to the record behind it, or to the end of the leaf; empty where leaves were laid out anew.
-    pub(super) fn remove_at(&mut self, position: Position) -> Result<Vec<Step>> {
+    pub(super) fn remove_at(&mut self, position: Position) -> Result<Vec<PathStep>> {
         let mut path = self.own_path(position.into_path())?;
         match self.remove_record(&path, 1)? {
-            InPlace::Done => path.last_mut().expect("a path has a leaf").count -= 1,
-            InPlace::Rebuild => path.clear(),
+            InPlaceOutcome::Done => path.last_mut().expect("a path has a leaf").count -= 1,
+            InPlaceOutcome::Rebuild => path.clear(),
         }
         Ok(path)
     }
 
     /// Removes the entry of a leaf where a path leads, which may be changed. It stands for so many records. Says `Done` if the path leads to the leaf
     /// as before.
-    pub(super) fn remove_record(&mut self, path: &[Step], records: u64) -> Result<InPlace> {
+    pub(super) fn remove_record(
+        &mut self,
+        path: &[PathStep],
+        records: u64,
+    ) -> Result<InPlaceOutcome> {
         let step = *path.last().expect("a path has a leaf");
-        let run = self.run_at(step.page, step.index, "remove")?;
+        let extent = self.extent_at(step.page, step.index, "remove")?;
         leaf::remove(self.sink.page_mut(step.page)?, step.index)
             .map_err(|damage| damage.at(step.page, "remove"))?;
-        if let Some(run) = run {
-            self.release_run(&run)?;
+        if let Some(extent) = extent {
+            self.release_extent(&extent)?;
         }
         self.root.records = self.root.records.saturating_sub(records);
-        self.touch();
+        self.mark_changed();
         self.add_to_counts(path, -(records as i64))?;
-        self.mend_leaf(path)
+        self.rebalance_leaf(path)
     }
 }

@@ -7,15 +7,15 @@
 use super::{
     PageSink,
     mutable_tree::Tree,
-    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
-    position::Step,
+    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, slots_in_parent},
+    position::PathStep,
     root::MAX_DEPTH,
     visit_inner,
 };
 use crate::{
     PageNumber, Result,
     page::{
-        Damage,
+        PageDamage,
         child::Child,
         entries::{cut_evenly, cut_greedily},
         inner::{self, children_of},
@@ -30,15 +30,15 @@ impl<S: PageSink> Tree<'_, S> {
     /// Puts `children` in the place of others in the parent of `path[depth]`; if that page is the
     /// root, the children get a new one above them. The first one keeps the separator that the
     /// first of the others had.
-    pub(super) fn put_children(
+    pub(super) fn replace_children(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         depth: usize,
         range: Range<usize>,
         mut children: Vec<Child>,
     ) -> Result<()> {
         let Some(above) = depth.checked_sub(1) else {
-            return self.grow_root(children);
+            return self.raise_root(children);
         };
         let parent = path[above];
         let format = self.root.inner_format();
@@ -58,7 +58,7 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// A new root above `children`; the old root is one of them. Long separators may ask for more
     /// than one level.
-    fn grow_root(&mut self, children: Vec<Child>) -> Result<()> {
+    fn raise_root(&mut self, children: Vec<Child>) -> Result<()> {
         let level = self.root.depth;
         if level >= MAX_DEPTH {
             // A root of more levels would be refused when it is read.
@@ -85,7 +85,7 @@ impl<S: PageSink> Tree<'_, S> {
             let number = self.new_inner()?;
             parts.push(self.build_part(number, level, &children[cut])?);
         }
-        self.grow_root(parts)
+        self.raise_root(parts)
     }
 
     /// As few pages as hold these children, in order.
@@ -113,7 +113,7 @@ impl<S: PageSink> Tree<'_, S> {
     /// Lays the inner page `path[depth]` out with these children, whatever that takes.
     pub(super) fn write_inner(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         depth: usize,
         children: Vec<Child>,
     ) -> Result<()> {
@@ -126,7 +126,7 @@ impl<S: PageSink> Tree<'_, S> {
         if depth == 0 && children.len() == 1 {
             self.release_inner(number)?;
             self.root.page = children[0].page;
-            self.root.tag = children[0].tag;
+            self.root.checksum = children[0].checksum;
             self.root.depth -= 1;
             return Ok(());
         }
@@ -148,7 +148,12 @@ impl<S: PageSink> Tree<'_, S> {
     /// Where separators are so long that a page has few children, a neighbour takes some of them over
     /// if that saves a page; says whether it did. Without it pages with a single child would be
     /// left behind, and the tree would grow deeper and deeper.
-    fn spill_inner(&mut self, path: &[Step], depth: usize, children: &[Child]) -> Result<bool> {
+    fn move_children_to_sibling(
+        &mut self,
+        path: &[PathStep],
+        depth: usize,
+        children: &[Child],
+    ) -> Result<bool> {
         if depth == 0 || children.len() > FEW_CHILDREN {
             return Ok(false);
         }
@@ -170,15 +175,15 @@ impl<S: PageSink> Tree<'_, S> {
                 parts.push(self.build_part(number, level, &all[cut])?);
             }
             let first = neighbour.index.min(parent.index);
-            self.put_children(path, depth, first..first + 2, parts)?;
+            self.replace_children(path, depth, first..first + 2, parts)?;
             return Ok(true);
         }
         Ok(false)
     }
 
     /// Cuts children that do not fit in one page into two pages, or more where separators are long.
-    fn split_inner(&mut self, path: &[Step], depth: usize, children: Vec<Child>) -> Result<()> {
-        if self.spill_inner(path, depth, &children)? {
+    fn split_inner(&mut self, path: &[PathStep], depth: usize, children: Vec<Child>) -> Result<()> {
+        if self.move_children_to_sibling(path, depth, &children)? {
             return Ok(());
         }
         let format = self.root.inner_format();
@@ -200,13 +205,13 @@ impl<S: PageSink> Tree<'_, S> {
             };
             parts.push(self.build_part(number, level, &children[cut])?);
         }
-        self.put_children(path, depth, place_of(&path[..=depth]), parts)
+        self.replace_children(path, depth, slots_in_parent(&path[..=depth]), parts)
     }
 
     /// Merges a thin inner page with a neighbour if one has room; says whether it did.
     fn merge_inner(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         depth: usize,
         children: &[Child],
         len: usize,
@@ -230,7 +235,7 @@ impl<S: PageSink> Tree<'_, S> {
             self.build_inner(number, level, &merged)?;
             let records = merged.iter().map(|child| child.records).sum();
             let child = Child::unsealed(Vec::new(), number, records);
-            self.put_children(path, depth, first..first + 2, vec![child])?;
+            self.replace_children(path, depth, first..first + 2, vec![child])?;
             return Ok(true);
         }
         Ok(false)
@@ -240,22 +245,22 @@ impl<S: PageSink> Tree<'_, S> {
     /// comes down from their parent.
     fn joined(
         &self,
-        parent: Step,
+        parent: PathStep,
         level: u8,
         neighbour: Neighbour,
         children: &[Child],
     ) -> Result<Vec<Child>> {
-        let damaged = |damage: Damage| damage.at(neighbour.page, "rebalance");
+        let damaged = |damage: PageDamage| damage.at(neighbour.page, "rebalance");
         let above = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
-        let beside = visit_inner(&*self.sink, neighbour.page, level, "rebalance")?;
-        let beside = children_of(&beside).map_err(damaged)?;
+        let sibling = visit_inner(&*self.sink, neighbour.page, level, "rebalance")?;
+        let sibling = children_of(&sibling).map_err(damaged)?;
         let between = above
             .separator(neighbour.index.max(parent.index))
             .map_err(damaged)?;
         let (mut left, mut right) = if neighbour.index < parent.index {
-            (beside, children.to_vec())
+            (sibling, children.to_vec())
         } else {
-            (children.to_vec(), beside)
+            (children.to_vec(), sibling)
         };
         right[0].separator = between;
         left.append(&mut right);
@@ -263,13 +268,13 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Takes the page `path[depth]`, released already, out of its parent.
-    pub(super) fn remove_child(&mut self, path: &[Step], depth: usize) -> Result<()> {
+    pub(super) fn remove_child(&mut self, path: &[PathStep], depth: usize) -> Result<()> {
         let Some(above) = depth.checked_sub(1) else {
             *self.root = self.root.emptied();
-            self.touch();
+            self.mark_changed();
             return Ok(());
         };
         let index = path[above].index;
-        self.put_children(path, depth, index..index + 1, Vec::new())
+        self.replace_children(path, depth, index..index + 1, Vec::new())
     }
 }

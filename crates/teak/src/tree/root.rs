@@ -6,7 +6,7 @@
 //! | 4 | 1 | depth: levels of pages, 0 in an empty tree |
 //! | 5 | 1 | key order |
 //! | 6 | 2 | flags |
-//! | 8 | 8 | tag of the root page |
+//! | 8 | 8 | checksum of the root page |
 //! | 16 | 8 | records |
 //! | 24 | 4 | inner pages |
 //! | 28 | 4 | leaf pages |
@@ -27,8 +27,8 @@ mod nested;
 mod tests;
 
 use crate::{
-    Error, PageNumber, Tag, TransactionId,
-    page::{Damage, inner::InnerFormat, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN},
+    Checksum, Error, PageNumber, TransactionId,
+    page::{PageDamage, inner::InnerFormat, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN},
 };
 use std::ops::Deref;
 
@@ -66,7 +66,7 @@ pub(crate) struct TreeRoot {
     pub(crate) value_align_log2: u8,
     /// The length of every key, 0 where it varies or is not known yet.
     pub(crate) key_len: u16,
-    pub(crate) tag: Tag,
+    pub(crate) checksum: Checksum,
     pub(crate) records: u64,
     pub(crate) inner_pages: u32,
     pub(crate) leaf_pages: u32,
@@ -122,7 +122,7 @@ pub(crate) struct TreeKind {
 /// Why a root cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RootFault {
-    Damaged(Damage),
+    Damaged(PageDamage),
     /// A newer version wrote it.
     Unknown(UnknownTree),
 }
@@ -154,8 +154,8 @@ impl RootFault {
     }
 }
 
-impl From<Damage> for RootFault {
-    fn from(damage: Damage) -> Self {
+impl From<PageDamage> for RootFault {
+    fn from(damage: PageDamage) -> Self {
         Self::Damaged(damage)
     }
 }
@@ -176,7 +176,7 @@ impl TreeRoot {
             counted,
             value_align_log2,
             key_len: 0,
-            tag: Tag(0),
+            checksum: Checksum(0),
             records: 0,
             inner_pages: 0,
             leaf_pages: 0,
@@ -259,7 +259,7 @@ impl TreeRoot {
         bytes[4] = self.depth;
         bytes[5] = self.order.code();
         bytes[6..8].copy_from_slice(&flags.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.tag.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.checksum.0.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.records.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.inner_pages.to_le_bytes());
         bytes[28..32].copy_from_slice(&self.leaf_pages.to_le_bytes());
@@ -287,7 +287,7 @@ impl TreeRoot {
         let root = Self::decode(bytes)?;
         match root.order == KeyOrder::Bytes && !root.counted {
             true => Ok(root),
-            false => Err(Damage("a tree of names has another order, or counts").into()),
+            false => Err(PageDamage("a tree of names has another order, or counts").into()),
         }
     }
 
@@ -304,7 +304,7 @@ impl TreeRoot {
     fn decode_any(bytes: &[u8]) -> Result<Self, RootFault> {
         let bytes: &[u8; TREE_ROOT_LEN] = bytes
             .try_into()
-            .map_err(|_| Damage("the root of a tree has the wrong length"))?;
+            .map_err(|_| PageDamage("the root of a tree has the wrong length"))?;
         let u16_at = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
         let u32_at = |offset: usize| {
             u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes"))
@@ -338,7 +338,7 @@ impl TreeRoot {
             counted: has(COUNTED),
             value_align_log2: bytes[56],
             key_len: u16_at(58),
-            tag: Tag(u64_at(8)),
+            checksum: Checksum(u64_at(8)),
             records: u64_at(16),
             inner_pages: u32_at(24),
             leaf_pages: u32_at(28),
@@ -351,13 +351,13 @@ impl TreeRoot {
         Ok(root)
     }
 
-    fn refuse_impossible(&self) -> Result<(), Damage> {
+    fn refuse_impossible(&self) -> Result<(), PageDamage> {
         let is_countable = self.records <= COUNT_MAX && self.value_pages <= COUNT_MAX;
         if self.value_align_log2 > 4 || self.depth > MAX_DEPTH || !is_countable {
-            return Err(Damage("the root of a tree is out of range"));
+            return Err(PageDamage("the root of a tree is out of range"));
         }
         if (self.depth == 0) != (self.page.0 == 0) {
-            return Err(Damage("the root of a tree is empty and is not"));
+            return Err(PageDamage("the root of a tree is empty and is not"));
         }
         let kind = &self.kind;
         let is_possible = match kind.values {
@@ -375,7 +375,7 @@ impl TreeRoot {
         };
         match is_possible && kind.value_size <= 0x7fff {
             true => Ok(()),
-            false => Err(Damage("the root of a tree contradicts itself")),
+            false => Err(PageDamage("the root of a tree contradicts itself")),
         }
     }
 }

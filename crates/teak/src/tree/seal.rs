@@ -1,22 +1,22 @@
-//! Sealing: from the leaves up, each page's tag goes into its parent and the root's into the root. That of a nested tree goes into
+//! Sealing: from the leaves up, each page's checksum goes into its parent and the root's into the root. That of a nested tree goes into
 //! the leaf that holds its root.
 
 use super::{PageSink, TreeRoot, visit, visit_inner, visit_leaf};
 use crate::{
-    PageNumber, Result, Tag,
+    Checksum, PageNumber, Result,
     page::{
-        Damage, inner,
+        PageDamage, inner,
         leaf::{self, Leaf},
         value::{StoredValue, ValueKind},
     },
 };
 
-/// Tags all pages that this transaction wrote, and the root.
+/// Checksums all pages that this transaction wrote, and the root.
 pub(crate) fn seal<S: PageSink>(sink: &mut S, root: &mut TreeRoot) -> Result<()> {
-    root.tag = match root.depth {
-        0 => Tag::default(),
+    root.checksum = match root.depth {
+        0 => Checksum::default(),
         depth if sink.is_dirty(root.page) => seal_page(sink, root, root.page, depth - 1)?,
-        _ => root.tag,
+        _ => root.checksum,
     };
     Ok(())
 }
@@ -26,22 +26,22 @@ fn seal_page<S: PageSink>(
     root: &TreeRoot,
     number: PageNumber,
     level: u8,
-) -> Result<Tag> {
+) -> Result<Checksum> {
     if level == 0 && root.is_multi() {
-        // What is known of the tag of such a leaf may be from before.
+        // What is known of the checksum of such a leaf may be from before.
         seal_nested(sink, root, number)?;
     }
-    if let Some(tag) = sink.known_tag(number) {
-        return Ok(tag);
+    if let Some(checksum) = sink.known_checksum(number) {
+        return Ok(checksum);
     }
     if level > 0 {
         for (index, child) in dirty_children(sink, number, level)? {
-            let tag = seal_page(sink, root, child, level - 1)?;
-            inner::set_tag(sink.page_mut(number)?, index, tag);
+            let checksum = seal_page(sink, root, child, level - 1)?;
+            inner::set_checksum(sink.page_mut(number)?, index, checksum);
         }
     }
     let (page, _) = visit(sink, number, level, "commit")?;
-    Ok(Tag::of(page))
+    Ok(Checksum::of(page))
 }
 
 fn dirty_children<S: PageSink>(
@@ -58,15 +58,15 @@ fn dirty_children<S: PageSink>(
 
 /// Seals the nested trees of a leaf.
 fn seal_nested<S: PageSink>(sink: &mut S, root: &TreeRoot, number: PageNumber) -> Result<()> {
-    let damaged = |damage: Damage| damage.at(number, "commit");
+    let damaged = |damage: PageDamage| damage.at(number, "commit");
     let leaf = visit_leaf(sink, number, "commit")?;
     if !leaf.has_references() {
         return Ok(());
     }
     for (index, mut nested) in dirty_nested(sink, root, &leaf).map_err(damaged)? {
-        let before = nested.tag;
+        let before = nested.checksum;
         seal(sink, &mut nested)?;
-        if nested.tag == before {
+        if nested.checksum == before {
             continue;
         }
         let value = StoredValue {
@@ -83,7 +83,7 @@ fn dirty_nested<S: PageSink>(
     sink: &S,
     root: &TreeRoot,
     leaf: &Leaf<'_>,
-) -> Result<Vec<(usize, TreeRoot)>, Damage> {
+) -> Result<Vec<(usize, TreeRoot)>, PageDamage> {
     let mut dirty = Vec::new();
     for index in 0..leaf.count() {
         let value = leaf.node(index)?.value;

@@ -56,13 +56,13 @@ impl Position {
 /// A key that came from elsewhere, among the keys of a tree. Integers of other lengths than these have no place to be
 /// searched for, but one in their order: directly beside the integer of the right length that is the nearest.
 #[derive(Debug)]
-pub(crate) struct Landmark<'k> {
+pub(crate) struct SearchKey<'k> {
     key: Cow<'k, [u8]>,
     /// On which side of `key` it is: less, equal or greater.
     side: Ordering,
 }
 
-impl<'k> Landmark<'k> {
+impl<'k> SearchKey<'k> {
     pub(crate) fn new(root: &TreeRoot, key: &'k [u8]) -> Self {
         let len = if root.is_empty() { 0 } else { root.key_len };
         Self::among(root.order, len, key)
@@ -126,7 +126,7 @@ impl<'k> Landmark<'k> {
     }
 
     /// Goes to the first record behind it.
-    pub(crate) fn seek_behind<S: PageSource + ?Sized>(
+    pub(crate) fn seek_after<S: PageSource + ?Sized>(
         &self,
         position: &mut Position,
         source: &S,

@@ -54,7 +54,7 @@ impl SortOrder {
 /// Where a record is, and how it sorts: by the head, by the record where heads are equal, and then by the order in which
 /// records came.
 #[derive(Clone, Copy, Debug)]
-struct Item {
+struct SortItem {
     head: u64,
     start: usize,
     key_len: u32,
@@ -63,17 +63,17 @@ struct Item {
 
 /// Records in memory: bytes as they came, and items that can be sorted.
 #[derive(Default, Debug)]
-struct Memory {
+struct SortBuffer {
     bytes: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<SortItem>,
 }
 
-impl Memory {
+impl SortBuffer {
     fn len_bytes(&self) -> usize {
-        self.bytes.len() + self.items.len() * size_of::<Item>()
+        self.bytes.len() + self.items.len() * size_of::<SortItem>()
     }
 
-    fn record(&self, item: &Item) -> (&[u8], &[u8]) {
+    fn record(&self, item: &SortItem) -> (&[u8], &[u8]) {
         let middle = item.start + item.key_len as usize;
         let end = middle + item.value_len as usize;
         (&self.bytes[item.start..middle], &self.bytes[middle..end])
@@ -90,7 +90,7 @@ impl Memory {
     /// Sorts, and leaves out all but the last of equal records.
     fn sort(&mut self, order: SortOrder) {
         let mut items = mem::take(&mut self.items);
-        let compare = |a: &Item, b: &Item| {
+        let compare = |a: &SortItem, b: &SortItem| {
             let by_head = a.head.cmp(&b.head);
             by_head.then_with(|| order.compare(self.record(a), self.record(b)))
         };
@@ -98,8 +98,8 @@ impl Memory {
             Some(custom) => custom.sort(&mut items, compare),
             // Of records that begin at the same place all but the last are empty.
             None => items.sort_unstable_by(|a, b| {
-                let by_place = || (a.start, a.value_len).cmp(&(b.start, b.value_len));
-                compare(a, b).then_with(by_place)
+                let by_arrival = || (a.start, a.value_len).cmp(&(b.start, b.value_len));
+                compare(a, b).then_with(by_arrival)
             }),
         }
         let mut kept = 0;
@@ -121,7 +121,7 @@ pub(crate) struct Sorter {
     order: SortOrder,
     memory_bytes: usize,
     directory: std::path::PathBuf,
-    memory: Memory,
+    memory: SortBuffer,
     stretches: Vec<File>,
     records: u64,
 }
@@ -136,7 +136,7 @@ impl Sorter {
             },
             memory_bytes: memory_bytes.max(1 << 16),
             directory: directory.to_path_buf(),
-            memory: Memory::default(),
+            memory: SortBuffer::default(),
             stretches: Vec::new(),
             records: 0,
         }
@@ -152,12 +152,12 @@ impl Sorter {
             || Error::InvalidArgument("a record of more than 4 GiB cannot be sorted".into());
         let key_len = u32::try_from(key.len()).map_err(|_| too_long())?;
         let value_len = u32::try_from(value.len()).map_err(|_| too_long())?;
-        let len = key.len() + value.len() + size_of::<Item>();
+        let len = key.len() + value.len() + size_of::<SortItem>();
         if self.memory.len_bytes() + len > self.memory_bytes && !self.memory.items.is_empty() {
             self.spill()?;
         }
         let memory = &mut self.memory;
-        memory.items.push(Item {
+        memory.items.push(SortItem {
             head: self.order.keys.sort_head(key),
             start: memory.bytes.len(),
             key_len,
@@ -187,13 +187,13 @@ impl Sorter {
     }
 
     /// All records, sorted, each key once, or each pair.
-    pub(crate) fn finish(mut self) -> Result<Merge> {
+    pub(crate) fn finish(mut self) -> Result<SortedMerge> {
         self.memory.sort(self.order);
         while self.stretches.len() > FAN_IN_MAX {
             self.merge_some()?;
         }
         let files = mem::take(&mut self.stretches);
-        Merge::new(self.order, files, self.memory, self.memory_bytes)
+        SortedMerge::new(self.order, files, self.memory, self.memory_bytes)
     }
 
     /// Merges the oldest stretches into one, which takes their place.
@@ -201,7 +201,7 @@ impl Sorter {
         let rest = self.stretches.split_off(FAN_IN_MAX);
         let files = mem::replace(&mut self.stretches, rest);
         let mut merged = BufWriter::with_capacity(1 << 18, self.temporary_file()?);
-        let merge = Merge::new(self.order, files, Memory::default(), self.memory_bytes)?;
+        let merge = SortedMerge::new(self.order, files, SortBuffer::default(), self.memory_bytes)?;
         merge.for_each(|key, value| write_record(&mut merged, key, value))?;
         self.stretches.insert(0, rewound(merged)?);
         Ok(())
@@ -230,12 +230,12 @@ fn rewound(file: BufWriter<File>) -> Result<File> {
 
 /// A record of a file: key and value.
 #[derive(Default, Debug)]
-struct Pair {
+struct SortRecord {
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
-impl Pair {
+impl SortRecord {
     fn slices(&self) -> (&[u8], &[u8]) {
         (&self.key, &self.value)
     }
@@ -261,14 +261,14 @@ impl Pair {
 /// A sorted stretch in a file, and the smallest record of it that is left. Ordered so that a heap gives the smallest key first
 /// and, of equal keys, that of the last stretch.
 #[derive(Debug)]
-struct Front {
+struct MergeSource {
     order: SortOrder,
-    pair: Pair,
+    pair: SortRecord,
     stretch: usize,
     file: BufReader<File>,
 }
 
-impl Front {
+impl MergeSource {
     /// Goes on to the next record; `false` if there is none.
     fn advance(&mut self) -> Result<bool> {
         let read = self.pair.read(&mut self.file);
@@ -276,7 +276,7 @@ impl Front {
     }
 }
 
-impl Ord for Front {
+impl Ord for MergeSource {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order
             .compare(other.pair.slices(), self.pair.slices())
@@ -284,52 +284,52 @@ impl Ord for Front {
     }
 }
 
-impl PartialOrd for Front {
+impl PartialOrd for MergeSource {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Front {
+impl PartialEq for MergeSource {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Front {}
+impl Eq for MergeSource {}
 
 /// Sorted records of many stretches.
 #[derive(Debug)]
-pub(crate) struct Merge {
+pub(crate) struct SortedMerge {
     order: SortOrder,
-    fronts: BinaryHeap<Front>,
+    sources: BinaryHeap<MergeSource>,
     /// The last stretch.
-    memory: Memory,
+    memory: SortBuffer,
 }
 
-impl Merge {
+impl SortedMerge {
     fn new(
         order: SortOrder,
         files: Vec<File>,
-        memory: Memory,
+        memory: SortBuffer,
         memory_bytes: usize,
     ) -> Result<Self> {
         let buffer_len = (memory_bytes / (files.len() + 1)).clamp(1 << 12, 1 << 20);
-        let mut fronts = BinaryHeap::with_capacity(files.len());
+        let mut sources = BinaryHeap::with_capacity(files.len());
         for (stretch, file) in files.into_iter().enumerate() {
-            let mut front = Front {
+            let mut front = MergeSource {
                 order,
-                pair: Pair::default(),
+                pair: SortRecord::default(),
                 stretch,
                 file: BufReader::with_capacity(buffer_len, file),
             };
             if front.advance()? {
-                fronts.push(front);
+                sources.push(front);
             }
         }
         Ok(Self {
             order,
-            fronts,
+            sources,
             memory,
         })
     }
@@ -341,10 +341,10 @@ impl Merge {
     ) -> Result<()> {
         let memory = mem::take(&mut self.memory);
         let mut index = 0;
-        let mut pair = Pair::default();
+        let mut pair = SortRecord::default();
         loop {
             let in_memory = memory.record_at(index).filter(|record| {
-                let front = self.fronts.peek();
+                let front = self.sources.peek();
                 front.is_none_or(|front| self.order.compare(*record, front.pair.slices()).is_le())
             });
             let record = match in_memory {
@@ -355,7 +355,7 @@ impl Merge {
                 None if self.take(&mut pair)? => pair.slices(),
                 None => return Ok(()),
             };
-            while let Some(front) = self.fronts.peek()
+            while let Some(front) = self.sources.peek()
                 && self.order.compare(front.pair.slices(), record).is_eq()
             {
                 self.advance()?;
@@ -365,8 +365,8 @@ impl Merge {
     }
 
     /// Takes the smallest record of all files; `false` if there is none.
-    fn take(&mut self, pair: &mut Pair) -> Result<bool> {
-        let Some(mut front) = self.fronts.peek_mut() else {
+    fn take(&mut self, pair: &mut SortRecord) -> Result<bool> {
+        let Some(mut front) = self.sources.peek_mut() else {
             return Ok(false);
         };
         mem::swap(&mut front.pair, pair);
@@ -378,7 +378,7 @@ impl Merge {
 
     /// Leaves the smallest record of all files out.
     fn advance(&mut self) -> Result<()> {
-        if let Some(mut front) = self.fronts.peek_mut()
+        if let Some(mut front) = self.sources.peek_mut()
             && !front.advance()?
         {
             PeekMut::pop(front);

@@ -9,7 +9,7 @@ use super::{
     count::{self, Ends},
     cursor::record_at,
     enter,
-    position::{Position, Step},
+    position::{PathStep, Position},
     visit_inner, visit_leaf,
 };
 use crate::{Error, PageNumber, Result};
@@ -62,7 +62,7 @@ fn split_listed<S: PageSource + ?Sized>(
     ends: &Ends,
     parts: usize,
 ) -> Result<Vec<Vec<u8>>> {
-    let listed = Listed::new(source, root, ends, parts)?;
+    let listed = SplitLevel::new(source, root, ends, parts)?;
     let mut keys = Vec::new();
     let mut pages = listed.pages.iter();
     let (mut page, mut passed) = (pages.next(), 0);
@@ -81,12 +81,12 @@ fn split_listed<S: PageSource + ?Sized>(
 }
 
 /// The pages of the highest level that has enough entries between two ends, or the leaves, and which of their entries are between the ends.
-pub(super) struct Listed {
+pub(super) struct SplitLevel {
     pub(super) level: u8,
     pub(super) pages: Vec<(PageNumber, Range<usize>)>,
 }
 
-impl Listed {
+impl SplitLevel {
     pub(super) fn new<S: PageSource + ?Sized>(
         source: &S,
         root: &TreeRoot,
@@ -202,7 +202,7 @@ pub(super) fn first_below<S: PageSource + ?Sized>(
         index = 0;
     }
     let count = index + 1;
-    Ok(Position::on(vec![Step { page, index, count }]))
+    Ok(Position::on(vec![PathStep { page, index, count }]))
 }
 
 /// The key of an entry of a leaf, or the first key below that of an inner page.

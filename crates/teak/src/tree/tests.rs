@@ -4,19 +4,19 @@ mod fixed;
 
 use super::{
     PageSink, TreeRoot,
-    bulk::{Appender, Builder},
-    cursor::{Cursor, record_at},
+    bulk::{TreeAppender, TreeBuilder},
+    cursor::{TreeCursor, record_at},
     insert::{Existing, Inserted},
     lookup,
     memory::MemoryPages,
     mutable_tree::Tree,
-    position::{Position, near_child},
+    position::{Position, child_from_hint},
     seal,
     sort::Sorter,
     walk::{self, Finding, PageRole, Visitor},
 };
 use crate::{
-    PageNumber, Run,
+    Extent, PageNumber,
     page::{header::Header, key::KeyOrder, max_key_len, value::StoredValue},
 };
 use fastrand::Rng;
@@ -43,13 +43,13 @@ struct Audit {
 }
 
 impl Visitor for Audit {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
         if role == PageRole::Value {
             self.values += 1;
         } else {
             self.pages += 1;
         }
-        run.pages().all(|page| self.seen.insert(page))
+        extent.pages().all(|page| self.seen.insert(page))
     }
 
     fn finding(&mut self, finding: Finding) {
@@ -118,7 +118,7 @@ impl Fixture {
             (audit.pages, audit.values),
             "nothing leaks"
         );
-        let mut cursor = Cursor::new(&self.pages, self.root);
+        let mut cursor = TreeCursor::new(&self.pages, self.root);
         let mut forward = Vec::new();
         while cursor.next().unwrap() {
             forward.push((cursor.key().to_vec(), cursor.value().unwrap().to_vec()));
@@ -126,7 +126,7 @@ impl Fixture {
         let mut expected: Vec<_> = self.model.clone().into_iter().collect();
         expected.sort_by(|a, b| self.root.order.compare(&a.0, &b.0));
         assert_eq!(forward, expected);
-        let mut cursor = Cursor::new(&self.pages, self.root);
+        let mut cursor = TreeCursor::new(&self.pages, self.root);
         for (key, _) in expected.iter().rev() {
             assert!(cursor.prev().unwrap());
             assert_eq!(cursor.key(), key);
@@ -211,7 +211,7 @@ fn remove_random_range(fixture: &mut Fixture, random: &mut Rng) {
     }
     let (low, high) = random_range(random, &keys);
     let order = fixture.root.order;
-    let doomed: Vec<_> = keys
+    let removed_slots: Vec<_> = keys
         .into_iter()
         .filter(|key| match &low {
             Bound::Unbounded => true,
@@ -228,8 +228,8 @@ fn remove_random_range(fixture: &mut Fixture, random: &mut Rng) {
         .tree()
         .remove_range(as_slices(&low), as_slices(&high))
         .unwrap();
-    assert_eq!(removed, doomed.len() as u64);
-    for key in doomed {
+    assert_eq!(removed, removed_slots.len() as u64);
+    for key in removed_slots {
         fixture.model.remove(&key);
     }
 }
@@ -276,7 +276,7 @@ fn records_near_the_last_one_go_to_their_place() {
     for (seed, root) in roots().into_iter().enumerate() {
         let mut random = Rng::with_seed(seed as u64);
         let mut fixture = Fixture::new(4096, root);
-        let (mut near, mut number) = (Vec::new(), 1_u64 << 20);
+        let (mut hint, mut number) = (Vec::new(), 1_u64 << 20);
         for step in 0..8000u32 {
             match random.u64(..100) {
                 0..60 => number += 1 + random.u64(..2),
@@ -284,13 +284,13 @@ fn records_near_the_last_one_go_to_their_place() {
                 90..93 => number = random.u64(1 << 16..1 << 21),
                 93..95 => {
                     fixture.remove(&key_of(number, root.order));
-                    near.clear();
+                    hint.clear();
                 }
                 95..98 => {
                     for number in number..number + random.u64(1..60) {
                         let key = key_of(number, root.order);
                         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-                        let removed = tree.remove_near(&mut near, &key).unwrap();
+                        let removed = tree.remove_with_hint(&mut hint, &key).unwrap();
                         assert_eq!(removed, fixture.model.remove(&key).is_some());
                     }
                 }
@@ -307,7 +307,7 @@ fn records_near_the_last_one_go_to_their_place() {
             };
             let stored = StoredValue::inline(&value);
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-            let inserted = tree.insert_near(&mut near, &key, stored, existing);
+            let inserted = tree.insert_with_hint(&mut hint, &key, stored, existing);
             let was_there = fixture.model.contains_key(&key);
             assert_eq!(inserted.unwrap() == Inserted::New, !was_there);
             if !was_there || existing == Existing::Replace {
@@ -327,7 +327,7 @@ fn what_the_page_above_tells_is_where_a_descent_goes() {
     for root in roots() {
         let mut fixture = Fixture::new(4096, root);
         let mut builder = Tree::new(&mut fixture.pages, &mut fixture.root);
-        let mut builder = Builder::new(&mut builder);
+        let mut builder = TreeBuilder::new(&mut builder);
         let key = |number: u64| key_of(2 * number, root.order);
         let mut keys: Vec<_> = (0..20_000).map(key).collect();
         keys.sort_by(|a, b| root.order.compare(a, b));
@@ -344,7 +344,7 @@ fn what_the_page_above_tells_is_where_a_descent_goes() {
             let other = (place + random.usize(..3000)).saturating_sub(1500);
             let key = key_of(random.u64(..2) + 2 * other as u64, root.order);
             to.descend(pages, root, &key).unwrap();
-            if let Some((step, leaf)) = near_child(pages, root, from.path(), &key).unwrap() {
+            if let Some((step, leaf)) = child_from_hint(pages, root, from.path(), &key).unwrap() {
                 let [.., above, end] = to.path() else {
                     panic!("there are three levels")
                 };
@@ -490,7 +490,7 @@ fn a_built_tree_is_sound_and_full() {
         let mut sorted: Vec<_> = fixture.model.clone().into_iter().collect();
         sorted.sort_by(|a, b| root.order.compare(&a.0, &b.0));
         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-        let mut builder = Builder::new(&mut tree);
+        let mut builder = TreeBuilder::new(&mut tree);
         for (key, value) in &sorted {
             builder.push(key, StoredValue::inline(value)).unwrap();
         }
@@ -528,7 +528,7 @@ fn appending_agrees_with_a_model() {
                 appended.push((key, long[..len].to_vec()));
             }
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-            let mut appender = Appender::new(&mut tree).unwrap();
+            let mut appender = TreeAppender::new(&mut tree).unwrap();
             for (key, value) in &appended {
                 appender.push(key, StoredValue::inline(value)).unwrap();
             }
@@ -577,7 +577,7 @@ fn many_at_once_are_as_one_after_the_other() {
 fn building_refuses_what_is_not_sorted() {
     let mut fixture = Fixture::new(4096, bytes_root());
     let mut tree = fixture.tree();
-    let mut builder = Builder::new(&mut tree);
+    let mut builder = TreeBuilder::new(&mut tree);
     builder.push(b"b", StoredValue::inline(b"")).unwrap();
     let error = builder.push(b"b", StoredValue::inline(b"")).unwrap_err();
     assert!(
@@ -730,7 +730,7 @@ fn a_record_that_cannot_be_read_is_not_seen() {
     let page = fixture.pages.page_mut(fixture.root.page).unwrap();
     let offset = crate::page::header::HEADER_LEN + 4 * 3 + 2;
     page[offset..offset + 2].fill(0xff);
-    let mut cursor = Cursor::new(&fixture.pages, fixture.root);
+    let mut cursor = TreeCursor::new(&fixture.pages, fixture.root);
     assert!(cursor.next().unwrap());
     assert!(cursor.next().is_err());
     assert_eq!((cursor.key(), cursor.value().unwrap()), (&[][..], &[][..]));

@@ -1,18 +1,18 @@
-//! A walk over every page of a tree that trusts nothing: kinds, numbers, tags, order, bounds,
+//! A walk over every page of a tree that trusts nothing: kinds, numbers, checksums, order, bounds,
 //! counts. It goes on after damage, past the page concerned.
 
 mod values;
 
 use super::{PageSource, TreeRoot};
 use crate::{
-    PageNumber, Run, Tag, TransactionId,
+    Checksum, Extent, PageNumber, TransactionId,
     page::{
-        Damage,
-        header::{Header, Kind},
+        PageDamage,
+        header::{Header, PageKind},
         inner::Inner,
         key::KeyOrder,
         leaf::{self, HAS_REFERENCES, Leaf, LeafFormat},
-        value::{StoredValue, ValueKind, ValueRun},
+        value::{StoredValue, ValueExtent, ValueKind},
     },
 };
 
@@ -40,37 +40,37 @@ pub(crate) struct Finding {
 pub(crate) trait Visitor {
     /// Pages of the tree; `false` says that they are in use elsewhere, or need not be looked at,
     /// so that the walk does not enter them.
-    fn enter(&mut self, run: Run, role: PageRole) -> bool;
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool;
     /// Damage.
     fn finding(&mut self, finding: Finding);
-    /// A page that was entered, and whose tag, number, kind and level are right.
+    /// A page that was entered, and whose checksum, number, kind and level are right.
     fn page(&mut self, _header: &Header) {}
     /// A large value that was entered.
-    fn value(&mut self, _pages: Run, _run: &ValueRun) {}
-    /// A record of a leaf whose tag is right. A key that has several values is told with each of them.
+    fn value(&mut self, _pages: Extent, _extent: &ValueExtent) {}
+    /// A record of a leaf whose checksum is right. A key that has several values is told with each of them.
     fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
-    /// Whether to go on below a page of this birth whose tag is right.
+    /// Whether to go on below a page of this birth whose checksum is right.
     fn descend(&mut self, _birth: TransactionId) -> bool {
         true
     }
     /// What was counted below a page that was gone through.
-    fn counted(&mut self, _page: PageNumber, _below: Counted) {}
+    fn counted(&mut self, _page: PageNumber, _below: SubtreeTotals) {}
     /// The same of a page below which the walk does not go on, if it was gone through before.
-    fn counted_before(&self, _page: PageNumber) -> Option<Counted> {
+    fn counted_before(&self, _page: PageNumber) -> Option<SubtreeTotals> {
         None
     }
 }
 
 /// What is below a page: its own totals, and the number of records, if that is certain.
-pub(crate) type Counted = (Totals, Option<u64>);
+pub(crate) type SubtreeTotals = (Totals, Option<u64>);
 
 const OVERLAP: &str = "its records overlap, or do not lie where the page says that records are";
-const UNTOLD_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
+const UNDECLARED_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 const BORN_LATER: &str = "it says that it was born later than what leads to it";
 
 /// Keys that a page may hold.
 #[derive(Clone)]
-struct Bounds {
+struct KeyBounds {
     low: Vec<u8>,
     high: Option<Vec<u8>>,
     /// How many records there are, if something says so.
@@ -79,11 +79,11 @@ struct Bounds {
     written: TransactionId,
 }
 
-struct Walk<'w, S: ?Sized, V> {
+struct TreeWalk<'w, S: ?Sized, V> {
     source: &'w S,
     root: TreeRoot,
     /// The key whose values the tree has, and its bounds, if the tree is nested.
-    around: Option<(&'w [u8], &'w Bounds)>,
+    around: Option<(&'w [u8], &'w KeyBounds)>,
     order: KeyOrder,
     /// Whether keys can be compared here: else their order is passed over.
     is_ordered: bool,
@@ -147,17 +147,17 @@ pub(crate) fn count<S: PageSource + ?Sized, V: Visitor>(
     root: &TreeRoot,
     state: TransactionId,
     visitor: &mut V,
-) -> Counted {
-    let mut walk = Walk::new(source, root, None, visitor);
+) -> SubtreeTotals {
+    let mut walk = TreeWalk::new(source, root, None, visitor);
     let records = walk.all(state);
     (walk.totals, records)
 }
 
-impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
+impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
     fn new(
         source: &'w S,
         root: &TreeRoot,
-        around: Option<(&'w [u8], &'w Bounds)>,
+        around: Option<(&'w [u8], &'w KeyBounds)>,
         visitor: &'w mut V,
     ) -> Self {
         Self {
@@ -176,16 +176,16 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     /// Walks all pages, to which something leads that this transaction wrote; returns the number of records, if that is certain.
     fn all(&mut self, written: TransactionId) -> Option<u64> {
         let level = self.root.depth.checked_sub(1)?;
-        let bounds = Bounds {
+        let bounds = KeyBounds {
             low: Vec::new(),
             high: None,
             records: Some(self.root.records),
             written,
         };
-        self.page(self.root.page, self.root.tag, level, &bounds)
+        self.page(self.root.page, self.root.checksum, level, &bounds)
     }
 
-    fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
+    fn report(&mut self, page: PageNumber, bounds: &KeyBounds, detail: &'static str) {
         let (low, high) = match self.around {
             None => (&bounds.low[..], &bounds.high),
             Some((key, around)) => (key, &around.high),
@@ -200,14 +200,20 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     }
 
     /// Walks a page and all below it; returns the number of records, if that is certain.
-    fn page(&mut self, number: PageNumber, tag: Tag, level: u8, bounds: &Bounds) -> Option<u64> {
+    fn page(
+        &mut self,
+        number: PageNumber,
+        checksum: Checksum,
+        level: u8,
+        bounds: &KeyBounds,
+    ) -> Option<u64> {
         let role = if level == 0 {
             PageRole::Leaf
         } else {
             PageRole::Inner
         };
         if !self.visitor.enter(
-            Run {
+            Extent {
                 start: number,
                 len: 1,
             },
@@ -215,7 +221,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         ) {
             return None;
         }
-        let (page, header) = match self.sound_page(number, tag, level) {
+        let (page, header) = match self.sound_page(number, checksum, level) {
             Ok(sound) => sound,
             Err(damage) => {
                 self.report(number, bounds, damage.0);
@@ -252,7 +258,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     }
 
     /// Counts the records of a leaf that was looked at before.
-    fn count_leaf(&mut self, page: &[u8], header: &Header) -> Result<Option<u64>, Damage> {
+    fn count_leaf(&mut self, page: &[u8], header: &Header) -> Result<Option<u64>, PageDamage> {
         let leaf = Leaf::from_header(page, header)?;
         let records = self.root.weight(&leaf, 0..leaf.count())?;
         self.totals.leaf_pages += 1;
@@ -264,41 +270,43 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     fn sound_page(
         &self,
         number: PageNumber,
-        tag: Tag,
+        checksum: Checksum,
         level: u8,
-    ) -> Result<(&'w [u8], Header), Damage> {
+    ) -> Result<(&'w [u8], Header), PageDamage> {
         let source = self.source;
         let page = source
             .page(number)
-            .map_err(|_| Damage("the page cannot be read"))?;
+            .map_err(|_| PageDamage("the page cannot be read"))?;
         let header = Header::read(page);
-        if Tag::of(page) != tag {
-            return Err(Damage(
-                "its bytes do not have the tag that its parent holds",
+        if Checksum::of(page) != checksum {
+            return Err(PageDamage(
+                "its bytes do not have the checksum that its parent holds",
             ));
         }
         if header.number != number {
-            return Err(Damage("another page's bytes stand here"));
+            return Err(PageDamage("another page's bytes stand here"));
         }
         let kind = match level {
             0 => self.leaf_format.kind(),
-            _ => Kind::Inner,
+            _ => PageKind::Inner,
         };
         if header.kind != kind as u8 || header.level != level {
-            return Err(Damage(
+            return Err(PageDamage(
                 "it is not of the kind and level that its parent says",
             ));
         }
         let flags = match kind {
-            Kind::Leaf => self.leaf_format.flags() | header.flags & HAS_REFERENCES,
-            Kind::Inner => self.root.inner_format().flags(),
+            PageKind::Leaf => self.leaf_format.flags() | header.flags & HAS_REFERENCES,
+            PageKind::Inner => self.root.inner_format().flags(),
             _ => 0,
         };
         if header.flags != flags {
-            return Err(Damage("its flags are not those of its tree"));
+            return Err(PageDamage("its flags are not those of its tree"));
         }
-        if kind == Kind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
-            return Err(Damage("its keys do not have the length that the root says"));
+        if kind == PageKind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
+            return Err(PageDamage(
+                "its keys do not have the length that the root says",
+            ));
         }
         Ok((page, header))
     }
@@ -308,9 +316,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         number: PageNumber,
         page: &'w [u8],
         header: &Header,
-        bounds: &Bounds,
-    ) -> Result<Option<u64>, Damage> {
-        let bounds = &Bounds {
+        bounds: &KeyBounds,
+    ) -> Result<Option<u64>, PageDamage> {
+        let bounds = &KeyBounds {
             written: header.birth.min(bounds.written),
             ..bounds.clone()
         };
@@ -322,11 +330,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             let mut key = Vec::new();
             leaf.append_key(index, &node, &mut key);
             if node.value.kind.is_reference() && !leaf.has_references() {
-                self.report(number, bounds, UNTOLD_REFERENCES);
+                self.report(number, bounds, UNDECLARED_REFERENCES);
             }
             if self.is_ordered
                 && let Some(detail) =
-                    self.misplacement(&leaf, index, &key, last.as_deref(), bounds)?
+                    self.key_order_damage(&leaf, index, &key, last.as_deref(), bounds)?
             {
                 self.report(number, bounds, detail);
             }
@@ -337,9 +345,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 match self.around {
                     None => self.value(number, &key, node.value, bounds)?,
                     Some(_) if node.value == StoredValue::inline(&[]) => {}
-                    Some(_) => return Err(Damage("a record of a nested tree has a value")),
+                    Some(_) => return Err(PageDamage("a record of a nested tree has a value")),
                 }
-                self.tell_record(number, &key, node.value);
+                self.visit_record(number, &key, node.value);
                 self.totals.records += 1;
             }
             last = Some(key);
@@ -353,7 +361,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         self.root.weight(&leaf, 0..leaf.count()).map(Some)
     }
 
-    fn tell_record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+    fn visit_record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         match self.around {
             None => self.visitor.record(leaf, key, value),
             Some((around, _)) => {
@@ -363,14 +371,14 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     }
 
     /// What is wrong with the place of a key, given the one before it.
-    fn misplacement(
+    fn key_order_damage(
         &self,
         leaf: &Leaf<'_>,
         index: usize,
         key: &[u8],
         last: Option<&[u8]>,
-        bounds: &Bounds,
-    ) -> Result<Option<&'static str>, Damage> {
+        bounds: &KeyBounds,
+    ) -> Result<Option<&'static str>, PageDamage> {
         Ok(
             if last.is_some_and(|last| self.order.compare(last, key).is_ge()) {
                 Some("its keys are not in ascending order")
@@ -389,39 +397,43 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         leaf: PageNumber,
         key: &[u8],
         value: StoredValue<'_>,
-        bounds: &Bounds,
-    ) -> Result<(), Damage> {
+        bounds: &KeyBounds,
+    ) -> Result<(), PageDamage> {
         match value.kind {
             ValueKind::Inline => self.totals.add_data(value.bytes.len() as u64),
             ValueKind::Tree => {}
             ValueKind::Set => {
-                return Err(Damage(
+                return Err(PageDamage(
                     "a value is of a kind that this version does not know",
                 ));
             }
-            ValueKind::Run => {
-                let run = ValueRun::decode(value.bytes)?;
-                let pages = run.pages(self.source.page_size())?;
-                self.totals.add_value(pages.len, run.len_bytes);
+            ValueKind::Extent => {
+                let extent = ValueExtent::decode(value.bytes)?;
+                let pages = extent.pages(self.source.page_size())?;
+                self.totals.add_value(pages.len, extent.len_bytes);
                 if !self.visitor.enter(pages, PageRole::Value) {
                     return Ok(());
                 }
-                self.visitor.value(pages, &run);
-                if !self.visitor.descend(run.birth) {
+                self.visitor.value(pages, &extent);
+                if !self.visitor.descend(extent.birth) {
                     return Ok(());
                 }
-                let bounds = Bounds {
+                let bounds = KeyBounds {
                     low: key.to_vec(),
                     high: bounds.high.clone(),
                     records: Some(1),
                     ..*bounds
                 };
-                if run.birth > bounds.written {
-                    self.report(run.start, &bounds, BORN_LATER);
+                if extent.birth > bounds.written {
+                    self.report(extent.start, &bounds, BORN_LATER);
                 }
-                match self.source.value(&run) {
-                    Ok(bytes) if Tag::of(bytes) == run.tag => {}
-                    Ok(_) => self.report(run.start, &bounds, "a large value does not have its tag"),
+                match self.source.value(&extent) {
+                    Ok(bytes) if Checksum::of(bytes) == extent.checksum => {}
+                    Ok(_) => self.report(
+                        extent.start,
+                        &bounds,
+                        "a large value does not have its checksum",
+                    ),
                     Err(_) => {
                         self.report(
                             leaf,
@@ -435,7 +447,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         Ok(())
     }
 
-    fn is_within(&self, key: &[u8], bounds: &Bounds) -> bool {
+    fn is_within(&self, key: &[u8], bounds: &KeyBounds) -> bool {
         let is_high = bounds.low.is_empty() || self.order.compare(&bounds.low, key).is_le();
         let is_low = bounds
             .high
@@ -449,13 +461,13 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         number: PageNumber,
         page: &'w [u8],
         header: &Header,
-        bounds: &Bounds,
-    ) -> Result<Option<u64>, Damage> {
+        bounds: &KeyBounds,
+    ) -> Result<Option<u64>, PageDamage> {
         self.totals.inner_pages += 1;
         let inner = Inner::from_header(page, header)?;
         let mut sum = Some(0_u64);
         for index in 0..inner.count() {
-            let below = Bounds {
+            let below = KeyBounds {
                 written: header.birth.min(bounds.written),
                 ..self.child_bounds(&inner, index, bounds)?
             };
@@ -469,8 +481,8 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             {
                 self.report(number, bounds, "a search does not find one of its children");
             }
-            let (child, tag) = (inner.child(index)?, inner.tag(index)?);
-            let records = self.page(child, tag, header.level - 1, &below);
+            let (child, checksum) = (inner.child(index)?, inner.checksum(index)?);
+            let records = self.page(child, checksum, header.level - 1, &below);
             if self.counted && records.is_some_and(|r| inner.records(index) != Ok(r)) {
                 self.report(
                     number,
@@ -487,8 +499,8 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         &self,
         inner: &Inner<'_>,
         index: usize,
-        bounds: &Bounds,
-    ) -> Result<Bounds, Damage> {
+        bounds: &KeyBounds,
+    ) -> Result<KeyBounds, PageDamage> {
         let low = if index == 0 {
             bounds.low.clone()
         } else {
@@ -502,7 +514,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             true => inner.records(index).ok(),
             false => None,
         };
-        Ok(Bounds {
+        Ok(KeyBounds {
             low,
             high,
             records,

@@ -7,13 +7,13 @@
 //! transaction to the next. Each block has bits that say which of its pages this transaction
 //! *wrote*, which are *fresh* (written since the innermost savepoint, or put aside for it, so that they may be changed
 //! in place), which are *resident*: built here, and not written early to their final place, and
-//! which are *tagged*: not changed since their tag was found.
+//! which are *checksummed*: not changed since their checksum was found.
 //!
 //! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
 //! which no other page has, or is in a mapped run; a page of a mapped run stays in it; a page that
-//! was written early, or is built in its final place and was taken out of memory, is tagged.
+//! was written early, or is built in its final place and was taken out of memory, is checksummed.
 
-use crate::{PageNumber, Run, Tag, store::WritableRun};
+use crate::{Checksum, Extent, PageNumber, store::WritableExtent};
 
 const BLOCK_PAGES: usize = 64;
 const GROUP_BLOCKS: usize = 512;
@@ -38,20 +38,20 @@ struct Block {
     resident: u64,
     /// Pages of mapped runs.
     mapped: u64,
-    tagged: u64,
+    checksummed: u64,
     /// Where each resident page is.
     slots: [u32; BLOCK_PAGES],
-    /// Tags of the pages that are tagged.
-    tags: Option<Box<[Tag; BLOCK_PAGES]>>,
+    /// Checksums of the pages that are checksummed.
+    checksums: Option<Box<[Checksum; BLOCK_PAGES]>>,
 }
 
-type Group = [Option<Box<Block>>; GROUP_BLOCKS];
+type BlockGroup = [Option<Box<Block>>; GROUP_BLOCKS];
 
 /// The pages of one write transaction.
 #[derive(Debug)]
 pub(super) struct Arena {
     page_size: usize,
-    groups: Vec<Option<Box<Group>>>,
+    groups: Vec<Option<Box<BlockGroup>>>,
     /// Blocks in use, in the order of their first use.
     blocks: Vec<u32>,
     #[allow(
@@ -66,18 +66,18 @@ pub(super) struct Arena {
     /// Resident pages in slabs, and in mapped runs.
     resident_count: usize,
     mapped_count: usize,
-    mapped: Vec<MappedRun>,
+    mapped: Vec<MappedExtent>,
 }
 
 /// Pages that are built in their final place.
 #[derive(Debug)]
-struct MappedRun {
-    pages: Run,
-    bytes: WritableRun,
+struct MappedExtent {
+    pages: Extent,
+    bytes: WritableExtent,
 }
 
 /// Where a resident page is.
-enum Place {
+enum PageLocation {
     /// A slab, and the words in it.
     Slab(usize, std::ops::Range<usize>),
     /// A mapped run, and the bytes in it.
@@ -108,16 +108,16 @@ impl Block {
             fresh: 0,
             resident: 0,
             mapped: 0,
-            tagged: 0,
+            checksummed: 0,
             slots: [0; BLOCK_PAGES],
-            tags: None,
+            checksums: None,
         })
     }
 
     /// Has no pages any more; its memory stays.
     fn clear(&mut self) {
         (self.written, self.fresh, self.resident) = (0, 0, 0);
-        (self.mapped, self.tagged) = (0, 0);
+        (self.mapped, self.checksummed) = (0, 0);
     }
 }
 
@@ -205,25 +205,28 @@ impl Arena {
     }
 
     #[inline]
-    fn place(&self, number: PageNumber) -> Option<Place> {
+    fn place(&self, number: PageNumber) -> Option<PageLocation> {
         let slot = self.slot(number)?;
         if slot & MAPPED != 0 {
             let index = (slot & !MAPPED) as usize;
             let first = self.mapped[index].pages.start.0;
             let at = (number.0 - first) as usize * self.page_size;
-            return Some(Place::Mapped(index, at..at + self.page_size));
+            return Some(PageLocation::Mapped(index, at..at + self.page_size));
         }
         let words = self.page_size / 8;
         let at = slot as usize % SLAB_PAGES * words;
-        Some(Place::Slab(slot as usize / SLAB_PAGES, at..at + words))
+        Some(PageLocation::Slab(
+            slot as usize / SLAB_PAGES,
+            at..at + words,
+        ))
     }
 
     /// The bytes of a resident page.
     #[inline]
     pub(super) fn page(&self, number: PageNumber) -> Option<&[u8]> {
         Some(match self.place(number)? {
-            Place::Slab(slab, words) => bytemuck::cast_slice(&self.slabs[slab][words]),
-            Place::Mapped(index, bytes) => &self.mapped[index].bytes[bytes],
+            PageLocation::Slab(slab, words) => bytemuck::cast_slice(&self.slabs[slab][words]),
+            PageLocation::Mapped(index, bytes) => &self.mapped[index].bytes[bytes],
         })
     }
 
@@ -231,7 +234,7 @@ impl Arena {
     pub(super) fn holds(&self, bytes: &[u8]) -> bool {
         let start = bytes.as_ptr();
         let slabs = self.slabs.iter().map(|slab| bytemuck::cast_slice(slab));
-        let mapped = self.mapped.iter().map(|run| &run.bytes[..]);
+        let mapped = self.mapped.iter().map(|extent| &extent.bytes[..]);
         slabs
             .chain(mapped)
             .any(|pages: &[u8]| pages.as_ptr_range().contains(&start))
@@ -241,15 +244,17 @@ impl Arena {
     #[inline]
     pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
         let (index, bit) = split(number);
-        self.block_mut(index)?.tagged &= !(1 << bit);
+        self.block_mut(index)?.checksummed &= !(1 << bit);
         Some(match self.place(number)? {
-            Place::Slab(slab, words) => bytemuck::cast_slice_mut(&mut self.slabs[slab][words]),
-            Place::Mapped(index, bytes) => &mut self.mapped[index].bytes[bytes],
+            PageLocation::Slab(slab, words) => {
+                bytemuck::cast_slice_mut(&mut self.slabs[slab][words])
+            }
+            PageLocation::Mapped(index, bytes) => &mut self.mapped[index].bytes[bytes],
         })
     }
 
     /// Has the pages of a run built in their final place, which is `bytes`.
-    pub(super) fn map(&mut self, pages: Run, bytes: WritableRun) {
+    pub(super) fn map(&mut self, pages: Extent, bytes: WritableExtent) {
         let slot = self.mapped.len() as u32 | MAPPED;
         let mut at = u64::from(pages.start.0);
         while at < pages.end() {
@@ -260,7 +265,7 @@ impl Arena {
             block.slots[bit..bit + len].fill(slot);
             at += len as u64;
         }
-        self.mapped.push(MappedRun { pages, bytes });
+        self.mapped.push(MappedExtent { pages, bytes });
     }
 
     /// Whether a page is, or was, built in its final place.
@@ -271,8 +276,8 @@ impl Arena {
     }
 
     /// The runs whose pages are built in their final place.
-    pub(super) fn mapped_runs(&self) -> impl Iterator<Item = Run> {
-        self.mapped.iter().map(|run| run.pages)
+    pub(super) fn mapped_extents(&self) -> impl Iterator<Item = Extent> {
+        self.mapped.iter().map(|extent| extent.pages)
     }
 
     /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
@@ -314,8 +319,8 @@ impl Arena {
     }
 
     /// Notes pages that were written to their final place without being built here.
-    pub(super) fn add_written(&mut self, run: Run) {
-        for number in run.pages() {
+    pub(super) fn add_written(&mut self, extent: Extent) {
+        for number in extent.pages() {
             let (index, bit) = split(number);
             let block = self.block_or_new(index);
             block.written |= 1 << bit;
@@ -333,7 +338,7 @@ impl Arena {
         };
         block.written &= !(1 << bit);
         block.fresh &= !(1 << bit);
-        block.tagged &= !(1 << bit);
+        block.checksummed &= !(1 << bit);
     }
 
     /// Gives the memory of a page up, if it is resident.
@@ -363,42 +368,42 @@ impl Arena {
         self.mapped_count * self.page_size
     }
 
-    /// The tag of a page, if it was found and the page has not been changed since.
+    /// The checksum of a page, if it was found and the page has not been changed since.
     #[inline]
-    pub(super) fn tag(&self, number: PageNumber) -> Option<Tag> {
+    pub(super) fn checksum(&self, number: PageNumber) -> Option<Checksum> {
         let (index, bit) = split(number);
         let block = self.block(index)?;
-        if block.tagged >> bit & 1 == 0 {
+        if block.checksummed >> bit & 1 == 0 {
             return None;
         }
-        block.tags.as_ref().map(|tags| tags[bit])
+        block.checksums.as_ref().map(|checksums| checksums[bit])
     }
 
-    /// Notes the tag of a page that will hardly be changed any more.
-    pub(super) fn set_tag(&mut self, number: PageNumber, tag: Tag) {
+    /// Notes the checksum of a page that will hardly be changed any more.
+    pub(super) fn set_checksum(&mut self, number: PageNumber, checksum: Checksum) {
         let (index, bit) = split(number);
         let block = self.block_or_new(index);
-        let tags = block
-            .tags
-            .get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]));
-        tags[bit] = tag;
-        block.tagged |= 1 << bit;
+        let checksums = block
+            .checksums
+            .get_or_insert_with(|| Box::new([Checksum::default(); BLOCK_PAGES]));
+        checksums[bit] = checksum;
+        block.checksummed |= 1 << bit;
     }
 
     /// Notes that a resident page was written to its final place, and gives its memory up.
-    pub(super) fn note_early_write(&mut self, number: PageNumber, tag: Tag) {
-        self.set_tag(number, tag);
+    pub(super) fn note_early_write(&mut self, number: PageNumber, checksum: Checksum) {
+        self.set_checksum(number, checksum);
         self.give_up(number);
     }
 
     /// All pages that this transaction wrote, as runs in order.
-    pub(super) fn written_runs(&mut self) -> Vec<Run> {
+    pub(super) fn written_extents(&mut self) -> Vec<Extent> {
         self.blocks.sort_unstable();
         let blocks = self
             .blocks
             .iter()
             .filter_map(|&index| self.block(index).map(|block| (index, block.written)));
-        runs_of(blocks)
+        extents_of(blocks)
     }
 
     /// Calls `visit` for each page that is still to be written to its final place, in order.
@@ -459,13 +464,13 @@ impl Arena {
     }
 
     /// All pages that are fresh, as runs in order.
-    pub(super) fn fresh_runs(&mut self) -> Vec<Run> {
+    pub(super) fn fresh_extents(&mut self) -> Vec<Extent> {
         self.blocks.sort_unstable();
         let blocks = self
             .blocks
             .iter()
             .filter_map(|&index| self.block(index).map(|block| (index, block.fresh)));
-        runs_of(blocks)
+        extents_of(blocks)
     }
 
     /// Empties the arena; some memory stays for the next transaction.
@@ -502,16 +507,16 @@ fn bits(mut word: u64) -> impl Iterator<Item = u32> {
 }
 
 /// The set bits of blocks in order, as runs.
-fn runs_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn extents_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Extent> {
+    let mut extents: Vec<Extent> = Vec::new();
     for (index, word) in blocks {
         for bit in bits(word) {
             let number = index * BLOCK_PAGES as u32 + bit;
-            match runs.last_mut() {
-                Some(run) if run.end() == u64::from(number) => run.len += 1,
-                _ => runs.push(Run::new(number, 1)),
+            match extents.last_mut() {
+                Some(extent) if extent.end() == u64::from(number) => extent.len += 1,
+                _ => extents.push(Extent::new(number, 1)),
             }
         }
     }
-    runs
+    extents
 }

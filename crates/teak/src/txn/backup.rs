@@ -3,12 +3,12 @@
 //!
 //! The state is held by a reader, so that none of its pages changes meanwhile. Instead of the commit records the copy gets those
 //! of a clean close. Pages that the state does not use are zeros, and in a file of its own holes, where many of them lie in a row.
-//! What is copied is compared with its tags: `verified.rs` says how.
+//! What is copied is compared with its checksums: `verified.rs` says how.
 
 use super::{
     reader::Reader,
     snapshot::Snapshot,
-    verified::{Expected, Use, Uses, Values, culprit, unsound},
+    verified::{CopyUse, CopyUses, ExpectedPages, ValueVerifier, culprit, unsound},
 };
 use crate::{
     Error, PageNumber, Result, TransactionId,
@@ -34,7 +34,7 @@ const PAGES_AT_ONCE: u64 = 256;
 const HOLE_LEN_MIN: u64 = 64 << 10;
 
 /// Where a copy goes, from its first byte to its last.
-pub(crate) trait Target {
+pub(crate) trait BackupTarget {
     /// The next bytes.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ pub(crate) trait Target {
 /// A target to which all bytes are written.
 pub(crate) struct Stream<'w>(pub(crate) &'w mut dyn Write);
 
-impl Target for Stream<'_> {
+impl BackupTarget for Stream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes)
     }
@@ -64,7 +64,7 @@ impl Target for Stream<'_> {
 /// A file that is empty at first, and has no blocks for what is skipped.
 pub(crate) struct NewFile<'f>(pub(crate) &'f mut File);
 
-impl Target for NewFile<'_> {
+impl BackupTarget for NewFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         refuse_file_len(self.0.stream_position()? + bytes.len() as u64)?;
         self.0.write_all(bytes)
@@ -93,33 +93,33 @@ pub struct BackupProgress {
 /// Writes a copy of `state`, which the caller holds, and the named snapshots.
 pub(crate) fn write(
     (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
-    out: &mut dyn Target,
+    out: &mut dyn BackupTarget,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    let told = |error| Error::io(WRITING_BACKUP)(error);
+    let write_error = |error| Error::io(WRITING_BACKUP)(error);
     let page_size = PageSource::page_size(state);
-    let space = state.space_to_look_at()?;
+    let space = state.load_space_map()?;
     let page_count = space.page_count() - space.trailing_free();
     // What is pending is there for named snapshots. What the journal says is of no use to a copy.
     let mut unused = space.classify().free;
-    unused.extend(state.record.journal.map(|journal| journal.run));
-    let uses = Uses::new(page_count, &unused);
+    unused.extend(state.record.journal.map(|journal| journal.extent));
+    let uses = CopyUses::new(page_count, &unused);
     drop(space);
     let mut done = BackupProgress {
         transaction: state.transaction(),
         bytes: 0,
         total_bytes: page_count * page_size as u64,
     };
-    let mut expected = Expected::collect(state, named, uses, PAGES_AT_ONCE, &mut || {
-        tell(done, progress)
+    let mut expected = ExpectedPages::collect(state, named, uses, PAGES_AT_ONCE, &mut || {
+        report_progress(done, progress)
     })?;
-    let mut values = Values::default();
+    let mut values = ValueVerifier::default();
     let mut copied = records(&state.record, page_count);
     let mut next = u64::from(FIRST_PAGE);
-    out.write(&copied).map_err(told)?;
+    out.write(&copied).map_err(write_error)?;
     loop {
         done.bytes = next * page_size as u64;
-        tell(done, progress)?;
+        report_progress(done, progress)?;
         if next == page_count {
             return Ok(done);
         }
@@ -127,14 +127,14 @@ pub(crate) fn write(
         for (pages, is_hole) in stretches(expected.uses.of(next..end), next, page_size as u64) {
             let len = (pages.end - pages.start) * page_size as u64;
             if is_hole {
-                out.skip(len).map_err(told)?;
+                out.skip(len).map_err(write_error)?;
                 continue;
             }
             copied.clear();
             for page in pages {
                 let number = PageNumber(page as u32);
                 match expected.uses.of(page..page + 1) {
-                    [Use::Unused] => copied.resize(copied.len() + page_size, 0),
+                    [CopyUse::Unused] => copied.resize(copied.len() + page_size, 0),
                     _ => {
                         let bytes = add_page(state, number, page_size, &mut copied)?;
                         let compared = expected.copied(number, bytes, &mut values);
@@ -142,7 +142,7 @@ pub(crate) fn write(
                     }
                 }
             }
-            out.write(&copied).map_err(told)?;
+            out.write(&copied).map_err(write_error)?;
         }
         if !expected.is_sound(&(next..end)) {
             let found = culprit(state, named, &(next..end));
@@ -165,9 +165,9 @@ pub(super) fn blamed(error: Error, (state, named): (&Snapshot, &[(Vec<u8>, Reade
 }
 
 /// Pages from `first` on as stretches that are to be written, and such, not in use, that may be left out.
-fn stretches(uses: &[Use], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
+fn stretches(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
     let mut stretches: Vec<(Range<u64>, bool)> = Vec::new();
-    let is_unused = |page: &Use| *page == Use::Unused;
+    let is_unused = |page: &CopyUse| *page == CopyUse::Unused;
     let mut start = first;
     for same in uses.chunk_by(|a, b| is_unused(a) == is_unused(b)) {
         let end = start + same.len() as u64;
@@ -192,7 +192,7 @@ pub(crate) fn refuse_past(state: &Snapshot) -> Result<()> {
 }
 
 /// Tells how far the backup is; an error if that is enough.
-pub(super) fn tell(
+pub(super) fn report_progress(
     done: BackupProgress,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<()> {
@@ -236,7 +236,7 @@ pub(super) fn add_page<'c>(
     chunk: &'c mut Vec<u8>,
 ) -> Result<&'c [u8]> {
     let offset = u64::from(number.0) * page_size as u64;
-    let asked = state.mapping.demand(offset, page_size);
+    let asked = state.mapping.prefault(offset, page_size);
     asked.map_err(Error::io("reading the file"))?;
     let start = chunk.len();
     reading(state, || {

@@ -3,10 +3,10 @@ use std::io::Read;
 
 #[test]
 fn only_long_stretches_are_left_out() {
-    let mut uses = vec![Use::Page; 96];
-    uses[6..8].fill(Use::Unused);
-    uses[16..46].fill(Use::Unused);
-    uses[86..96].fill(Use::Unused);
+    let mut uses = vec![CopyUse::Page; 96];
+    uses[6..8].fill(CopyUse::Unused);
+    uses[16..46].fill(CopyUse::Unused);
+    uses[86..96].fill(CopyUse::Unused);
     let stretches = stretches(&uses, 4, 4096);
     assert_eq!(
         stretches,
@@ -19,7 +19,7 @@ fn what_is_skipped_is_zero_in_every_target() {
     let mut file = tempfile::tempfile().unwrap();
     let mut stream = Vec::new();
     let (mut to_file, mut to_stream) = (NewFile(&mut file), Stream(&mut stream));
-    for target in [&mut to_file as &mut dyn Target, &mut to_stream] {
+    for target in [&mut to_file as &mut dyn BackupTarget, &mut to_stream] {
         target.write(b"ab").unwrap();
         target.skip(100_000).unwrap();
         target.write(b"c").unwrap();

@@ -1,20 +1,20 @@
 //! Beginning to write: taking the turn, and what a write transaction begins with.
 
 use super::{
-    dropped_trees::Debts,
+    dropped_trees::DropBacklog,
     engine::Engine,
+    event_delivery::EventDelivery,
     events::Event,
+    held_writer_lock::HeldWriterLock,
     named_edits::NamedEdits,
     named_list,
     open_table::OpenTables,
-    pages::{Limits, WritePages},
-    readers_seen::SlowReaders,
+    pages::{WriteLimits, WritePages},
+    slow_readers::SlowReaders,
     snapshot::Snapshot,
-    teller::Teller,
     transaction_status::TransactionStatus,
     transaction_timing::TransactionTiming,
     write::WriteTransaction,
-    writer_turn::WriterTurn,
 };
 use crate::{Error, Result, TransactionId, store::Mapping, tree::TreeRoot};
 use std::{sync::Arc, time::Duration};
@@ -22,13 +22,14 @@ use std::{sync::Arc, time::Duration};
 impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        Self::begin_in(engine, engine.take_turn()?, Debts::All)
+        Self::begin_in(engine, engine.acquire_writer()?, DropBacklog::All)
     }
 
     /// The same, but waits only as long as `limit`; `None` if that was not enough.
     pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
-        let turn = engine.try_turn(Some(limit))?;
-        turn.map(|turn| Self::begin_in(engine, turn, Debts::Some))
+        let writer_lock = engine.try_acquire_writer(Some(limit))?;
+        writer_lock
+            .map(|writer_lock| Self::begin_in(engine, writer_lock, DropBacklog::Some))
             .transpose()
     }
 
@@ -42,22 +43,26 @@ impl WriteTransaction {
         engine.refuse_unwritable()?;
         // Who has lost already need not wait for that.
         refuse_stale(state, engine.newest())?;
-        let Some(turn) = engine.try_turn(limit)? else {
+        let Some(writer_lock) = engine.try_acquire_writer(limit)? else {
             return Ok(None);
         };
         refuse_stale(state, engine.flusher.base()?.transaction())?;
-        Self::begin_in(engine, turn, Debts::Some).map(Some)
+        Self::begin_in(engine, writer_lock, DropBacklog::Some).map(Some)
     }
 
-    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn, debts: Debts) -> Result<Self> {
-        let beginning = engine.named(Beginning::new(engine, &mut writer))?;
+    fn begin_in(
+        engine: &Arc<Engine>,
+        mut writer: HeldWriterLock,
+        backlog: DropBacklog,
+    ) -> Result<Self> {
+        let beginning = engine.named(WriteStart::new(engine, &mut writer))?;
         let mut txn = Self::of(engine, beginning, writer);
-        txn.pay_debts(debts)?;
+        txn.release_backlog(backlog)?;
         Ok(txn)
     }
 
-    fn of(engine: &Arc<Engine>, beginning: Beginning, writer: WriterTurn) -> Self {
-        let Beginning {
+    fn of(engine: &Arc<Engine>, beginning: WriteStart, writer: HeldWriterLock) -> Self {
+        let WriteStart {
             base,
             snapshots,
             mapping,
@@ -66,7 +71,7 @@ impl WriteTransaction {
         let storage = Arc::clone(&engine.file.storage);
         Self {
             engine: Arc::clone(engine),
-            teller: Teller::new(&engine.flusher),
+            event_delivery: EventDelivery::new(&engine.flusher),
             catalog: base.catalog,
             pages: WritePages::new(storage, mapping, &base, writer, limits),
             tables: OpenTables::default(),
@@ -83,10 +88,10 @@ impl WriteTransaction {
     /// Begins anew with the turn that it has, on the newest state. It has ended.
     pub(super) fn begin_again(&mut self) -> Result<()> {
         debug_assert!(self.status.is_ended, "what it has is undone or committed");
-        let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
+        let beginning = WriteStart::new(&self.engine, &mut self.pages.writer)?;
         let (durability, began_ms) = (self.pages.limits.durability, self.timing.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
-        self.teller.disarm();
+        self.event_delivery.disarm();
         *self = Self::of(&engine, beginning, writer);
         self.pages.limits.durability = durability;
         self.timing.began_ms = began_ms;
@@ -95,19 +100,21 @@ impl WriteTransaction {
 }
 
 /// What a write transaction begins with.
-pub(super) struct Beginning {
+pub(super) struct WriteStart {
     base: Arc<Snapshot>,
     /// The list of named snapshots.
     snapshots: TreeRoot,
     mapping: Arc<Mapping>,
-    limits: Limits,
+    limits: WriteLimits,
 }
 
-impl Beginning {
+impl WriteStart {
     /// Frees what nobody needs any more, for a writer whose turn it is.
-    fn new(engine: &Arc<Engine>, writer: &mut WriterTurn) -> Result<Self> {
+    fn new(engine: &Arc<Engine>, writer: &mut HeldWriterLock) -> Result<Self> {
         let shared = engine.flusher.shared.as_ref();
-        shared.iter().for_each(|shared| shared.bury_the_dead());
+        shared
+            .iter()
+            .for_each(|shared| shared.reclaim_dead_processes());
         let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
         writer.written.forget(durable);
         let pending = writer.space.pending_count();
@@ -134,7 +141,7 @@ impl Beginning {
             mapping: mapping.map_err(Error::io("mapping the file"))?,
             snapshots: named_list::root(&base.record)?,
             base,
-            limits: Limits {
+            limits: WriteLimits {
                 durability: engine.policies.durability,
                 memory_bytes: engine.policies.write_memory_bytes,
                 room_at: engine.policies.write_memory_bytes,
@@ -148,18 +155,18 @@ impl Beginning {
 
 /// The writer's place without a transaction.
 #[derive(Debug)]
-pub(crate) struct HeldPlace {
+pub(crate) struct ReservedWriterLock {
     // The turn ends before the engine, whose end takes a turn.
-    turn: WriterTurn,
+    writer_lock: HeldWriterLock,
     engine: Arc<Engine>,
 }
 
-impl HeldPlace {
+impl ReservedWriterLock {
     /// Waits for the place, for as long as `limit`; `None` if that was not enough.
     pub(crate) fn take(engine: &Arc<Engine>, limit: Option<Duration>) -> Result<Option<Self>> {
-        let turn = engine.try_turn(limit)?;
-        Ok(turn.map(|turn| Self {
-            turn,
+        let writer_lock = engine.try_acquire_writer(limit)?;
+        Ok(writer_lock.map(|writer_lock| Self {
+            writer_lock,
             engine: Arc::clone(engine),
         }))
     }
@@ -167,7 +174,7 @@ impl HeldPlace {
     /// Begins to write.
     pub(crate) fn begin(self) -> Result<WriteTransaction> {
         self.engine.refuse_forked()?;
-        WriteTransaction::begin_in(&self.engine, self.turn, Debts::All)
+        WriteTransaction::begin_in(&self.engine, self.writer_lock, DropBacklog::All)
     }
 }
 

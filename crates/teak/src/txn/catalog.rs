@@ -8,8 +8,8 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     tree::{
-        PageSink, PageSource, RootFault, TreeRoot, UnknownTree, cursor::Cursor, insert::Existing,
-        lookup, mutable_tree::Tree,
+        PageSink, PageSource, RootFault, TreeRoot, UnknownTree, cursor::TreeCursor,
+        insert::Existing, lookup, mutable_tree::Tree,
     },
 };
 
@@ -27,13 +27,13 @@ pub(super) fn find<S: PageSource + ?Sized>(
 ) -> Result<Option<TreeRoot>> {
     match entry(source, catalog, name, comparisons)? {
         None => Ok(None),
-        Some(Entry::Table(root)) => Ok(Some(root)),
-        Some(Entry::Dropped(_)) => Ok(None),
-        Some(Entry::Unordered(_, missing)) => Err(Error::ComparisonMissing {
+        Some(CatalogEntry::Table(root)) => Ok(Some(root)),
+        Some(CatalogEntry::Dropped(_)) => Ok(None),
+        Some(CatalogEntry::Unordered(_, missing)) => Err(Error::ComparisonMissing {
             table: printable(name),
             comparison: missing.into_iter().next().unwrap_or_default(),
         }),
-        Some(Entry::Unknown(unknown)) => Err(unknown.error(&in_words(name))),
+        Some(CatalogEntry::Unknown(unknown)) => Err(unknown.error(&loss_text(name))),
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn entry<S: PageSource + ?Sized>(
     catalog: &TreeRoot,
     name: &[u8],
     comparisons: &Comparisons,
-) -> Result<Option<Entry>> {
+) -> Result<Option<CatalogEntry>> {
     let value = lookup::get(source, catalog, name)?;
     value
         .map(|value| decode(catalog.page, value, comparisons))
@@ -52,7 +52,7 @@ pub(super) fn entry<S: PageSource + ?Sized>(
 
 /// What a catalog entry holds.
 #[derive(Clone, Debug)]
-pub(crate) enum Entry {
+pub(crate) enum CatalogEntry {
     Table(TreeRoot),
     /// A table in an order whose comparison is missing, and which comparisons are. Its pages are as those of others, but
     /// what stands in for its order must neither be searched by nor written to a catalog.
@@ -63,7 +63,7 @@ pub(crate) enum Entry {
     Unknown(UnknownTree),
 }
 
-impl Entry {
+impl CatalogEntry {
     /// The root, for who wants the pages of the table and does not compare its keys.
     pub(crate) fn root(&self) -> Option<&TreeRoot> {
         match self {
@@ -74,7 +74,7 @@ impl Entry {
 }
 
 /// How errors speak of a table that is not known.
-pub(super) fn in_words(name: &[u8]) -> String {
+pub(super) fn loss_text(name: &[u8]) -> String {
     format!("table {:?}", String::from_utf8_lossy(name))
 }
 
@@ -83,20 +83,20 @@ pub(super) fn decode(
     catalog_page: PageNumber,
     value: StoredValue<'_>,
     comparisons: &Comparisons,
-) -> Result<Entry> {
-    let damaged = |damage: crate::page::Damage| damage.at(catalog_page, "open table");
+) -> Result<CatalogEntry> {
+    let damaged = |damage: crate::page::PageDamage| damage.at(catalog_page, "open table");
     if value.kind != ValueKind::Tree {
-        return Err(damaged(crate::page::Damage(
+        return Err(damaged(crate::page::PageDamage(
             "a catalog entry is not the root of a tree",
         )));
     }
     match TreeRoot::decode_entry(value.bytes) {
-        Ok((root, _)) if root.kind.dropped => Ok(Entry::Dropped(root)),
+        Ok((root, _)) if root.kind.dropped => Ok(CatalogEntry::Dropped(root)),
         Ok((mut root, names)) => Ok(match names.resolve(&mut root, comparisons) {
-            missing if missing.is_empty() => Entry::Table(root),
-            missing => Entry::Unordered(root, missing),
+            missing if missing.is_empty() => CatalogEntry::Table(root),
+            missing => CatalogEntry::Unordered(root, missing),
         }),
-        Err(RootFault::Unknown(unknown)) => Ok(Entry::Unknown(unknown)),
+        Err(RootFault::Unknown(unknown)) => Ok(CatalogEntry::Unknown(unknown)),
         Err(RootFault::Damaged(damage)) => Err(damaged(damage)),
     }
 }
@@ -106,9 +106,9 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
     comparisons: &Comparisons,
-    mut visit: impl FnMut(&[u8], Entry) -> Result<()>,
+    mut visit: impl FnMut(&[u8], CatalogEntry) -> Result<()>,
 ) -> Result<()> {
-    let mut cursor = Cursor::new(source, *catalog);
+    let mut cursor = TreeCursor::new(source, *catalog);
     while cursor.next()? {
         let entry = decode(catalog.page, cursor.stored_value(), comparisons)?;
         visit(cursor.key(), entry)?;
@@ -124,7 +124,7 @@ pub(super) fn table_from<S: PageSource + ?Sized>(
     name: &[u8],
     is_included: bool,
 ) -> Result<Option<Vec<u8>>> {
-    let mut cursor = Cursor::new(source, *catalog);
+    let mut cursor = TreeCursor::new(source, *catalog);
     let found = cursor.seek(name)?;
     let mut is_on_one = match found {
         Some(true) if !is_included => cursor.next()?,
@@ -136,7 +136,7 @@ pub(super) fn table_from<S: PageSource + ?Sized>(
             let detail = "the names of the tables are not in ascending order";
             return Err(Error::corrupted(catalog.page, "scan", detail));
         }
-        if let Entry::Table(_) = decode(catalog.page, cursor.stored_value(), comparisons)? {
+        if let CatalogEntry::Table(_) = decode(catalog.page, cursor.stored_value(), comparisons)? {
             return Ok(Some(cursor.key().to_vec()));
         }
         is_on_one = cursor.next()?;

@@ -1,23 +1,23 @@
-//! The check of a whole database: every page's tag, kind, order and bounds, what is reachable and
+//! The check of a whole database: every page's checksum, kind, order and bounds, what is reachable and
 //! what is used twice, and whether the space map agrees. It goes on after damage.
 //!
 //! It runs on a snapshot, so readers and the writer go on meanwhile. A page is one of: a commit
 //! record, part of a tree, part of the space map, free, or pending; exactly one of these.
 
 use super::{
-    catalog::{self, Entry},
-    demanded::Demanded,
+    catalog::{self, CatalogEntry},
     dropped::is_reserved,
+    prefault::Prefault,
     reader::Reader,
     record_ref::slot_page,
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Run, TransactionId,
+    Error, Extent, PageNumber, TransactionId,
     commit::record::{JournalPages, LAST_NUMBER},
     page::{
         comparison::Comparisons,
-        value::{StoredValue, ValueKind, ValueRun},
+        value::{StoredValue, ValueExtent, ValueKind},
     },
     planted::{Planted, is_planted},
     space::{Census, Death, FIRST_PAGE},
@@ -118,7 +118,7 @@ const NUMBERS_LEFT_MIN: u64 = 1 << 40;
 const DAMAGES_MAX: usize = 10_000;
 
 /// Everything that a check or a survey comes across.
-pub(super) struct Audit<'a> {
+pub(super) struct CheckAudit<'a> {
     pub(super) uses: Vec<PageUse>,
     damages: Vec<Damage>,
     more_damages: u64,
@@ -128,11 +128,11 @@ pub(super) struct Audit<'a> {
     is_in_catalog: bool,
     /// Whether named states are checked, too, and what is below pages that were gone through then.
     has_past: bool,
-    counted: HashMap<PageNumber, walk::Counted>,
+    counted: HashMap<PageNumber, walk::SubtreeTotals>,
     /// Of which kinds the trees with these root pages are.
     kinds: HashMap<PageNumber, TreeRoot>,
     /// Large values that named states may have, too.
-    values: HashMap<PageNumber, ValueRun>,
+    values: HashMap<PageNumber, ValueExtent>,
     /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
@@ -143,20 +143,20 @@ pub(super) struct Audit<'a> {
     done: u64,
     /// Whether `progress` has broken: nothing is looked at any more.
     is_ended: bool,
-    progress: &'a mut Told<'a>,
+    progress: &'a mut CheckProgressFn<'a>,
 }
 
 /// Whoever is told how far a check is, and may end it.
-pub(super) type Told<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
+pub(super) type CheckProgressFn<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
 
 /// Checks everything that a snapshot holds, and the named ones that it lists, of which some may have come to nothing; `None` if
 /// `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &Snapshot,
     (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
-    progress: &'a mut Told<'a>,
+    progress: &'a mut CheckProgressFn<'a>,
 ) -> Option<CheckReport> {
-    let mut audit = Audit::new(snapshot, progress);
+    let mut audit = CheckAudit::new(snapshot, progress);
     let mut report = CheckReport {
         pages: snapshot.page_count(),
         ..CheckReport::default()
@@ -200,12 +200,12 @@ pub(crate) fn check<'a>(
         }
     }
     audit.table = None;
-    match snapshot.space_to_look_at() {
+    match snapshot.load_space_map() {
         Ok(space) => {
             let mut census = space.classify();
             audit.census(&census, snapshot.record.journal);
-            census.pending.sort_by_key(|death| death.run.start);
-            let mut past = Past {
+            census.pending.sort_by_key(|death| death.extent.start);
+            let mut past = NamedStateAudit {
                 deaths: &census.pending,
                 transaction: TransactionId(0),
                 visited: vec![false; audit.uses.len()],
@@ -240,8 +240,8 @@ pub(super) fn report(snapshot: &Snapshot) -> CheckReport {
     check(snapshot, (&[], &[]), &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
 }
 
-impl<'a> Audit<'a> {
-    pub(super) fn new(snapshot: &Snapshot, progress: &'a mut Told<'a>) -> Self {
+impl<'a> CheckAudit<'a> {
+    pub(super) fn new(snapshot: &Snapshot, progress: &'a mut CheckProgressFn<'a>) -> Self {
         let count = snapshot.page_count().min(1 << 32) as usize;
         let mut uses = vec![PageUse::Unreachable; count];
         let records = count.min(FIRST_PAGE as usize);
@@ -270,7 +270,7 @@ impl<'a> Audit<'a> {
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
         self.keep_kind(root);
-        walk::walk(&Demanded(snapshot), root, snapshot.transaction(), self)
+        walk::walk(&Prefault(snapshot), root, snapshot.transaction(), self)
     }
 
     fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
@@ -292,32 +292,29 @@ impl<'a> Audit<'a> {
     }
 
     /// Marks pages; `false` if one is not there or in use already.
-    pub(super) fn mark(&mut self, run: Run, page_use: PageUse) -> bool {
-        let end = run.end();
-        let Some(uses) = self.uses.get_mut(run.start.index()..end as usize) else {
+    pub(super) fn mark(&mut self, extent: Extent, page_use: PageUse) -> bool {
+        let end = extent.end();
+        let Some(uses) = self.uses.get_mut(extent.start.index()..end as usize) else {
             self.damage(
-                Some(run.start),
+                Some(extent.start),
                 "it is used, and lies behind the end of the database",
             );
             return false;
         };
-        let len = u64::from(run.len);
+        let len = u64::from(extent.len);
         if self.overlaps_left < len {
-            self.damage(
-                Some(run.start),
-                "too many runs of pages overlap to look at it",
-            );
+            self.damage(Some(extent.start), "too many extents overlap to look at it");
             return false;
         }
         if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
-            let page = PageNumber(run.start.0 + index as u32);
+            let page = PageNumber(extent.start.0 + index as u32);
             let detail = format!("it is used twice, as {:?} and as {page_use:?}", uses[index]);
             self.overlaps_left -= len;
             self.damage(Some(page), &detail);
             return false;
         }
         uses.fill(page_use);
-        self.done += u64::from(run.len);
+        self.done += u64::from(extent.len);
         true
     }
 
@@ -334,7 +331,7 @@ impl<'a> Audit<'a> {
     }
 
     /// Keeps what is below pages that named states may have, too.
-    fn keep(&mut self, page: PageNumber, below: walk::Counted) {
+    fn keep(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
         if self.has_past {
             self.counted.insert(page, below);
         }
@@ -384,17 +381,17 @@ impl<'a> Audit<'a> {
 
     pub(super) fn mark_census(&mut self, census: &Census, journal: Option<JournalPages>) {
         if let Some(journal) = &journal {
-            self.mark(journal.run, PageUse::Journal);
+            self.mark(journal.extent, PageUse::Journal);
         }
-        for run in &census.free {
-            self.mark(*run, PageUse::Free);
+        for extent in &census.free {
+            self.mark(*extent, PageUse::Free);
         }
         for death in &census.pending {
-            self.mark(death.run, PageUse::Pending);
+            self.mark(death.extent, PageUse::Pending);
         }
         for &page in &census.own {
             self.mark(
-                Run {
+                Extent {
                     start: page,
                     len: 1,
                 },
@@ -404,7 +401,7 @@ impl<'a> Audit<'a> {
     }
 
     /// Tells how far this is; `false` if that is enough.
-    fn tell(&mut self) -> bool {
+    fn report_progress(&mut self) -> bool {
         let done = CheckProgress {
             pages_done: self.done,
             pages_total: self.uses.len() as u64,
@@ -428,8 +425,8 @@ fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
 
 /// What named snapshots see. A page that another state was found to have is not gone through again, but compared with what leads to it
 /// here: it may have been overwritten since.
-struct Past<'p, 'a> {
-    audit: &'p mut Audit<'a>,
+struct NamedStateAudit<'p, 'a> {
+    audit: &'p mut CheckAudit<'a>,
     /// The dead pages that some state may see, in order.
     deaths: &'p [Death],
     /// The state's.
@@ -445,7 +442,7 @@ struct Past<'p, 'a> {
     tables: Vec<(Vec<u8>, TreeRoot)>,
 }
 
-impl<'p> Past<'p, '_> {
+impl<'p> NamedStateAudit<'p, '_> {
     fn check(&mut self, name: &'p [u8], state: &Snapshot) {
         self.name = name;
         self.transaction = state.transaction();
@@ -463,66 +460,66 @@ impl<'p> Past<'p, '_> {
         if !self.audit.keep_kind(root) {
             self.damage(root.page, "another state has it in a tree of another kind");
         }
-        let (totals, records) = walk::count(&Demanded(state), root, state.transaction(), self);
+        let (totals, records) = walk::count(&Prefault(state), root, state.transaction(), self);
         if records.is_some() && !self.audit.is_damaged && !is_counted_by(root, totals) {
             self.damage(root.page, "the root of the tree counts other than there is");
         }
     }
 
     /// Looks whether dead pages are kept for this state, too: for others alone they are used again before it is dropped.
-    fn check_deaths(&mut self, run: Run) {
+    fn check_deaths(&mut self, extent: Extent) {
         let first = self
             .deaths
-            .partition_point(|death| death.run.end() <= u64::from(run.start.0));
+            .partition_point(|death| death.extent.end() <= u64::from(extent.start.0));
         let deaths = self.deaths[first..].iter();
         let unkept = deaths
-            .take_while(|death| u64::from(death.run.start.0) < run.end())
+            .take_while(|death| u64::from(death.extent.start.0) < extent.end())
             .find(|death| !(death.birth..death.died).contains(&self.transaction));
         if let Some(death) = unkept {
             let (birth, died) = (death.birth.0, death.died.0);
             let detail =
                 format!("it is used, and kept only for transactions from {birth} to before {died}");
-            self.damage(run.start, &detail);
+            self.damage(extent.start, &detail);
         }
     }
 
     fn damage(&mut self, page: PageNumber, detail: &str) {
-        let detail = self.in_words(detail);
+        let detail = self.loss_text(detail);
         self.audit.damage(Some(page), &detail);
     }
 
-    fn in_words(&self, detail: &str) -> String {
+    fn loss_text(&self, detail: &str) -> String {
         let name = String::from_utf8_lossy(self.name);
         format!("in the snapshot {name:?}: {detail}")
     }
 }
 
-impl Visitor for Past<'_, '_> {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
-        if !self.audit.tell() {
+impl Visitor for NamedStateAudit<'_, '_> {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
+        if !self.audit.report_progress() {
             return false;
         }
-        if !self.entered.insert(run.start) {
-            self.damage(run.start, "it is used twice");
+        if !self.entered.insert(extent.start) {
+            self.damage(extent.start, "it is used twice");
             return false;
         }
-        let pages = run.start.index()..run.end() as usize;
+        let pages = extent.start.index()..extent.end() as usize;
         let (uses, visited) = (
             self.audit.uses.get(pages.clone()),
             self.visited.get_mut(pages),
         );
         let (Some(uses @ [first, ..]), Some(visited)) = (uses, visited) else {
             self.damage(
-                run.start,
+                extent.start,
                 "it is used, and lies behind the end of the database",
             );
             return false;
         };
         if let Some(index) = uses.iter().position(|page_use| page_use != first) {
-            let page = PageNumber(run.start.0 + index as u32);
+            let page = PageNumber(extent.start.0 + index as u32);
             let detail = format!(
                 "it is of a value of which page {} is {first:?}, and is {:?}",
-                run.start.0, uses[index]
+                extent.start.0, uses[index]
             );
             self.damage(page, &detail);
             return false;
@@ -531,7 +528,7 @@ impl Visitor for Past<'_, '_> {
             (PageUse::Pending, _) if visited[0] => true,
             (PageUse::Pending, _) if !visited.contains(&true) => {
                 visited.fill(true);
-                self.check_deaths(run);
+                self.check_deaths(extent);
                 false
             }
             (PageUse::Inner, PageRole::Inner)
@@ -539,28 +536,28 @@ impl Visitor for Past<'_, '_> {
             | (PageUse::Value, PageRole::Value) => true,
             (other, _) => {
                 let detail = format!("it is used, and is {other:?}");
-                self.damage(run.start, &detail);
+                self.damage(extent.start, &detail);
                 return false;
             }
         };
         true
     }
 
-    fn value(&mut self, pages: Run, run: &ValueRun) {
-        let is_of_newest = self.audit.uses.get(run.start.index()) == Some(&PageUse::Value);
-        self.is_known = match self.audit.values.get(&run.start) {
-            Some(known) if known == run => true,
+    fn value(&mut self, pages: Extent, extent: &ValueExtent) {
+        let is_of_newest = self.audit.uses.get(extent.start.index()) == Some(&PageUse::Value);
+        self.is_known = match self.audit.values.get(&extent.start) {
+            Some(known) if known == extent => true,
             known if known.is_some() || is_of_newest => {
-                self.damage(run.start, "another state has another value there");
+                self.damage(extent.start, "another state has another value there");
                 true
             }
             _ if self.values_left < u64::from(pages.len) => {
-                self.damage(run.start, "too many large values overlap to look at it");
+                self.damage(extent.start, "too many large values overlap to look at it");
                 true
             }
             _ => {
                 self.values_left -= u64::from(pages.len);
-                self.audit.values.insert(run.start, *run);
+                self.audit.values.insert(extent.start, *extent);
                 false
             }
         };
@@ -570,16 +567,16 @@ impl Visitor for Past<'_, '_> {
         !self.is_known
     }
 
-    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+    fn counted(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
         self.audit.keep(page, below);
     }
 
-    fn counted_before(&self, page: PageNumber) -> Option<walk::Counted> {
+    fn counted_before(&self, page: PageNumber) -> Option<walk::SubtreeTotals> {
         self.audit.counted.get(&page).copied()
     }
 
     fn finding(&mut self, finding: Finding) {
-        let detail = self.in_words(finding.detail);
+        let detail = self.loss_text(finding.detail);
         self.audit.note(Damage {
             page: Some(finding.page),
             table: self.audit.table.clone(),
@@ -598,31 +595,31 @@ impl Visitor for Past<'_, '_> {
                 self.tables.extend(root);
             }
             Err(error) => {
-                let detail = self.in_words(&error.to_string());
+                let detail = self.loss_text(&error.to_string());
                 self.audit.damage(Some(leaf), &detail);
             }
         }
     }
 }
 
-impl Visitor for Audit<'_> {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+impl Visitor for CheckAudit<'_> {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
         let page_use = match role {
             PageRole::Inner => PageUse::Inner,
             PageRole::Leaf => PageUse::Leaf,
             PageRole::Value => PageUse::Value,
         };
-        let is_marked = self.mark(run, page_use);
-        self.tell() && is_marked
+        let is_marked = self.mark(extent, page_use);
+        self.report_progress() && is_marked
     }
 
-    fn value(&mut self, _pages: Run, run: &ValueRun) {
+    fn value(&mut self, _pages: Extent, extent: &ValueExtent) {
         if self.has_past {
-            self.values.insert(run.start, *run);
+            self.values.insert(extent.start, *extent);
         }
     }
 
-    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+    fn counted(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
         self.keep(page, below);
     }
 
@@ -643,21 +640,21 @@ impl Visitor for Audit<'_> {
             return;
         }
         match catalog::decode(PageNumber(0), value, &self.comparisons) {
-            Ok(Entry::Table(root)) if self.table.is_none() => {
+            Ok(CatalogEntry::Table(root)) if self.table.is_none() => {
                 self.tables.push((key.to_vec(), root));
             }
-            Ok(Entry::Dropped(root)) if self.table.is_none() => {
+            Ok(CatalogEntry::Dropped(root)) if self.table.is_none() => {
                 if !is_reserved(key) {
                     let detail = "what is left of a dropped table has the name of a table";
                     self.damage(None, detail);
                 }
                 self.tables.push((key.to_vec(), root));
             }
-            Ok(Entry::Unordered(root, _)) if self.table.is_none() => {
+            Ok(CatalogEntry::Unordered(root, _)) if self.table.is_none() => {
                 self.tables.push((key.to_vec(), root));
                 self.unordered_tables.push(key.to_vec());
             }
-            Ok(Entry::Unknown(_)) if self.table.is_none() => {
+            Ok(CatalogEntry::Unknown(_)) if self.table.is_none() => {
                 self.unknown_tables.push(key.to_vec());
             }
             Ok(_) => self.damage(None, "a record holds the root of a tree where none belongs"),

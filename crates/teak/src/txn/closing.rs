@@ -1,8 +1,9 @@
 //! Closing: the last who has a database open notes that all is well.
 
 use super::{
-    engine::Engine, events::Event, lock_file_errors::lock_file_error, place::Entered,
-    shared::Shared, writer::Writer, writer_turn::WriterTurn,
+    engine::Engine, events::Event, held_writer_lock::HeldWriterLock,
+    lock_file_errors::lock_file_error, process_writer_lock::Acquisition, shared::Shared,
+    writer::WriterState,
 };
 use crate::{Error, Result, commit::record::Record};
 use std::time::Duration;
@@ -18,7 +19,7 @@ impl Engine {
     /// begun afterwards. Returns `false`, and has done nothing, if a write transaction did not end for so long: the caller may be in it.
     pub(crate) fn close(&self) -> Result<bool> {
         self.refuse_forked()?;
-        let Some(turnstile) = &self.turnstile else {
+        let Some(writer_lock) = &self.writer_lock else {
             self.openings.set_closed();
             return Ok(true);
         };
@@ -26,10 +27,10 @@ impl Engine {
             return Ok(true);
         }
         self.refuse_unwritable()?;
-        let Some(turn) = turnstile.take(Some(WRITER_PATIENCE)) else {
+        let Some(guard) = writer_lock.take(Some(WRITER_PATIENCE)) else {
             return Ok(false);
         };
-        let writer = self.writer_turn(turn);
+        let writer = self.held_writer_lock(guard);
         self.refuse_unwritable()?;
         self.openings.set_closed();
         let closed = self.named(self.write_last(writer));
@@ -37,12 +38,12 @@ impl Engine {
             let file_bytes = self.file.storage.len();
             self.flusher.events.note(|| Event::Closed { file_bytes });
         }
-        self.flusher.wake_told();
+        self.flusher.wake_all();
         closed.map(|()| true)
     }
 
     /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
-    fn write_last(&self, writer: WriterTurn) -> Result<()> {
+    fn write_last(&self, writer: HeldWriterLock) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return self.close_alone(writer);
         };
@@ -51,18 +52,18 @@ impl Engine {
             return self.close_alone(writer);
         }
         drop((gate, writer));
-        self.flusher.wait_quietly(self.flusher.newest())
+        self.flusher.wait_without_waking(self.flusher.newest())
     }
 
     /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
     /// the gate.
-    fn close_alone(&self, mut writer: WriterTurn) -> Result<()> {
+    fn close_alone(&self, mut writer: HeldWriterLock) -> Result<()> {
         let shared = &self.flusher.shared;
         if shared.is_some() {
-            match self.flusher.place.enter(None) {
-                Entered::Anew(taken) => self.follow(&mut writer, taken)?,
-                Entered::Kept => {}
-                Entered::No => return Err(Error::Poisoned),
+            match self.flusher.process_writer_lock.acquire(None) {
+                Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
+                Acquisition::StillHeld => {}
+                Acquisition::TimedOut => return Err(Error::Poisoned),
             }
         }
         if writer.is_changed {
@@ -86,21 +87,22 @@ impl Engine {
     /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
     pub(super) fn leave(&self, shared: &Shared) {
         let gate = shared.lock_file.pass_gate().ok();
-        if let Some(turnstile) = self.turnstile.as_ref().filter(|_| gate.is_some())
+        if let Some(writer_lock) = self.writer_lock.as_ref().filter(|_| gate.is_some())
             && shared.region.is_ready()
             && !shared.has_failed()
             && matches!(shared.lock_file.has_others(), Ok(false))
-            && let Some(turn) = turnstile.take(None)
+            && let Some(guard) = writer_lock.take(None)
         {
-            let _ = self.close_alone(self.writer_turn(turn));
+            let _ = self.close_alone(self.held_writer_lock(guard));
         }
         self.flusher.stop();
         self.file.storage.grow_ahead(0);
-        self.flusher.progress.leave(|| shared.leave(gate));
+        self.flusher.commit_state.leave(|| shared.leave(gate));
     }
 
-    fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
-        self.flusher.wait_quietly(writer.newest.transaction)?;
+    fn note_clean_close(&self, writer: &mut WriterState) -> Result<()> {
+        self.flusher
+            .wait_without_waking(writer.newest.transaction)?;
         self.flusher.flush_journaled()?;
         // What the last durable commit saw and this one does not is free now.
         writer.space.reclaim(&self.flusher.pins(&writer.named)?);
@@ -110,7 +112,7 @@ impl Engine {
         let page_count = writer.space.page_count();
         // Two, so that one may rot: the records before them may speak of a longer file.
         let ([one, other], sequence) = {
-            let state = self.flusher.progress.lock();
+            let state = self.flusher.commit_state.lock();
             let spare = state.spare_slots().ok_or(Error::Poisoned)?;
             (spare, state.newest.sequence)
         };

@@ -1,6 +1,6 @@
 //! The commit pipeline.
 //!
-//! 1. *Seal*: tags go from the leaves of each changed table to its root, from there into the
+//! 1. *Seal*: checksums go from the leaves of each changed table to its root, from there into the
 //!    catalog, and from its leaves to its root.
 //! 2. *Space*: what was taken and what died goes to the record's log, or the space map is folded.
 //! 3. *Write*: all pages that are not in their final place yet, one write for each run.
@@ -17,15 +17,15 @@
 use super::{
     clock::now_ms,
     deaths::{contains, joined},
-    deferred::Deferred,
+    deferred::DeferredCommits,
     durability::Durability,
     events::{CommitNote, Event},
     flusher::Commit,
-    journal::news::CommitNews,
-    latency::{CommitLatency, Step, Stopwatch},
+    journal::changes::CommitChanges,
+    latency::{CommitLatency, CommitStep, Stopwatch},
     named_list,
     page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
-    policies::WithoutName,
+    policies::LostNamePolicy,
     roots::KnownRoots,
     snapshot::Snapshot,
     ticket::Ticket,
@@ -33,10 +33,10 @@ use super::{
     written::union,
 };
 use crate::{
-    Error, Result, Run, TransactionId,
+    Error, Extent, Result, TransactionId,
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
-    space::{Change, Committed},
+    space::{SpaceChange, SpaceCommit},
     store::{Fill, LostName, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
@@ -71,16 +71,16 @@ impl WriteTransaction {
         // The next writer goes on while this one waits.
         drop(self);
         if written.is_err() {
-            engine.flusher.wake_told();
+            engine.flusher.wake_all();
         }
         let transaction = engine.named(written)?.transaction();
         if !durability.is_seen_at_once() {
             engine.named(engine.flusher.wait(transaction))?;
             stopwatch
                 .iter_mut()
-                .for_each(|watch| watch.note(Step::Wait));
+                .for_each(|watch| watch.note(CommitStep::Wait));
         }
-        engine.tell_committed(note, transaction, durability);
+        engine.note_and_deliver_commit(note, transaction, durability);
         Ok((transaction, stopwatch))
     }
 
@@ -93,7 +93,7 @@ impl WriteTransaction {
     }
 
     /// A step of the commit is over.
-    fn note_step(&mut self, step: Step) {
+    fn note_step(&mut self, step: CommitStep) {
         if let Some(stopwatch) = &mut self.timing.stopwatch {
             stopwatch.note(step);
         }
@@ -121,7 +121,7 @@ impl WriteTransaction {
         if is_changed || self.status.is_compacting {
             self.change_journal()?;
         }
-        self.note_step(Step::Tail);
+        self.note_step(CommitStep::Tail);
         self.write_roots()?;
         let has_news = self.status.is_compacting
             || !self.named.changes.is_empty()
@@ -143,7 +143,7 @@ impl WriteTransaction {
             self.pages.parked.trees.is_empty(),
             "what was parked is in the catalog"
         );
-        self.note_step(Step::Roots);
+        self.note_step(CommitStep::Roots);
         let taken = self.pages.settle();
         let deaths = match is_planted(Planted::LoseDeaths) {
             true => Vec::new(),
@@ -157,7 +157,7 @@ impl WriteTransaction {
             // A page that was moved may be the damaged one.
             self.rest(u64::MAX);
         }
-        self.note_step(Step::Space);
+        self.note_step(CommitStep::Space);
         let committed = match committed {
             Err(error) if self.named.revived.is_none() => return Err(error),
             committed => committed,
@@ -202,9 +202,9 @@ impl WriteTransaction {
     /// Has the space map take the transaction in. Nothing has changed if this fails.
     fn commit_space(
         &mut self,
-        taken: &[Run],
-        deaths: &[(Run, TransactionId)],
-    ) -> Result<Committed> {
+        taken: &[Extent],
+        deaths: &[(Extent, TransactionId)],
+    ) -> Result<SpaceCommit> {
         let page_size = self.engine.file.page_size;
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
@@ -230,9 +230,9 @@ impl WriteTransaction {
         writer.high_water.note_written(taken_count);
         let written = writer.written.with(taken);
         // A fold adds some; some may be durable by now.
-        let reserved = written.map_or(0, |runs| runs.len() + 8);
+        let reserved = written.map_or(0, |extents| extents.len() + 8);
         let log_room = Record::log_room(page_size, reserved);
-        writer.space.commit(Change {
+        writer.space.commit(SpaceChange {
             transaction,
             taken,
             deaths,
@@ -246,9 +246,9 @@ impl WriteTransaction {
     /// durable.
     fn write_all(
         &mut self,
-        taken: &[Run],
-        deaths: &[(Run, TransactionId)],
-        committed: Committed,
+        taken: &[Extent],
+        deaths: &[(Extent, TransactionId)],
+        committed: SpaceCommit,
     ) -> Result<Arc<Snapshot>> {
         let page_count = self.pages.writer.space.page_count();
         self.pages.extend_file(page_count, Fill::HugePages)?;
@@ -263,8 +263,11 @@ impl WriteTransaction {
         let storage = &self.engine.file.storage;
         storage.refuse_cut().map_err(Error::io(WRITING_PAGES))?;
         self.refuse_lost_name()?;
-        let taken = union(taken, &committed.fold_taken);
-        let bytes = taken.iter().map(|run| u64::from(run.len)).sum::<u64>()
+        let taken = union(taken, &committed.checkpoint_taken);
+        let bytes = taken
+            .iter()
+            .map(|extent| u64::from(extent.len))
+            .sum::<u64>()
             * self.engine.file.page_size as u64;
         let record = self.record(
             committed,
@@ -272,9 +275,9 @@ impl WriteTransaction {
             page_count,
         );
         let snapshot = Arc::new(self.new_snapshot(record.clone(), mapping, &taken)?);
-        self.note_step(Step::Write);
-        let news = CommitNews {
-            born: self.born(&taken, page_count),
+        self.note_step(CommitStep::Write);
+        let changes = CommitChanges {
+            new_pages: self.new_pages(&taken, page_count),
             deaths: match self.journal {
                 Some(_) => deaths.to_vec(),
                 None => Vec::new(),
@@ -286,11 +289,11 @@ impl WriteTransaction {
         let is_deferred = deferred.is_some();
         self.pages.writer.unwritten = match deferred {
             Some(pages) => {
-                let deferred = Deferred {
+                let deferred = DeferredCommits {
                     snapshot: Arc::clone(&snapshot),
                     pages: Arc::clone(&pages),
                 };
-                flusher.defer(deferred, &news)?;
+                flusher.defer(deferred, &changes)?;
                 pages
             }
             None => {
@@ -299,12 +302,12 @@ impl WriteTransaction {
                     durability: self.pages.limits.durability,
                     bytes,
                     mapped: self.pages.mapped().cloned(),
-                    news,
+                    changes,
                 })?;
                 Arc::default()
             }
         };
-        let dead = deaths.iter().map(|(run, _)| u64::from(run.len)).sum();
+        let dead = deaths.iter().map(|(extent, _)| u64::from(extent.len)).sum();
         let taken = bytes / self.engine.file.page_size as u64;
         let work = std::mem::take(&mut self.pages.work);
         flusher.counters.note_commit(taken, dead, is_deferred, work);
@@ -315,7 +318,7 @@ impl WriteTransaction {
         if let Some(pins) = self.named.pins.take() {
             self.pages.writer.named = pins;
         }
-        self.note_step(Step::Record);
+        self.note_step(CommitStep::Record);
         Ok(snapshot)
     }
 
@@ -324,7 +327,7 @@ impl WriteTransaction {
         let Some(LostName { path, moved_to, .. }) = self.engine.file.storage.lost_name() else {
             return Ok(());
         };
-        if self.engine.policies.without_name == WithoutName::Refuse {
+        if self.engine.policies.without_name == LostNamePolicy::Refuse {
             return Err(Error::NameLost { path, moved_to });
         }
         if self.engine.file.is_first_loss_of_name() {
@@ -338,15 +341,15 @@ impl WriteTransaction {
     /// together with those of commits to come.
     fn pages_to_defer(
         &mut self,
-        committed: &Committed,
-        deaths: &[(Run, TransactionId)],
+        committed: &SpaceCommit,
+        deaths: &[(Extent, TransactionId)],
     ) -> Option<Arc<[UnwrittenPage]>> {
         // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
         let is_fit = self.pages.limits.durability == Durability::Durable
             && (self.named.pins.is_none() || is_planted(Planted::DeferNamed))
             && !self.status.stays
-            && committed.fold_pages.is_empty()
-            && !self.engine.flusher.place.is_wanted()
+            && committed.checkpoint_pages.is_empty()
+            && !self.engine.flusher.process_writer_lock.has_waiters()
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
             && self.pages.writer.unwritten.len() * self.engine.file.page_size
@@ -375,24 +378,24 @@ impl WriteTransaction {
     }
 
     /// Writes what was deferred, and the pages of this commit.
-    fn write_every_page(&mut self, committed: &Committed) -> Result<()> {
+    fn write_every_page(&mut self, committed: &SpaceCommit) -> Result<()> {
         if !is_planted(Planted::SkipDeferred) {
             self.engine.flusher.write_deferred()?;
         }
         self.engine.flusher.refuse_evicted()?;
         let storage = Arc::clone(&self.engine.file.storage);
         let mut pages = self.pages.unwritten_pages();
-        let folded = committed.fold_pages.iter();
-        pages.extend(folded.map(|(number, page)| (*number, &page[..])));
+        let checkpointed = committed.checkpoint_pages.iter();
+        pages.extend(checkpointed.map(|(number, page)| (*number, &page[..])));
         pages.sort_unstable_by_key(|(number, _)| *number);
         write_pages(&*storage, self.engine.file.page_size, &pages).map_err(Error::io(WRITING_PAGES))
     }
 
     /// The record of this commit, which wrote the pages `taken`.
-    fn record(&mut self, committed: Committed, taken: &[Run], page_count: u64) -> Record {
+    fn record(&mut self, committed: SpaceCommit, taken: &[Extent], page_count: u64) -> Record {
         // What is deferred gets another slot and sequence when it is written.
         let (slot, sequence, (flushed, durable), last_target) = {
-            let state = self.engine.flusher.progress.lock();
+            let state = self.engine.flusher.commit_state.lock();
             let sequence = state.newest.sequence + 1;
             let durable = (state.flushed.transaction, state.durable.transaction);
             (state.next_slot(), sequence, durable, state.last_target())
@@ -407,7 +410,9 @@ impl WriteTransaction {
             });
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
-        let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
+        let fits = |extents: &Vec<Extent>| {
+            committed.log.len() <= Record::log_room(page_size, extents.len())
+        };
         let mut record = Record {
             slot,
             sequence,
@@ -446,11 +451,11 @@ impl WriteTransaction {
         &self,
         record: Record,
         mapping: Arc<Mapping>,
-        taken: &[Run],
+        taken: &[Extent],
     ) -> Result<Snapshot> {
         let checked = self.base.checked.covering(record.page_count);
         // What was sealed just now is what stands there.
-        taken.iter().for_each(|run| checked.note(*run));
+        taken.iter().for_each(|extent| checked.note(*extent));
         let mut roots = match self.tables.has_other_roots {
             true => KnownRoots::default(),
             false => self.base.known_roots().clone(),

@@ -9,7 +9,7 @@ use super::{
     durability::Durability, engine::Engine, high_water::FREE_MIN, tail_state::ROUNDS_MAX,
     write::WriteTransaction,
 };
-use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};
+use crate::{Error, Result, TransactionId, space::Space, tree::relocate::Relocation};
 use std::{
     ops::{ControlFlow, Range},
     sync::Arc,
@@ -182,7 +182,7 @@ impl Engine {
                 file_bytes: self.file_bytes(),
                 ..CompactProgress::default()
             },
-            stage: Stage::Begin,
+            stage: CompactionStage::Begin,
             is_limited: false,
             waited: 0,
             most: u64::MAX,
@@ -193,7 +193,7 @@ impl Engine {
 
 /// What is moved.
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum CompactionStage {
     Begin,
     /// What is behind the end that the file is to have goes to any lower place.
     Tail,
@@ -216,7 +216,7 @@ struct Gaps {
 }
 
 /// What one commit is to move.
-enum Plan {
+enum CompactionPlan {
     Lower {
         boundary: u64,
     },
@@ -226,7 +226,7 @@ enum Plan {
 }
 
 /// What came of it.
-enum Outcome {
+enum CompactionOutcome {
     /// A transaction that has moved so much, or nothing and was not worth a commit.
     Moved(u64),
     /// It found no room.
@@ -243,7 +243,7 @@ struct Compaction<'c> {
     options: &'c CompactOptions,
     page_size: u64,
     done: CompactProgress,
-    stage: Stage,
+    stage: CompactionStage,
     /// Whether it was to end before nothing was left to be moved.
     is_limited: bool,
     /// Commits in a row that only wait: for pages to move to, which the one before may have freed, or for the end to be cut off.
@@ -262,10 +262,10 @@ impl Compaction<'_> {
                 return Ok(self.refused());
             };
             match self.step(txn)? {
-                Outcome::Over => break,
-                Outcome::Moved(pages) => {
+                CompactionOutcome::Over => break,
+                CompactionOutcome::Moved(pages) => {
                     self.done.moved_pages += pages;
-                    if let Stage::Gaps(gaps) = &mut self.stage {
+                    if let CompactionStage::Gaps(gaps) = &mut self.stage {
                         gaps.moved += pages;
                     }
                     self.most = self.most.saturating_mul(2);
@@ -273,20 +273,20 @@ impl Compaction<'_> {
                         self.waited = 0;
                     }
                 }
-                Outcome::NoRoom => {
+                CompactionOutcome::NoRoom => {
                     self.waited += 1;
                     if self.waited >= SETTLING {
-                        self.stage = Stage::Done;
+                        self.stage = CompactionStage::Done;
                     }
                 }
-                Outcome::Waited => self.waited += 1,
+                CompactionOutcome::Waited => self.waited += 1,
             }
             self.done.file_bytes = self.engine.file_bytes();
-            if !matches!(self.stage, Stage::Done) {
+            if !matches!(self.stage, CompactionStage::Done) {
                 match progress(self.done) {
                     ControlFlow::Continue(()) => thread::sleep(self.options.pause),
                     ControlFlow::Break(()) => {
-                        self.stage = Stage::Done;
+                        self.stage = CompactionStage::Done;
                         self.is_limited = true;
                     }
                 }
@@ -339,23 +339,23 @@ impl Compaction<'_> {
     }
 
     /// One transaction.
-    fn step(&mut self, mut txn: WriteTransaction) -> Result<Outcome> {
+    fn step(&mut self, mut txn: WriteTransaction) -> Result<CompactionOutcome> {
         let goal = (self.options).goal_pages(txn.living_pages()?, self.page_size);
         self.done.is_reached = self.is_reached(&txn)?;
-        let is_first = matches!(self.stage, Stage::Begin);
+        let is_first = matches!(self.stage, CompactionStage::Begin);
         if is_first {
             // Another process may have changed it before this turn.
             self.done.file_bytes = self.engine.file_bytes();
             if self.done.file_bytes <= goal.saturating_mul(self.page_size) {
-                return Ok(Outcome::Over);
+                return Ok(CompactionOutcome::Over);
             }
             txn.pages.writer.tail.begin(ROUNDS_MAX);
-            self.stage = Stage::Tail;
+            self.stage = CompactionStage::Tail;
         }
         let pages_left = (self.options).pages_left(self.done.moved_pages, self.page_size);
         if goal > 0 && self.done.is_reached || pages_left == 0 {
             self.is_limited |= pages_left == 0;
-            self.stage = Stage::Done;
+            self.stage = CompactionStage::Done;
         }
         txn.pages.limits.durability = Durability::Durable;
         txn.status.is_compacting = true;
@@ -364,41 +364,41 @@ impl Compaction<'_> {
         let plan = self.plan(&mut txn, goal, is_unsettled)?;
         // What nobody needs is released before anything is moved.
         let at_once = self.options.pages_at_once(self.page_size);
-        let is_done = matches!(self.stage, Stage::Done);
+        let is_done = matches!(self.stage, CompactionStage::Done);
         let is_releasing = !is_done && txn.release_to_compact(at_once)?;
         let ready = txn.pages.writer.space.ready_count();
         let room = (ready - SPARED.min(ready / 2)).min(self.most);
         let outcome = match plan {
-            _ if is_releasing => Outcome::Moved(0),
-            Plan::Wait if is_done && !is_unsettled => Outcome::Over,
-            Plan::Wait => Outcome::Waited,
-            Plan::Lower { .. } if room == 0 => Outcome::NoRoom,
-            Plan::Lower { boundary } => {
-                let work = Lowering {
+            _ if is_releasing => CompactionOutcome::Moved(0),
+            CompactionPlan::Wait if is_done && !is_unsettled => CompactionOutcome::Over,
+            CompactionPlan::Wait => CompactionOutcome::Waited,
+            CompactionPlan::Lower { .. } if room == 0 => CompactionOutcome::NoRoom,
+            CompactionPlan::Lower { boundary } => {
+                let work = Relocation {
                     boundary,
                     pages_left: pages_left.min(room),
-                    looks_left: MOVED_AT_ONCE,
+                    visits_left: MOVED_AT_ONCE,
                     value_pages_max: self.options.value_pages_max(self.page_size),
                     saved_min: 1,
-                    ..Lowering::default()
+                    ..Relocation::default()
                 };
                 txn.compact_some(work)?
             }
-            Plan::Lift(values) => txn.compact_some(Lowering {
+            CompactionPlan::Lift(values) => txn.compact_some(Relocation {
                 boundary: u64::MAX,
-                lifted: values,
+                relocated_values: values,
                 pages_left: u64::MAX,
-                looks_left: u64::MAX,
+                visits_left: u64::MAX,
                 saved_min: usize::MAX,
-                ..Lowering::default()
+                ..Relocation::default()
             })?,
         };
-        let is_changed = !txn.pages.is_unchanged() || txn.pages.writer.space.wants_fold();
+        let is_changed = !txn.pages.is_unchanged() || txn.pages.writer.space.wants_checkpoint();
         let is_wanted = match outcome {
-            Outcome::Over => return Ok(outcome),
-            Outcome::Moved(_) => is_changed,
-            Outcome::NoRoom => is_changed || is_unsettled,
-            Outcome::Waited => true,
+            CompactionOutcome::Over => return Ok(outcome),
+            CompactionOutcome::Moved(_) => is_changed,
+            CompactionOutcome::NoRoom => is_changed || is_unsettled,
+            CompactionOutcome::Waited => true,
         };
         if !is_wanted {
             txn.abort();
@@ -409,37 +409,42 @@ impl Compaction<'_> {
             // What was moved is where it was; with less there may be room for the commit itself.
             Err(Error::Full { .. }) => {
                 self.most = (room / 4).max(1);
-                Ok(Outcome::NoRoom)
+                Ok(CompactionOutcome::NoRoom)
             }
             Err(error) => Err(error),
         }
     }
 
     /// What is to be moved next. A stage goes on only where what it has moved is free.
-    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Result<Plan> {
+    fn plan(
+        &mut self,
+        txn: &mut WriteTransaction,
+        goal: u64,
+        is_unsettled: bool,
+    ) -> Result<CompactionPlan> {
         let used = txn.pages.writer.space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let slack = used / 64 + 16;
         if txn.pages.writer.tail.is_emptying() {
             let boundary = match self.stage {
-                Stage::Tail => goal.max(used + slack),
-                Stage::Gaps(gaps) => gaps.boundary,
-                Stage::Begin | Stage::Done => return Ok(Plan::Wait),
+                CompactionStage::Tail => goal.max(used + slack),
+                CompactionStage::Gaps(gaps) => gaps.boundary,
+                CompactionStage::Begin | CompactionStage::Done => return Ok(CompactionPlan::Wait),
             };
             txn.leave_tail(goal.max(used + slack));
-            return Ok(Plan::Lower { boundary });
+            return Ok(CompactionPlan::Lower { boundary });
         }
-        if is_unsettled || matches!(self.stage, Stage::Done) {
-            return Ok(Plan::Wait);
+        if is_unsettled || matches!(self.stage, CompactionStage::Done) {
+            return Ok(CompactionPlan::Wait);
         }
         let gaps = match self.stage {
-            Stage::Gaps(gaps) => gaps,
+            CompactionStage::Gaps(gaps) => gaps,
             _ => Gaps {
                 moved: u64::MAX,
                 ..Gaps::default()
             },
         };
-        let first_gap = txn.pages.writer.space.free_page_behind(slack);
+        let first_gap = txn.pages.writer.space.first_free_page_after(slack);
         let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
         // What was lifted finds its place also if somebody reads meanwhile.
         let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way()?.is_some();
@@ -452,8 +457,8 @@ impl Compaction<'_> {
             || is_held
             || is_limited;
         let Some(boundary) = first_gap.filter(|_| !is_over) else {
-            self.stage = Stage::Done;
-            return Ok(Plan::Wait);
+            self.stage = CompactionStage::Done;
+            return Ok(CompactionPlan::Wait);
         };
         let mut next = Gaps {
             boundary,
@@ -463,22 +468,22 @@ impl Compaction<'_> {
             ..gaps
         };
         if !is_fruitful && boundary <= gaps.lifted_at {
-            self.stage = Stage::Done;
-            return Ok(Plan::Wait);
+            self.stage = CompactionStage::Done;
+            return Ok(CompactionPlan::Wait);
         }
         let plan = match is_fruitful {
             true => {
                 txn.pages.writer.tail.begin(1);
-                Plan::Lower { boundary }
+                CompactionPlan::Lower { boundary }
             }
             false => {
                 next.lifted_at = boundary;
                 txn.leave_tail(boundary);
                 let at_once = self.options.pages_at_once(self.page_size);
-                Plan::Lift(boundary..boundary.saturating_add(at_once))
+                CompactionPlan::Lift(boundary..boundary.saturating_add(at_once))
             }
         };
-        self.stage = Stage::Gaps(next);
+        self.stage = CompactionStage::Gaps(next);
         Ok(plan)
     }
 }
@@ -517,7 +522,7 @@ impl Engine {
         if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
         }
-        let Some(writer) = self.try_turn(Some(TIDYING.0))? else {
+        let Some(writer) = self.try_acquire_writer(Some(TIDYING.0))? else {
             return Ok(false);
         };
         let space = &writer.space;
@@ -576,7 +581,7 @@ impl WriteTransaction {
     fn leave_tail(&mut self, boundary: u64) {
         let space = &mut self.pages.writer.space;
         if space
-            .free_page_behind(0)
+            .first_free_page_after(0)
             .is_some_and(|free| free < boundary)
         {
             space.leave_tail(boundary);
@@ -584,10 +589,10 @@ impl WriteTransaction {
     }
 
     /// Moves as much as one commit should.
-    fn compact_some(&mut self, mut work: Lowering) -> Result<Outcome> {
-        match self.lower(&mut work) {
-            Ok(()) => Ok(Outcome::Moved(work.moved)),
-            Err(error) if error.is_lack_of_space() => Ok(Outcome::NoRoom),
+    fn compact_some(&mut self, mut work: Relocation) -> Result<CompactionOutcome> {
+        match self.relocate(&mut work) {
+            Ok(()) => Ok(CompactionOutcome::Moved(work.moved)),
+            Err(error) if error.is_lack_of_space() => Ok(CompactionOutcome::NoRoom),
             Err(error) => Err(error),
         }
     }

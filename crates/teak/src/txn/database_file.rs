@@ -16,7 +16,7 @@ pub(super) struct DatabaseFile {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) page_size: usize,
     /// Whether the program was told that the file has lost its name.
-    has_told_lost_name: AtomicBool,
+    has_reported_lost_name: AtomicBool,
 }
 
 impl DatabaseFile {
@@ -25,12 +25,12 @@ impl DatabaseFile {
             path,
             storage,
             page_size,
-            has_told_lost_name: AtomicBool::new(false),
+            has_reported_lost_name: AtomicBool::new(false),
         }
     }
 
     /// Whether the program is yet to be told that the file has lost its name: `true` once.
     pub(super) fn is_first_loss_of_name(&self) -> bool {
-        !self.has_told_lost_name.swap(true, Ordering::Relaxed)
+        !self.has_reported_lost_name.swap(true, Ordering::Relaxed)
     }
 }

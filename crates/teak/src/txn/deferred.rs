@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Commits that are not in the file yet, as one.
 #[derive(Debug)]
-pub(super) struct Deferred {
+pub(super) struct DeferredCommits {
     /// The state that the last of them makes.
     pub(super) snapshot: Arc<Snapshot>,
     /// Its pages that were not in the file when it was made, sorted.

@@ -9,7 +9,7 @@ use super::test_kit::{
 use super::{Durability, Engine, Verification, WriteTransaction};
 use crate::{
     Error, Result, TransactionId,
-    store::sim::{Event, Fault, SimDisk},
+    store::sim::{DiskEvent, Fault, SimDisk},
 };
 use std::{
     future::Future,
@@ -25,7 +25,7 @@ use std::{
 fn pages_written(disk: &SimDisk, from: usize) -> Vec<u64> {
     let events = disk.events();
     let writes = events[from..].iter().filter_map(|event| match &**event {
-        Event::Write { offset, bytes } => Some((*offset, bytes.len())),
+        DiskEvent::Write { offset, bytes } => Some((*offset, bytes.len())),
         _ => None,
     });
     let pages = writes.flat_map(|(offset, len)| {
@@ -316,6 +316,6 @@ fn commit_beside_what_is_undone(
     txn.commit()
 }
 
-fn is_record(event: &Event) -> bool {
-    matches!(event, Event::Write { offset, .. } if *offset < 4 * PAGE_SIZE as u64)
+fn is_record(event: &DiskEvent) -> bool {
+    matches!(event, DiskEvent::Write { offset, .. } if *offset < 4 * PAGE_SIZE as u64)
 }

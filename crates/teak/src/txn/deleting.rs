@@ -16,7 +16,7 @@ use crate::{
         probe::{PROBE_LEN, find_page_size},
     },
     error::is_full,
-    store::{FILE_MODE, LockFile, LockMode, lock_out, read_head},
+    store::{FILE_MODE, LockFile, LockMode, lock_exclusively, read_head},
 };
 use std::{
     fs::{self, File},
@@ -72,7 +72,7 @@ pub fn delete(path: impl AsRef<Path>, deletion: Deletion) -> Result<bool> {
 
 /// The same without waiting.
 fn delete_once(path: &Path, deletion: Deletion) -> Result<bool> {
-    let names = match Names::of(path)? {
+    let names = match DatabaseFiles::of(path)? {
         Some(names) => names,
         None => return Ok(false),
     };
@@ -91,12 +91,12 @@ fn delete_once(path: &Path, deletion: Deletion) -> Result<bool> {
 }
 
 /// The files of a database.
-struct Names {
+struct DatabaseFiles {
     file: PathBuf,
     lock_file: PathBuf,
 }
 
-impl Names {
+impl DatabaseFiles {
     /// `None` where there is no file.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Names {
             return Err(self.in_use());
         }
         // Against those who have no lock file.
-        let is_deleted = match lock_out(&self.file) {
+        let is_deleted = match lock_exclusively(&self.file) {
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
             Ok(_locked) => self.remove_file(),

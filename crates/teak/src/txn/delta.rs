@@ -9,18 +9,18 @@ use super::{
     reader::Reader,
     rollback::forest,
     snapshot::Snapshot,
-    verified::{Values, Verified},
+    verified::{ValueVerifier, Verified},
 };
 use crate::{
-    Error, PageNumber, Result, Run, Tag, TransactionId,
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
     commit::record::Record,
     page::header::Header,
     space::{self, FIRST_PAGE},
     tree::{
         PageSource,
+        checksums::ChecksummedExtent,
         pages::{Forest, Unshared, unshared},
         reading::reading,
-        tags::Tagged,
     },
 };
 use std::{
@@ -37,28 +37,30 @@ const PAGES_AT_ONCE: u32 = 256;
 
 /// The head of a delta.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Head {
+pub(crate) struct DeltaHead {
     pub(crate) page_size: u32,
     pub(crate) database_id: [u8; 16],
     pub(crate) since: TransactionId,
-    pub(crate) since_tag: Tag,
+    pub(crate) since_checksum: Checksum,
     pub(crate) transaction: TransactionId,
     pub(crate) page_count: u64,
 }
 
-impl Head {
+impl DeltaHead {
     /// Whether a copy of `state` has the older state in its history, as far as it can tell: it is that, or has a name for it.
     pub(crate) fn continues(&self, state: &Snapshot) -> Result<bool> {
-        let mut tags = Vec::new();
+        let mut checksums = Vec::new();
         if state.transaction() == self.since {
-            tags.push(state.catalog().tag);
+            checksums.push(state.catalog().checksum);
         }
         for (_, named) in state.all_named()? {
             if named.transaction == self.since {
-                tags.push(named.catalog_tag());
+                checksums.push(named.catalog_checksum());
             }
         }
-        Ok(tags.iter().all(|tag| *tag == self.since_tag))
+        Ok(checksums
+            .iter()
+            .all(|checksum| *checksum == self.since_checksum))
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -66,7 +68,7 @@ impl Head {
         bytes.extend(self.page_size.to_le_bytes());
         bytes.extend(self.database_id);
         bytes.extend(self.since.0.to_le_bytes());
-        bytes.extend(self.since_tag.0.to_le_bytes());
+        bytes.extend(self.since_checksum.0.to_le_bytes());
         bytes.extend(self.transaction.0.to_le_bytes());
         bytes.extend(self.page_count.to_le_bytes());
         bytes
@@ -81,114 +83,116 @@ pub(crate) fn write(
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
     let page_size = PageSource::page_size(state);
-    let young = Young::find(state, named, since);
-    let Young {
+    let young = YoungPages::find(state, named, since);
+    let YoungPages {
         page_count,
-        runs,
-        mut tagged,
+        extents,
+        mut checksummed,
     } = young.map_err(|error| blamed(error, (state, named)))?;
-    let head = Head {
+    let head = DeltaHead {
         page_size: page_size as u32,
         database_id: state.record.database_id,
         since: since.transaction(),
-        since_tag: since.catalog().tag,
+        since_checksum: since.catalog().checksum,
         transaction: state.transaction(),
         page_count,
     };
-    let pages: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
-    let mut out = Hashed::new(out);
+    let pages: u64 = extents.iter().map(|extent| u64::from(extent.len)).sum();
+    let mut out = HashingWriter::new(out);
     let mut done = BackupProgress {
         transaction: state.transaction(),
         bytes: 0,
         total_bytes: pages * page_size as u64,
     };
     out.write(&head.encode())?;
-    out.run(Run::new(0, FIRST_PAGE))?;
+    out.write_extent(Extent::new(0, FIRST_PAGE))?;
     out.write(&backup::records(&state.record, page_count))?;
     let mut chunk = Vec::new();
-    let mut values = Values::default();
-    for run in runs {
-        out.run(run)?;
-        let mut start = run.start.0;
-        while u64::from(start) < run.end() {
-            let end = run.end().min(u64::from(start) + u64::from(PAGES_AT_ONCE)) as u32;
+    let mut values = ValueVerifier::default();
+    for extent in extents {
+        out.write_extent(extent)?;
+        let mut start = extent.start.0;
+        while u64::from(start) < extent.end() {
+            let end = extent
+                .end()
+                .min(u64::from(start) + u64::from(PAGES_AT_ONCE)) as u32;
             chunk.clear();
             for page in start..end {
                 let page = PageNumber(page);
                 let bytes = backup::add_page(state, page, page_size, &mut chunk)?;
-                let compared = values.copied(page, bytes, &mut tagged);
+                let compared = values.copied(page, bytes, &mut checksummed);
                 compared.map_err(|error| blamed(error, (state, named)))?;
             }
             out.write(&chunk)?;
             done.bytes += chunk.len() as u64;
-            backup::tell(done, progress)?;
+            backup::report_progress(done, progress)?;
             start = end;
         }
     }
-    out.run(Run::new(0, 0))?;
+    out.write_extent(Extent::new(0, 0))?;
     let hash = out.hash.finish();
     out.write(&hash.to_le_bytes())?;
     Ok(done)
 }
 
 /// What was born after a state.
-struct Young {
+struct YoungPages {
     /// How many pages a copy has.
     page_count: u64,
     /// All young pages.
-    runs: Vec<Run>,
-    /// Those of trees, with their tags, in order.
-    tagged: VecDeque<Tagged>,
+    extents: Vec<Extent>,
+    /// Those of trees, with their checksums, in order.
+    checksummed: VecDeque<ChecksummedExtent>,
 }
 
-impl Young {
+impl YoungPages {
     fn find(state: &Snapshot, named: &[(Vec<u8>, Reader)], since: &Snapshot) -> Result<Self> {
-        let space = state.space_to_look_at()?;
+        let space = state.load_space_map()?;
         let source = Verified(state);
-        let mut tagged: Vec<Tagged> = Vec::new();
-        let mut own: Vec<Run> = Vec::new();
+        let mut checksummed: Vec<ChecksummedExtent> = Vec::new();
+        let mut own: Vec<Extent> = Vec::new();
         let is_young = |birth: TransactionId| birth > since.transaction();
         let young = |born: Vec<Unshared>| {
             let young = born.into_iter().filter(|page| is_young(page.birth));
-            young.map(|page| page.tagged)
+            young.map(|page| page.checksummed)
         };
         reading(&source, || {
             let [mut list, nothing] = [state, since].map(|state| Forest::new(state.transaction()));
             list.add(&state.named_list()?);
             let [born, _] = unshared(&source, list, nothing)?;
-            tagged.extend(young(born));
+            checksummed.extend(young(born));
             let later = named.iter().map(|(_, named)| &**named);
             let later = later.filter(|named| is_young(named.transaction()));
             for state in later.chain([state]) {
                 let source = Verified(state);
                 let of = |state| forest(&Verified(state), state.transaction(), state.catalog());
                 let [born, _] = unshared(&source, of(state)?, of(since)?)?;
-                tagged.extend(young(born));
+                checksummed.extend(young(born));
             }
             for page in space.classify().own {
                 let header = Header::read(PageSource::page(state, page)?);
-                own.extend(is_young(header.birth).then_some(Run::new(page.0, 1)));
+                own.extend(is_young(header.birth).then_some(Extent::new(page.0, 1)));
             }
             Ok(())
         })?;
-        tagged.sort_unstable_by_key(|page| page.run.start);
-        tagged.dedup_by_key(|page| page.run.start);
-        own.extend(tagged.iter().map(|page| page.run));
+        checksummed.sort_unstable_by_key(|page| page.extent.start);
+        checksummed.dedup_by_key(|page| page.extent.start);
+        own.extend(checksummed.iter().map(|page| page.extent));
         Ok(Self {
             page_count: space.page_count() - space.trailing_free(),
-            runs: space::joined(own),
-            tagged: tagged.into(),
+            extents: space::joined(own),
+            checksummed: checksummed.into(),
         })
     }
 }
 
 /// What goes out, and the hash of it.
-struct Hashed<'w> {
+struct HashingWriter<'w> {
     out: &'w mut dyn Write,
     hash: XxHash3_64,
 }
 
-impl<'w> Hashed<'w> {
+impl<'w> HashingWriter<'w> {
     fn new(out: &'w mut dyn Write) -> Self {
         let hash = XxHash3_64::default();
         Self { out, hash }
@@ -199,8 +203,8 @@ impl<'w> Hashed<'w> {
         self.out.write_all(bytes).map_err(Error::io(WRITING_BACKUP))
     }
 
-    fn run(&mut self, run: Run) -> Result<()> {
-        let (start, len) = (run.start.0.to_le_bytes(), run.len.to_le_bytes());
+    fn write_extent(&mut self, extent: Extent) -> Result<()> {
+        let (start, len) = (extent.start.0.to_le_bytes(), extent.len.to_le_bytes());
         self.write(&[start, len].concat())
     }
 }
@@ -209,17 +213,17 @@ impl<'w> Hashed<'w> {
 pub(crate) struct Delta<'r> {
     source: &'r mut dyn Read,
     hash: XxHash3_64,
-    pub(crate) head: Head,
+    pub(crate) head: DeltaHead,
 }
 
 impl<'r> Delta<'r> {
     /// Reads the head.
     pub(crate) fn open(source: &'r mut dyn Read) -> Result<Self> {
-        let head = Head {
+        let head = DeltaHead {
             page_size: 0,
             database_id: [0; 16],
             since: TransactionId(0),
-            since_tag: Tag(0),
+            since_checksum: Checksum(0),
             transaction: TransactionId(0),
             page_count: 0,
         };
@@ -228,11 +232,11 @@ impl<'r> Delta<'r> {
         if delta.array()? != MAGIC {
             return Err(not_one("it does not begin like one"));
         }
-        delta.head = Head {
+        delta.head = DeltaHead {
             page_size: u32::from_le_bytes(delta.array()?),
             database_id: delta.array()?,
             since: TransactionId(u64::from_le_bytes(delta.array()?)),
-            since_tag: Tag(u64::from_le_bytes(delta.array()?)),
+            since_checksum: Checksum(u64::from_le_bytes(delta.array()?)),
             transaction: TransactionId(u64::from_le_bytes(delta.array()?)),
             page_count: u64::from_le_bytes(delta.array()?),
         };
@@ -271,19 +275,19 @@ impl<'r> Delta<'r> {
         write(PageNumber(0), &chunk)?;
         let mut next = u64::from(FIRST_PAGE);
         loop {
-            let run = self.read_run()?;
-            if run.len == 0 {
+            let extent = self.read_extent()?;
+            if extent.len == 0 {
                 break;
             }
-            if u64::from(run.start.0) < next {
+            if u64::from(extent.start.0) < next {
                 return Err(not_one("its pages are not in order"));
             }
-            if run.end() > self.head.page_count {
+            if extent.end() > self.head.page_count {
                 return Err(not_one("it has pages behind the end of the file"));
             }
-            next = run.start.0.into();
-            while next < run.end() {
-                let count = (run.end() - next).min(PAGES_AT_ONCE.into());
+            next = extent.start.0.into();
+            while next < extent.end() {
+                let count = (extent.end() - next).min(PAGES_AT_ONCE.into());
                 chunk.resize(count as usize * self.head.page_size as usize, 0);
                 self.read(&mut chunk)?;
                 write(PageNumber(next as u32), &chunk)?;
@@ -293,14 +297,17 @@ impl<'r> Delta<'r> {
         self.read_end()
     }
 
-    fn read_run(&mut self) -> Result<Run> {
+    fn read_extent(&mut self) -> Result<Extent> {
         let (start, len) = (self.array()?, self.array()?);
-        Ok(Run::new(u32::from_le_bytes(start), u32::from_le_bytes(len)))
+        Ok(Extent::new(
+            u32::from_le_bytes(start),
+            u32::from_le_bytes(len),
+        ))
     }
 
     /// Reads the first run, which has the commit records. They must say what the head says.
     fn read_records(&mut self, chunk: &mut Vec<u8>) -> Result<()> {
-        if self.read_run()? != Run::new(0, FIRST_PAGE) {
+        if self.read_extent()? != Extent::new(0, FIRST_PAGE) {
             return Err(not_one("it does not begin with commit records"));
         }
         let page_size = self.head.page_size as usize;

@@ -18,8 +18,8 @@
 //! 6. Whatever releases also keeps what it parks: a commit with a tree that is in no catalog would lose its pages.
 
 use super::{
-    catalog::{self, Entry},
-    dropped_trees::Debts,
+    catalog::{self, CatalogEntry},
+    dropped_trees::DropBacklog,
     durability::Durability,
     snapshot::Snapshot,
     write::{WriteTransaction, changing},
@@ -27,7 +27,7 @@ use super::{
 use crate::{
     Error, Result,
     page::comparison::Comparisons,
-    tree::{PageSource, TreeRoot, cursor::Cursor, mutable_tree::Tree, reading::reading, seal},
+    tree::{PageSource, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading, seal},
 };
 use std::ops::ControlFlow;
 
@@ -72,11 +72,11 @@ fn for_each<S: PageSource>(
 ) -> Result<()> {
     let comparisons = Comparisons::default();
     reading(source, || {
-        let mut cursor = Cursor::new(source, *catalog);
+        let mut cursor = TreeCursor::new(source, *catalog);
         let mut is_there = cursor.seek(NAME_START)?.is_some();
         while is_there && cursor.key().starts_with(NAME_START) {
             let entry = catalog::decode(catalog.page, cursor.stored_value(), &comparisons)?;
-            if let (Entry::Dropped(root), true) = (entry, is_reserved(cursor.key())) {
+            if let (CatalogEntry::Dropped(root), true) = (entry, is_reserved(cursor.key())) {
                 let name = cursor.key().to_vec();
                 if visit(Dropped { name, root }).is_break() {
                     break;
@@ -238,7 +238,7 @@ impl WriteTransaction {
         let comparisons = Comparisons::default();
         let found = catalog::entry(&self.pages, &self.catalog, name, &comparisons);
         match found {
-            Ok(found) => Ok(matches!(found, Some(Entry::Dropped(found)) if found == *root)),
+            Ok(found) => Ok(matches!(found, Some(CatalogEntry::Dropped(found)) if found == *root)),
             Err(Error::Corrupted { .. }) => Ok(false),
             Err(error) => Err(error),
         }
@@ -256,7 +256,7 @@ impl WriteTransaction {
 
     /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. It begins anew if there is
     /// no space for that either.
-    pub(super) fn pay_debts(&mut self, debts: Debts) -> Result<()> {
+    pub(super) fn release_backlog(&mut self, backlog: DropBacklog) -> Result<()> {
         if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
             return Ok(());
         }
@@ -269,12 +269,12 @@ impl WriteTransaction {
                 self.pages.writer.dropped.wanted = 0;
                 break;
             }
-            if !self.pay_some()? {
+            if !self.release_some_backlog()? {
                 break;
             }
             // Where readers keep what dies it does not help to go on.
             let is_more = self.pages.writer.space.ready_count() > ready;
-            if debts == Debts::Some || !is_more {
+            if backlog == DropBacklog::Some || !is_more {
                 break;
             }
         }
@@ -283,7 +283,7 @@ impl WriteTransaction {
     }
 
     /// Releases some by a commit of its own; says whether that is done, and there may be more.
-    fn pay_some(&mut self) -> Result<bool> {
+    fn release_some_backlog(&mut self) -> Result<bool> {
         let limits = self.engine.policies.drop_limits;
         let budget = limits.later_max.saturating_mul(limits.wanted);
         let released = self.release_dropped(budget)?;

@@ -25,7 +25,7 @@ impl DroppedTrees {
 
 /// How much of the space that was wanted is released when a transaction begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Debts {
+pub(super) enum DropBacklog {
     All,
     Some,
 }

@@ -5,27 +5,27 @@ use super::{
     durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
+    held_writer_lock::HeldWriterLock,
     metrics::Metrics,
     openings::Openings,
-    place::Entered,
-    policies::{Asked, Policies, Settings},
+    policies::{Policies, RequestedPolicies, Settings},
+    process_writer_lock::Acquisition,
     published::{FOLLOWING, Published, foreign_snapshot, refuse_shorter},
     readers::{Readers, private_table},
-    record_ref::{Written, slot_page},
+    record_ref::{RecordRef, slot_page},
+    recovered::RecoveredDatabase,
     recovery::Recovery,
-    settled::Settled,
     shared::Shared,
     snapshot::Snapshot,
     table_handles::TableHandles,
     ticket::Ticket,
     unique_id::unique_id,
-    writer::Writer,
-    writer_turn::WriterTurn,
+    writer::WriterState,
 };
 use crate::{
     Error, Result, TransactionId,
-    share::{Taken, Turn, Turnstile},
-    store::{Access, Generation, Storage},
+    share::{LockOutcome, WriterLock, WriterLockGuard},
+    store::{Access, ForkGeneration, Storage},
 };
 use std::{
     fs::Metadata,
@@ -40,11 +40,11 @@ pub(crate) struct Engine {
     /// Tells engines of this process apart.
     id: u64,
     /// The process that opened it.
-    pub(super) generation: Generation,
+    pub(super) generation: ForkGeneration,
     pub(super) file: DatabaseFile,
     pub(super) policies: Policies,
     /// Absent in a database that is open for reading only.
-    pub(super) turnstile: Option<Arc<Turnstile<Writer>>>,
+    pub(super) writer_lock: Option<Arc<WriterLock<WriterState>>>,
     pub(super) flusher: Arc<Flusher>,
     pub(super) openings: Openings,
     pub(super) recovery: Recovery,
@@ -57,34 +57,39 @@ impl Engine {
         path: PathBuf,
         storage: Arc<dyn Storage>,
         settings: &Settings,
-        settled: Settled,
+        recovered: RecoveredDatabase,
         shared: Option<Arc<Shared>>,
     ) -> Self {
-        let Settled {
+        let RecoveredDatabase {
             snapshot: newest,
             state,
             writer,
             recovery,
-        } = settled;
+        } = recovered;
         let policies = Policies::new(settings, &newest.record);
         let writer = writer.map(|mut writer| {
-            writer.asked = Asked::new(settings, &policies);
+            writer.asked = RequestedPolicies::new(settings, &policies);
             writer.is_changed |= writer.asked.note(&mut writer.newest);
             writer
         });
         let region = shared.as_ref().map(|shared| shared.region.clone());
-        let (table, bell) = match &region {
-            Some(region) => (region.readers.clone(), region.bell.clone()),
+        let (table, notifier) = match &region {
+            Some(region) => (region.readers.clone(), region.notifier.clone()),
             None => private_table(),
         };
         let page_size = newest.record.page_size as usize;
-        let published = Published::new((table.clone(), bell), newest, Arc::clone(&storage), region);
+        let published = Published::new(
+            (table.clone(), notifier),
+            newest,
+            Arc::clone(&storage),
+            region,
+        );
         Self {
             id: unique_id(),
-            generation: Generation::current(),
+            generation: ForkGeneration::current(),
             file: DatabaseFile::new(path, Arc::clone(&storage), page_size),
             policies,
-            turnstile: writer.map(Turnstile::new),
+            writer_lock: writer.map(WriterLock::new),
             openings: Openings::default(),
             recovery,
             tables: TableHandles::default(),
@@ -141,7 +146,7 @@ impl Engine {
     }
 
     /// Tells of a commit that is done.
-    pub(super) fn tell_committed(
+    pub(super) fn note_and_deliver_commit(
         &self,
         note: Option<CommitNote>,
         transaction: TransactionId,
@@ -150,17 +155,17 @@ impl Engine {
         let events = &self.flusher.events;
         if let Some(note) = note {
             note.note(events, transaction, durability);
-            events.tell();
+            events.deliver();
         }
     }
 
     /// Tells that it was opened, and what else happened on the way.
-    pub(super) fn tell_opened(&self) {
+    pub(super) fn note_and_deliver_open(&self) {
         self.flusher.events.note(|| Event::Opened {
             recovery: self.recovery.clone(),
             file_bytes: self.file_bytes(),
         });
-        self.flusher.events.tell();
+        self.flusher.events.deliver();
     }
 
     /// The attributes of the file, if it is one.
@@ -243,30 +248,33 @@ impl Engine {
     }
 
     /// Waits until this is the only writer.
-    pub(super) fn take_turn(&self) -> Result<WriterTurn> {
-        let turn = self.try_turn(None)?;
-        Ok(turn.expect("without a limit there is no end but the turn"))
+    pub(super) fn acquire_writer(&self) -> Result<HeldWriterLock> {
+        let writer_lock = self.try_acquire_writer(None)?;
+        Ok(writer_lock.expect("without a limit there is no end but the turn"))
     }
 
     /// Waits until this is the only writer, for as long as `limit`; `None` if that was not enough.
-    pub(super) fn try_turn(&self, limit: Option<Duration>) -> Result<Option<WriterTurn>> {
-        let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
+    pub(super) fn try_acquire_writer(
+        &self,
+        limit: Option<Duration>,
+    ) -> Result<Option<HeldWriterLock>> {
+        let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
         self.refuse_unwritable()?;
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let Some(turn) = turnstile.take(limit) else {
+        let Some(writer_lock) = writer_lock.take(limit) else {
             return Ok(None);
         };
-        let mut writer = self.writer_turn(turn);
+        let mut writer = self.held_writer_lock(writer_lock);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let entered = self.flusher.place.enter(left);
+        let entered = self.flusher.process_writer_lock.acquire(left);
         self.refuse_unwritable().inspect_err(|_| {
             // The place knows this process as the last one that had it.
-            writer.is_stale |= entered != Entered::Kept;
+            writer.is_stale |= entered != Acquisition::StillHeld;
         })?;
         match entered {
-            Entered::No => return Ok(None),
-            Entered::Anew(taken) => self.follow(&mut writer, taken)?,
-            Entered::Kept => {}
+            Acquisition::TimedOut => return Ok(None),
+            Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
+            Acquisition::StillHeld => {}
         }
         Ok(Some(writer))
     }
@@ -277,33 +285,36 @@ impl Engine {
         shared.process_of(shared.region.writer.holder().into())
     }
 
-    pub(super) fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
-        WriterTurn {
-            turn: Some(turn),
+    pub(super) fn held_writer_lock(
+        &self,
+        writer_lock: WriterLockGuard<WriterState>,
+    ) -> HeldWriterLock {
+        HeldWriterLock {
+            writer_lock: Some(writer_lock),
             generation: self.generation,
             flusher: Arc::clone(&self.flusher),
         }
     }
 
     /// Brings what the writer has up to date, if another process wrote meanwhile.
-    pub(super) fn follow(&self, writer: &mut Writer, taken: Taken) -> Result<()> {
+    pub(super) fn follow(&self, writer: &mut WriterState, taken: LockOutcome) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
         let newest = {
-            let mut state = self.flusher.progress.lock();
-            if taken == Taken::FromTheDead {
-                shared.look_for_newer(&mut state);
+            let mut state = self.flusher.commit_state.lock();
+            if taken == LockOutcome::Abandoned {
+                shared.refresh_if_newer(&mut state);
             }
             state.newest
         };
         let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
-        if taken == Taken::Again && is_known {
+        if taken == LockOutcome::Unchanged && is_known {
             return self.file.storage.refuse_cut().map_err(Error::io(FOLLOWING));
         }
         // Whatever fails is done again in the next turn.
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
-        if taken == Taken::FromTheDead {
+        if taken == LockOutcome::Abandoned {
             let newest = newest.transaction;
             (self.flusher.events).note(|| Event::WriterDied { newest });
             // It may have given blocks back and not said so.
@@ -345,13 +356,13 @@ impl Engine {
         }
         writer.take_over(record.clone());
         if newest.transaction > published.visible() {
-            self.flusher.progress.lock().unpublished = Some(snapshot);
+            self.flusher.commit_state.lock().unpublished = Some(snapshot);
         }
         Ok(())
     }
 
     /// The state of a commit by another process that readers do not see yet.
-    fn unseen(&self, shared: &Shared, newest: Written) -> Result<Snapshot> {
+    fn unseen(&self, shared: &Shared, newest: RecordRef) -> Result<Snapshot> {
         let record = shared.record_in(newest.slot)?;
         let record = match record {
             Some(record) if record.transaction == newest.transaction => record,
@@ -371,7 +382,7 @@ impl Engine {
     }
 
     pub(super) fn refuse_unwritable(&self) -> Result<()> {
-        if self.turnstile.is_none() {
+        if self.writer_lock.is_none() {
             return Err(Error::ReadOnly);
         }
         self.refuse_closed()?;
@@ -409,7 +420,7 @@ impl Engine {
     /// Begins to make every commit so far durable.
     pub(crate) fn begin_sync(&self) -> Result<Ticket> {
         self.refuse_unwritable()?;
-        Ok(self.ticket(self.flusher.want_newest()?))
+        Ok(self.ticket(self.flusher.request_flush_of_newest()?))
     }
 
     /// The same if the limits for lazy commits are reached.
@@ -423,11 +434,11 @@ impl Engine {
 
     /// A ticket for a commit that was made.
     pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
-        Ticket::new(Arc::clone(&self.flusher.progress), transaction)
+        Ticket::new(Arc::clone(&self.flusher.commit_state), transaction)
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
-        self.turnstile.is_none()
+        self.writer_lock.is_none()
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -442,7 +453,7 @@ impl Engine {
 
     /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
-        self.flusher.progress.lock().durable.transaction
+        self.flusher.commit_state.lock().durable.transaction
     }
 }
 

@@ -4,7 +4,7 @@
 //! a write transaction, behind a wait, in the thread that flushes. So a program may do whatever it likes when it is told.
 
 use super::{Durability, Recovery, SlowReader, lock};
-use crate::{TransactionId, error::in_words};
+use crate::{TransactionId, error::loss_text};
 use std::{
     cell::RefCell,
     fmt, io, mem,
@@ -144,7 +144,7 @@ impl fmt::Display for Event {
                 "{operation} failed: {error}; nothing can be written until the database is opened anew"
             ),
             Self::NameLost { path, moved_to } => {
-                let lost = in_words(path, moved_to.as_deref());
+                let lost = loss_text(path, moved_to.as_deref());
                 write!(
                     f,
                     "{lost}; commits go to the open file, and nobody finds them by that name"
@@ -193,8 +193,8 @@ fn fmt_slow(slow: &SlowReader, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 pub(crate) struct EventHook(Arc<dyn Fn(&Event) + Send + Sync>);
 
 impl EventHook {
-    pub(crate) fn new(tell: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    pub(crate) fn new(hook: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hook))
     }
 }
 
@@ -215,7 +215,7 @@ pub(super) struct Events {
 
 thread_local! {
     /// Where the events are of which this thread is telling one, so that what happens to the same database by that is told behind it.
-    static TELLING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static DELIVERING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Events {
@@ -267,22 +267,22 @@ impl Events {
 
     /// Tells what was noted. The caller holds nothing: no lock, and not the writer's turn.
     #[inline]
-    pub(super) fn tell(&self) {
+    pub(super) fn deliver(&self) {
         if self.are_waiting() {
-            self.tell_all();
+            self.deliver_all();
         }
     }
 
     #[cold]
-    fn tell_all(&self) {
+    fn deliver_all(&self) {
         let Some(hook) = &self.hook else {
             return;
         };
         let own = ptr::from_ref(self).addr();
-        if TELLING.with_borrow(|telling| telling.contains(&own)) {
+        if DELIVERING.with_borrow(|delivering| delivering.contains(&own)) {
             return;
         }
-        TELLING.with_borrow_mut(|telling| telling.push(own));
+        DELIVERING.with_borrow_mut(|delivering| delivering.push(own));
         loop {
             let events = {
                 let mut waiting = lock(&self.waiting);
@@ -294,11 +294,11 @@ impl Events {
             }
             for event in &events {
                 // A panic is not this thread's. What it throws may panic when it is dropped.
-                let told = catch_unwind(AssertUnwindSafe(|| (hook.0)(event)));
-                let _ = told.map_err(mem::forget);
+                let outcome = catch_unwind(AssertUnwindSafe(|| (hook.0)(event)));
+                let _ = outcome.map_err(mem::forget);
             }
         }
-        TELLING.with_borrow_mut(Vec::pop);
+        DELIVERING.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -14,14 +14,14 @@ pub(crate) const HEAD_LEN: usize = PROBE_LEN;
 
 /// The length of a copy, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Extent {
+pub(crate) struct CopyLength {
     /// As its newest record says.
     pub(crate) len_bytes: u64,
     /// As any of its records says: where a clean close has cut the file, older ones speak of a longer one.
     pub(crate) len_bytes_max: u64,
 }
 
-impl Extent {
+impl CopyLength {
     /// Reads the records that a copy begins with, which is called `path` in errors.
     pub(crate) fn of(head: &[u8], path: &Path) -> Result<Self> {
         let refused = |fault: RecordFault| match fault {

@@ -1,13 +1,13 @@
 //! Bytes of the file that the system is asked for before anybody looks at them.
 
-use crate::{Error, PageNumber, Result, Run, store::Mapping};
+use crate::{Error, Extent, PageNumber, Result, store::Mapping};
 
 /// So many pages of the space map are brought into memory at once, at most.
 pub(super) const AT_ONCE_MAX: u32 = 1024;
 
-pub(super) fn demand(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
-    let demanded = mapping.demand(offset, len);
-    demanded.map_err(Error::io("reading the file"))
+pub(super) fn prefault(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
+    let prefaulted = mapping.prefault(offset, len);
+    prefaulted.map_err(Error::io("reading the file"))
 }
 
 /// Copies bytes of the file, asked for before; `false` outside of it.
@@ -15,7 +15,7 @@ pub(super) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
     if !mapping.contains(offset, out.len()) {
         return Ok(false);
     }
-    demand(mapping, offset, out.len())?;
+    prefault(mapping, offset, out.len())?;
     let fault_count = mapping.faults().count();
     let is_inside = mapping.copy(offset, out);
     match mapping.faults().are_more_than(fault_count) {
@@ -25,17 +25,17 @@ pub(super) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
 }
 
 /// Pages in any order, sorted and in runs.
-pub(super) fn in_runs(pages: &mut [PageNumber]) -> Vec<Run> {
+pub(super) fn into_extents(pages: &mut [PageNumber]) -> Vec<Extent> {
     pages.sort_unstable();
-    let mut runs: Vec<Run> = Vec::with_capacity(pages.len());
+    let mut extents: Vec<Extent> = Vec::with_capacity(pages.len());
     for page in pages {
-        match runs.last_mut() {
+        match extents.last_mut() {
             Some(last) if last.end() > u64::from(page.0) => {}
             Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
                 last.len += 1;
             }
-            _ => runs.push(Run::new(page.0, 1)),
+            _ => extents.push(Extent::new(page.0, 1)),
         }
     }
-    runs
+    extents
 }

@@ -15,19 +15,19 @@
 mod failures;
 
 use super::{
-    deferred::Deferred,
+    commit_state::{CommitState, CommitStateGuard, FlushDue, LockedCommitState},
+    deferred::DeferredCommits,
     durability::Durability,
     events::{Event, Events},
-    flush_target::Target,
-    journal::{Journal, news::CommitNews},
+    flush_target::FlushTarget,
+    journal::{Journal, changes::CommitChanges},
     lock,
     metrics::Counters,
     named_list::NamedPins,
     page_writes::{WRITING_PAGES, write_pages},
-    place::Place,
-    progress::{Due, Progress, State, StateGuard},
+    process_writer_lock::CrossProcessWriterLock,
     published::Published,
-    record_ref::{Written, slot_page},
+    record_ref::{RecordRef, slot_page},
     shared::Shared,
     snapshot::Snapshot,
 };
@@ -35,7 +35,7 @@ use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Record},
     planted::{Planted, is_planted},
-    share::Taken,
+    share::LockOutcome,
     space::Pins,
     store::{Storage, WritableMapping},
 };
@@ -67,13 +67,13 @@ pub(super) struct Commit {
     pub(super) bytes: u64,
     /// The file, as pages were built in it.
     pub(super) mapped: Option<Arc<WritableMapping>>,
-    pub(super) news: CommitNews,
+    pub(super) changes: CommitChanges,
 }
 
 /// Writes records and flushes, for all that share a database.
 #[derive(Debug)]
 pub(super) struct Flusher {
-    pub(super) progress: Arc<Progress>,
+    pub(super) commit_state: Arc<CommitState>,
     pub(super) counters: Counters,
     pub(super) events: Events,
     /// Bytes of pages and records that were written since the last flush began.
@@ -87,12 +87,12 @@ pub(super) struct Flusher {
     /// Absent where no other process can have the database open.
     pub(super) shared: Option<Arc<Shared>>,
     /// The writer's place among all processes.
-    pub(super) place: Place,
+    pub(super) process_writer_lock: CrossProcessWriterLock,
     /// Held by whoever writes what is deferred, until its record is noted. Taken before the progress
     /// is locked.
-    pen: Mutex<()>,
+    deferred_write_lock: Mutex<()>,
     /// Tickets that are to be told, when nobody holds anything.
-    told: Mutex<Vec<Waker>>,
+    wakers: Mutex<Vec<Waker>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -100,13 +100,13 @@ impl Flusher {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         published: Published,
-        state: State,
+        state: LockedCommitState,
         limits: FlushLimits,
         shared: Option<Arc<Shared>>,
         events: Events,
     ) -> Self {
         Self {
-            progress: Arc::new(Progress::new(state, shared.clone())),
+            commit_state: Arc::new(CommitState::new(state, shared.clone())),
             counters: Counters::default(),
             events,
             unflushed_bytes: AtomicU64::new(0),
@@ -115,10 +115,10 @@ impl Flusher {
             journal: Mutex::default(),
             limits,
             is_poisoned: AtomicBool::new(false),
-            place: Place::new(shared.clone()),
+            process_writer_lock: CrossProcessWriterLock::new(shared.clone()),
             shared,
-            pen: Mutex::default(),
-            told: Mutex::default(),
+            deferred_write_lock: Mutex::default(),
+            wakers: Mutex::default(),
             thread: Mutex::default(),
             published,
         }
@@ -153,12 +153,12 @@ impl Flusher {
     /// Takes no more writes, for a reason of its own.
     pub(super) fn poison(&self, operation: &'static str) {
         let error = io::Error::other("the state of the database in memory could not be kept");
-        self.fail(&mut self.progress.lock(), operation, &error);
+        self.fail(&mut self.commit_state.lock(), operation, &error);
     }
 
     /// What the next commit builds on: the newest state, whether readers see it yet or not.
     pub(super) fn base(&self) -> Result<Arc<Snapshot>> {
-        let unpublished = self.progress.lock().unpublished.clone();
+        let unpublished = self.commit_state.lock().unpublished.clone();
         unpublished.map_or_else(|| self.published.newest(), Ok)
     }
 
@@ -168,7 +168,7 @@ impl Flusher {
         &self,
         named: &NamedPins,
     ) -> Result<(Arc<Snapshot>, Pins, TransactionId)> {
-        let state = self.progress.lock();
+        let state = self.commit_state.lock();
         let (unpublished, own) = (state.unpublished.clone(), self.own_pins_in(&state));
         let flushed = state.flushed.transaction;
         drop(state);
@@ -178,7 +178,7 @@ impl Flusher {
 
     /// The newest commit, whether readers see it yet or not.
     pub(super) fn newest(&self) -> TransactionId {
-        self.progress.lock().last()
+        self.commit_state.lock().last()
     }
 
     /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
@@ -208,10 +208,10 @@ impl Flusher {
 
     /// The same without what readers hold.
     pub(super) fn own_pins(&self) -> Vec<TransactionId> {
-        self.own_pins_in(&self.progress.lock())
+        self.own_pins_in(&self.commit_state.lock())
     }
 
-    fn own_pins_in(&self, state: &State) -> Vec<TransactionId> {
+    fn own_pins_in(&self, state: &LockedCommitState) -> Vec<TransactionId> {
         let mut pins: Vec<_> = state.pins().collect();
         pins.push(self.published.visible());
         pins
@@ -225,7 +225,7 @@ impl Flusher {
     /// While a flush runs, which does not flush what is written now anyway: the newest commit in the
     /// file. A small durable commit is better written later then, together with others.
     pub(super) fn written_under_flush(&self) -> Option<TransactionId> {
-        let state = self.progress.lock();
+        let state = self.commit_state.lock();
         state.is_flushing().then_some(state.newest.transaction)
     }
 
@@ -234,21 +234,21 @@ impl Flusher {
     /// # Errors
     ///
     /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened.
-    pub(super) fn defer(&self, deferred: Deferred, news: &CommitNews) -> Result<()> {
+    pub(super) fn defer(&self, deferred: DeferredCommits, changes: &CommitChanges) -> Result<()> {
         refuse_nonsense(&deferred.snapshot.record)?;
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         if state.has_failed() {
             return Err(self.refusal());
         }
-        state.note_news(deferred.snapshot.transaction(), news);
+        state.note_changes(deferred.snapshot.transaction(), changes);
         state.defer(deferred);
         Ok(())
     }
 
     /// Sees to it that nothing is deferred. The caller has the turn, so nothing is deferred meanwhile.
     pub(super) fn write_deferred(&self) -> Result<()> {
-        let _pen = self.pen();
-        let mut state = self.progress.lock();
+        let _deferred_write_guard = self.deferred_write_lock();
+        let mut state = self.commit_state.lock();
         if state.has_failed() {
             return Err(self.refusal());
         }
@@ -260,7 +260,7 @@ impl Flusher {
         };
         drop(state);
         let result = self.write_pages_of(&deferred);
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         let result = result.and_then(|()| self.write_record_of(&deferred, written));
         state.note_written(written);
         state.note_deferred_written();
@@ -270,14 +270,14 @@ impl Flusher {
         })
     }
 
-    fn pen(&self) -> MutexGuard<'_, ()> {
-        lock(&self.pen)
+    fn deferred_write_lock(&self) -> MutexGuard<'_, ()> {
+        lock(&self.deferred_write_lock)
     }
 
     /// Writes the pages of what was deferred.
-    fn write_pages_of(&self, deferred: &Deferred) -> std::result::Result<(), FailedWrite> {
+    fn write_pages_of(&self, deferred: &DeferredCommits) -> std::result::Result<(), FailedWrite> {
         // Whoever has the pen has had all noted that was written.
-        let newest = self.progress.lock().newest.transaction;
+        let newest = self.commit_state.lock().newest.transaction;
         let pages = deferred.pages.iter();
         let unwritten = pages.filter(|page| page.transaction > newest);
         let pages: Vec<_> = unwritten.map(|page| (page.number, &*page.bytes)).collect();
@@ -289,8 +289,8 @@ impl Flusher {
     /// meanwhile.
     fn write_record_of(
         &self,
-        deferred: &Deferred,
-        written: Written,
+        deferred: &DeferredCommits,
+        written: RecordRef,
     ) -> std::result::Result<(), FailedWrite> {
         let record = Record {
             slot: written.slot,
@@ -310,11 +310,11 @@ impl Flusher {
     pub(super) fn write(&self, commit: Commit) -> Result<()> {
         let record = &commit.snapshot.record;
         refuse_nonsense(record)?;
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         if state.has_failed() {
             return Err(self.refusal());
         }
-        let written = Written::of(record);
+        let written = RecordRef::of(record);
         self.note_bytes(commit.bytes);
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
@@ -331,7 +331,7 @@ impl Flusher {
             return Err(Error::io(WRITING_RECORD)(error));
         }
         state.note_written(written);
-        state.note_news(written.transaction, &commit.news);
+        state.note_changes(written.transaction, &commit.changes);
         let snapshot = commit.snapshot;
         if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
@@ -339,7 +339,7 @@ impl Flusher {
         } else {
             state.unpublished = Some(snapshot);
         }
-        let is_news = match commit.durability {
+        let wakes_flusher = match commit.durability {
             Durability::Durable => false,
             Durability::Async => {
                 state.want(written.transaction);
@@ -347,8 +347,8 @@ impl Flusher {
             }
             Durability::Lazy => state.note_waiting(commit.bytes, self.limits),
         };
-        if is_news {
-            self.progress.tell_flusher(&state);
+        if wakes_flusher {
+            self.commit_state.notify_flusher(&state);
         }
         Ok(())
     }
@@ -356,27 +356,27 @@ impl Flusher {
     /// Does for the newest commit what one of this durability would do that changes nothing. The
     /// caller has the turn.
     pub(super) fn write_nothing(&self, durability: Durability) {
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         if durability == Durability::Async {
             let last = state.last();
             state.want(last);
-            self.progress.tell_flusher(&state);
+            self.commit_state.notify_flusher(&state);
         }
     }
 
     /// Returns when the commit `transaction` is on the disk; flushes if nobody else does. The caller
     /// does not have the writer's turn.
     pub(super) fn wait(&self, transaction: TransactionId) -> Result<()> {
-        let outcome = self.wait_quietly(transaction);
-        self.wake_told();
+        let outcome = self.wait_without_waking(transaction);
+        self.wake_all();
         outcome
     }
 
     /// The same, and leaves it to the caller to wake who is to be told.
-    pub(super) fn wait_quietly(&self, transaction: TransactionId) -> Result<()> {
-        let mut state = self.progress.lock();
+    pub(super) fn wait_without_waking(&self, transaction: TransactionId) -> Result<()> {
+        let mut state = self.commit_state.lock();
         if is_planted(Planted::JoinFlush) && state.is_flushing() {
-            drop(self.progress.wait_flushed(state, TransactionId(0)));
+            drop(self.commit_state.wait_flushed(state, TransactionId(0)));
             return Ok(());
         }
         loop {
@@ -387,10 +387,10 @@ impl Flusher {
             if !state.is_flushing() {
                 drop(state);
                 self.flush(|state| state.outcome(transaction).is_none());
-                state = self.progress.lock();
+                state = self.commit_state.lock();
                 continue;
             }
-            match self.progress.wait_flushed(state, transaction) {
+            match self.commit_state.wait_flushed(state, transaction) {
                 Some(still) => state = still,
                 None => return Ok(()),
             }
@@ -398,46 +398,46 @@ impl Flusher {
     }
 
     /// Asks for the newest commit to be flushed soon; returns which that is.
-    pub(super) fn want_newest(self: &Arc<Self>) -> Result<TransactionId> {
+    pub(super) fn request_flush_of_newest(self: &Arc<Self>) -> Result<TransactionId> {
         self.start()?;
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         let last = state.last();
         state.want(last);
-        self.progress.tell_flusher(&state);
+        self.commit_state.notify_flusher(&state);
         Ok(last)
     }
 
     /// Whether the limits for lazy commits are reached.
     pub(super) fn is_due(&self) -> bool {
-        self.progress.lock().is_due(self.limits)
+        self.commit_state.lock().is_due(self.limits)
     }
 
     /// Writes what is deferred and flushes, unless somebody else does by now, or has done what is
     /// wanted.
-    fn flush(&self, is_wanted: impl Fn(&State) -> bool) {
-        let mut state = self.progress.lock();
+    fn flush(&self, is_wanted: impl Fn(&LockedCommitState) -> bool) {
+        let mut state = self.commit_state.lock();
         // What another process flushes when something fails is waited for: it may become durable.
         let is_over = state.has_failed() && !state.is_flushed_elsewhere();
         if state.is_flushing() || is_over || !is_wanted(&state) {
             return self.pass_on(state);
         }
-        state.lead();
+        state.become_leader();
         drop(state);
         let has_flush = self.take_flush();
-        let pen = self.pen();
-        let mut state = self.progress.lock();
+        let deferred_write_lock = self.deferred_write_lock();
+        let mut state = self.commit_state.lock();
         if has_flush.is_some() {
             // Whoever flushes has the lock that this process has now, so what the shared state says of a flush elsewhere is wrong.
             state.forget_foreign_target();
         }
         if has_flush.is_some() && (state.has_failed() || !is_wanted(&state)) {
             // Another process has done it, or nobody can any more.
-            drop(pen);
+            drop(deferred_write_lock);
             if state.has_failed() {
                 self.take_back(&mut state);
             }
-            let told = state.take_told();
-            self.told().extend(told);
+            let wakers = state.take_due_wakers();
+            self.wakers().extend(wakers);
             return self.end_flush(state, has_flush);
         }
         let deferred = state.take_deferred();
@@ -449,7 +449,7 @@ impl Flusher {
         let mut flushed = Ok(());
         if let Some((deferred, written)) = deferred {
             flushed = self.write_pages_of(&deferred);
-            let mut state = self.progress.lock();
+            let mut state = self.commit_state.lock();
             flushed = flushed.and_then(|()| self.write_record_of(&deferred, written));
             // It may be there, or a part of it, also after an error. Nobody builds on it then.
             state.note_written(written);
@@ -458,17 +458,18 @@ impl Flusher {
                 self.note_failure(&mut state, operation, error);
             }
             drop(state);
-            self.place.deferred_written(&self.progress);
+            self.process_writer_lock
+                .note_deferred_written(&self.commit_state);
         }
-        drop(pen);
+        drop(deferred_write_lock);
         let flushed = flushed.and_then(|()| self.make_durable(&target));
         // What is being written meanwhile is taken back too.
-        let _pen = flushed.is_err().then(|| self.pen());
-        let mut state = self.progress.lock();
+        let _deferred_write_guard = flushed.is_err().then(|| self.deferred_write_lock());
+        let mut state = self.commit_state.lock();
         match flushed {
             Ok(is_flushed) if self.publish(&target) => {
-                let told = state.end_flush(&target, is_flushed);
-                self.told().extend(told);
+                let wakers = state.end_flush(&target, is_flushed);
+                self.wakers().extend(wakers);
                 if is_wanted(&state) && state.is_all_durable() {
                     let error = io::Error::other(
                         "the lock file does not know of it any more; somebody has written to that file",
@@ -495,72 +496,74 @@ impl Flusher {
 
     /// Has others go on, where nobody of this process flushes: who waits was counted upon to flush, and does not need
     /// to, since another process has, or cannot any more.
-    fn pass_on(&self, mut state: StateGuard<'_>) {
+    fn pass_on(&self, mut state: CommitStateGuard<'_>) {
         if state.is_flushing() {
             return;
         }
         let has_failed = state.has_failed();
         if has_failed && !state.is_flushed_elsewhere() {
-            let told = state.give_up();
-            self.told().extend(told);
+            let wakers = state.give_up();
+            self.wakers().extend(wakers);
         }
-        let woken = self.progress.tell_flushed(&mut state);
+        let woken = self.commit_state.notify_flushed(&mut state);
         drop(state);
         woken.iter().for_each(Thread::unpark);
         if has_failed {
-            self.place.deferred_written(&self.progress);
+            self.process_writer_lock
+                .note_deferred_written(&self.commit_state);
         }
     }
 
     /// Waits until no other process flushes, and keeps all others from it until the end of the flush.
     fn take_flush(&self) -> Option<&Arc<Shared>> {
         let shared = self.shared.as_ref()?;
-        if shared.take(&shared.region.flush) == Taken::FromTheDead {
-            self.progress.lock().forget_foreign_target();
+        if shared.take(&shared.region.flush) == LockOutcome::Abandoned {
+            self.commit_state.lock().forget_foreign_target();
         }
         Some(shared)
     }
 
     /// Ends the lead, and tells who waited.
-    fn end_flush(&self, mut state: StateGuard<'_>, has_flush: Option<&Arc<Shared>>) {
+    fn end_flush(&self, mut state: CommitStateGuard<'_>, has_flush: Option<&Arc<Shared>>) {
         // The lock is the process's: a thread that leads next while this one still has it would take it for that of a dead one, and this one
         // would give it back under that one's flush. Who takes it in another process waits for the state, which is locked here.
         if let Some(shared) = has_flush {
             shared.release(|region| &region.flush);
         }
-        state.end_lead();
-        let woken = self.progress.tell_flushed(&mut state);
+        state.resign_leader();
+        let woken = self.commit_state.notify_flushed(&mut state);
         drop(state);
         if has_flush.is_some() {
-            self.place.deferred_written(&self.progress);
+            self.process_writer_lock
+                .note_deferred_written(&self.commit_state);
         }
         woken.iter().for_each(Thread::unpark);
     }
 
-    fn told(&self) -> MutexGuard<'_, Vec<Waker>> {
-        lock(&self.told)
+    fn wakers(&self) -> MutexGuard<'_, Vec<Waker>> {
+        lock(&self.wakers)
     }
 
-    fn has_told(&self) -> bool {
-        !self.told().is_empty() || self.events.are_waiting()
+    fn has_wakers(&self) -> bool {
+        !self.wakers().is_empty() || self.events.are_waiting()
     }
 
     /// Wakes who is to be told, and tells what happened. What a waker does is up to whoever made it, so the caller holds
     /// nothing: no lock, and not the writer's turn.
-    pub(super) fn wake_told(&self) {
-        let told = std::mem::take(&mut *self.told());
-        for waker in told {
+    pub(super) fn wake_all(&self) {
+        let wakers = std::mem::take(&mut *self.wakers());
+        for waker in wakers {
             // A panic is not this thread's, which others wait for.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
-        self.events.tell();
+        self.events.deliver();
     }
 
     /// The same by the thread that flushes, for a caller who holds something, and goes on to do so.
-    pub(super) fn have_told_woken(self: &Arc<Self>) {
+    pub(super) fn wake_all_in_background(self: &Arc<Self>) {
         // Without a thread it is done with the next commit, or when the database is closed.
-        if self.has_told() && self.start().is_ok() {
-            self.progress.tell_flusher(&self.progress.lock());
+        if self.has_wakers() && self.start().is_ok() {
+            self.commit_state.notify_flusher(&self.commit_state.lock());
         }
     }
 
@@ -569,14 +572,14 @@ impl Flusher {
     }
 
     /// Returns when `target` is on the disk, and says whether all that was written before it is: else the journal has an entry of it.
-    fn make_durable(&self, target: &Target) -> std::result::Result<bool, FailedWrite> {
+    fn make_durable(&self, target: &FlushTarget) -> std::result::Result<bool, FailedWrite> {
         let began = self.events.clock();
         let noted = lock(&self.journal).append(&self.storage, self.page_size, target);
         let noted = noted.map_err(|error| (WRITING_ENTRY, error))?;
         match noted {
             Some(bytes) => self.note_flush(bytes, began),
             None => {
-                self.progress.lock().note_flushing();
+                self.commit_state.lock().note_flushing();
                 self.flush_storage().map_err(|error| (FLUSHING, error))?;
             }
         }
@@ -614,7 +617,7 @@ impl Flusher {
 
     /// Has readers see the state that became durable, unless they see a newer one.
     /// Says `false` if another process has written it, and it is gone.
-    fn publish(&self, target: &Target) -> bool {
+    fn publish(&self, target: &FlushTarget) -> bool {
         if target.commit.transaction <= self.published.visible() {
             return true;
         }
@@ -666,7 +669,7 @@ impl Flusher {
 
     /// Flushes what the journal alone makes durable, which is the newest commit. Nobody commits any more.
     pub(super) fn flush_journaled(&self) -> Result<()> {
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         if state.flushed.transaction == state.newest.transaction {
             return Ok(());
         }
@@ -681,13 +684,13 @@ impl Flusher {
     /// Writes the records of a clean close, behind which there is nothing, and flushes them: the next
     /// one to open takes them for durable.
     pub(super) fn write_last(&self, records: &[Record]) -> Result<()> {
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         for record in records {
             refuse_nonsense(record)?;
             if let Err(error) = self.write_record(record) {
                 return self.fail_last(&mut state, records, WRITING_RECORD, error);
             }
-            state.note_written(Written::of(record));
+            state.note_written(RecordRef::of(record));
         }
         if is_planted(Planted::CloseWithoutFlush) {
             return Ok(());
@@ -701,7 +704,7 @@ impl Flusher {
     /// Nothing was committed, so there is nothing to take back but these records.
     fn fail_last(
         &self,
-        state: &mut State,
+        state: &mut LockedCommitState,
         records: &[Record],
         operation: &'static str,
         error: io::Error,
@@ -737,58 +740,58 @@ impl Flusher {
 
     /// What the thread does: it flushes when that is due, until it is stopped.
     fn run(&self) {
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         while !state.is_stopping {
             if state.is_to_give_up() {
                 self.pass_on(state);
-                self.wake_told();
-                state = self.progress.lock();
+                self.wake_all();
+                state = self.commit_state.lock();
                 continue;
             }
-            let told = state.take_told();
-            if !told.is_empty() || self.has_told() {
+            let wakers = state.take_due_wakers();
+            if !wakers.is_empty() || self.has_wakers() {
                 drop(state);
-                self.told().extend(told);
-                self.wake_told();
-                state = self.progress.lock();
+                self.wakers().extend(wakers);
+                self.wake_all();
+                state = self.commit_state.lock();
                 continue;
             }
             state = match state.due(self.limits) {
-                Due::Now => {
+                FlushDue::Now => {
                     drop(state);
                     self.flush(|state| state.needs_flush(self.limits));
-                    self.wake_told();
-                    self.progress.lock()
+                    self.wake_all();
+                    self.commit_state.lock()
                 }
-                Due::At(moment) => self.progress.wait_work(state, Some(moment)),
-                Due::Never => self.progress.wait_work(state, None),
+                FlushDue::At(due_at) => self.commit_state.wait_work(state, Some(due_at)),
+                FlushDue::Never => self.commit_state.wait_work(state, None),
             };
         }
     }
 
     /// Gives up what is not durable. Where other processes have the database open, it may become so all the same.
-    fn give_up(&self, state: &mut State, error: &io::Error) {
+    fn give_up(&self, state: &mut LockedCommitState, error: &io::Error) {
         if self.shared.is_none() {
             return self.fail(state, FLUSHING, error);
         }
         self.is_poisoned.store(true, Ordering::Release);
         state.fail(FLUSHING, error);
-        let told = state.give_up();
-        self.told().extend(told);
+        let wakers = state.give_up();
+        self.wakers().extend(wakers);
     }
 
     /// Ends the thread. Flushes what is due no more: what is not durable now will not be, by this
     /// database.
     pub(super) fn stop(&self) {
-        let mut state = self.progress.lock();
+        let mut state = self.commit_state.lock();
         state.is_stopping = true;
         if state.durable.transaction < state.last() && !state.has_failed() {
             let error = io::Error::other("the database was closed before it was on the disk");
             self.give_up(&mut state, &error);
         }
-        self.progress.tell_flusher(&state);
+        self.commit_state.notify_flusher(&state);
         drop(state);
-        self.wake_told();
+        self.wake_all();
         let thread = lock(&self.thread).take();
         // What a waker does may end the database on that very thread.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())

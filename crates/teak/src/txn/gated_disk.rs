@@ -16,12 +16,12 @@ use std::{
 #[derive(Debug)]
 pub(super) struct GatedDisk {
     pub(super) disk: SimDisk,
-    gate: Mutex<Gate>,
+    gate: Mutex<GateState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Gate {
+struct GateState {
     is_open: bool,
     begun: u32,
     holds_writes: bool,
@@ -115,7 +115,7 @@ impl Storage for GatedDisk {
 pub(super) fn gated() -> (Arc<GatedDisk>, Arc<Engine>) {
     let disk = Arc::new(GatedDisk {
         disk: SimDisk::new(CAPACITY),
-        gate: Mutex::new(Gate {
+        gate: Mutex::new(GateState {
             is_open: true,
             begun: 0,
             holds_writes: false,

@@ -8,11 +8,11 @@
 //! as were in use lately ([`super::high_water`]) beyond those that are now, and some more; it begins when there are twice as many,
 //! and ends when there are no more than that.
 //!
-//! Holes are filled when the file would have to become longer (`txn/pages/runs.rs`).
+//! Holes are filled when the file would have to become longer (`txn/pages/extents.rs`).
 
-use super::{high_water::FREE_MIN, writer::Writer};
+use super::{high_water::FREE_MIN, writer::WriterState};
 use crate::{
-    Geometry, Run,
+    Extent, Geometry,
     planted::{Planted, is_planted},
     store::Storage,
 };
@@ -25,14 +25,14 @@ const HOLE_LEN_MIN: u64 = 1 << 20;
 
 /// How much is to be given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Aim {
+struct PunchGoal {
     /// Free pages that keep their blocks.
     kept: u64,
     /// The shortest hole, in pages.
     least: u64,
 }
 
-impl Aim {
+impl PunchGoal {
     /// What the geometry and the use of pages lead to: `used` are in use, and at most `lately` were.
     fn new(geometry: &Geometry, page_size: u64, used: u64, lately: u64) -> Option<Self> {
         let threshold = match geometry.shrink_threshold_bytes {
@@ -53,7 +53,7 @@ impl Aim {
     }
 }
 
-impl Writer {
+impl WriterState {
     /// How many pages the file is to have, if its free end is to be cut off. Where the user has not said how much has to be free for that,
     /// what was in use lately stays.
     pub(super) fn shrunk(&self, geometry: &Geometry) -> Option<u64> {
@@ -73,12 +73,12 @@ impl Writer {
         let (page_count, used) = (self.space.page_count(), self.space.used_count());
         let geometry = self.newest.geometry;
         let lately = self.high_water.of(page_count);
-        let aim = Aim::new(&geometry, page_size, used, lately);
-        let Some(aim) = aim.filter(|_| !self.punching.is_refused) else {
+        let goal = PunchGoal::new(&geometry, page_size, used, lately);
+        let Some(goal) = goal.filter(|_| !self.punching.is_refused) else {
             return false;
         };
         let ready = self.space.ready_count();
-        self.punching.is_punching |= ready / 2 > aim.kept;
+        self.punching.is_punching |= ready / 2 > goal.kept;
         if !self.punching.is_punching {
             return false;
         }
@@ -88,13 +88,13 @@ impl Writer {
         }
         if is_planted(Planted::PunchPending) {
             for death in self.space.classify().pending {
-                let _ = punch(storage, page_size, death.run);
+                let _ = punch(storage, page_size, death.extent);
             }
         }
-        let most = ready.saturating_sub(aim.kept).min(PUNCHED_MAX / page_size);
+        let most = ready.saturating_sub(goal.kept).min(PUNCHED_MAX / page_size);
         let mut left = most;
-        while left >= aim.least {
-            match self.punch_highest(storage, aim.least, left) {
+        while left >= goal.least {
+            match self.punch_highest(storage, goal.least, left) {
                 Some(count) => left = left.saturating_sub(count),
                 None => {
                     self.punching.is_punching = false;
@@ -102,8 +102,8 @@ impl Writer {
                 }
             }
         }
-        self.punching.is_punching &= self.space.ready_count() > aim.kept + aim.least;
-        most >= aim.least
+        self.punching.is_punching &= self.space.ready_count() > goal.kept + goal.least;
+        most >= goal.least
     }
 
     /// Makes a hole of at most `most` pages, or finds one that is there already, for which nothing counts. `None` if there is
@@ -122,20 +122,20 @@ impl Writer {
         let data = storage.next_data(start * page_size).ok()?;
         let is_hole = data >= found.end() * page_size;
         let len = if is_hole { len } else { len.min(most) };
-        let run = Run::new((found.end() - len) as u32, len as u32);
-        if !punch(storage, page_size, run) {
+        let extent = Extent::new((found.end() - len) as u32, len as u32);
+        if !punch(storage, page_size, extent) {
             self.punching.is_refused = true;
             return None;
         }
-        self.space.add_hole(run);
+        self.space.add_hole(extent);
         Some(if is_hole { 0 } else { len })
     }
 }
 
 /// Makes a hole, and says whether it is there. Nobody needs what an error leaves.
-fn punch(storage: &dyn Storage, page_size: u64, run: Run) -> bool {
-    let offset = u64::from(run.start.0) * page_size;
-    let punched = storage.punch(offset, u64::from(run.len) * page_size);
+fn punch(storage: &dyn Storage, page_size: u64, extent: Extent) -> bool {
+    let offset = u64::from(extent.start.0) * page_size;
+    let punched = storage.punch(offset, u64::from(extent.len) * page_size);
     punched.unwrap_or(false)
 }
 

@@ -14,19 +14,19 @@ const MIB_PAGES: u64 = (1 << 20) / PAGE;
 
 #[test]
 fn limits_of_the_geometry_are_kept() {
-    let aim = |geometry| Aim::new(&geometry, PAGE, 1000, 1000);
+    let goal = |geometry| PunchGoal::new(&geometry, PAGE, 1000, 1000);
     let never = Geometry {
         shrink_threshold_bytes: u64::MAX,
         ..Geometry::default()
     };
-    assert_eq!(aim(never), None);
+    assert_eq!(goal(never), None);
     let little = Geometry {
         shrink_threshold_bytes: 2 * PAGE,
         ..Geometry::default()
     };
     assert_eq!(
-        aim(little),
-        Some(Aim {
+        goal(little),
+        Some(PunchGoal {
             kept: 2 + 62,
             least: 2
         })
@@ -36,8 +36,8 @@ fn limits_of_the_geometry_are_kept() {
         ..Geometry::default()
     };
     assert_eq!(
-        aim(long),
-        Some(Aim {
+        goal(long),
+        Some(PunchGoal {
             kept: 4000,
             least: MIB_PAGES
         })
@@ -68,7 +68,7 @@ fn stretches_that_are_holes_already_count_as_given_back() {
     drop(engine);
     for is_first in [true, false] {
         let engine = open();
-        let mut writer = engine.take_turn().unwrap();
+        let mut writer = engine.acquire_writer().unwrap();
         let writer = &mut *writer;
         (writer.space).reclaim(&engine.flusher.pins(&writer.named).unwrap());
         for durable in 1..3 {
@@ -79,9 +79,9 @@ fn stretches_that_are_holes_already_count_as_given_back() {
         if !is_first {
             assert!(writer.punch_some(&*engine.file.storage));
         }
-        while let Some(run) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
-            assert!(punch(&*engine.file.storage, PAGE, run));
-            writer.space.add_hole(run);
+        while let Some(extent) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
+            assert!(punch(&*engine.file.storage, PAGE, extent));
+            writer.space.add_hole(extent);
         }
     }
 }

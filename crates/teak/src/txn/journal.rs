@@ -8,7 +8,7 @@
 //! that was *flushed*, with all its pages, and the last one that is durable because an entry says what has changed since.
 //!
 //! The entries since the last flush are a *chain*: the first one names the checksum of the record of the commit that was flushed, each
-//! other one the tag of the entry before it. So no entry of another time counts, wherever it stands.
+//! other one the checksum of the entry before it. So no entry of another time counts, wherever it stands.
 //!
 //! Only what the state of the entry uses is in it, and each page's source was in use in the state before. So the pages of the flushed commit,
 //! which nothing overwrites, and all entries in order make each of these states, byte by byte.
@@ -19,10 +19,10 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | magic: `TeakJou` and a byte 1 |
-//! | 8 | 8 | tag: XXH3-64 of the bytes from 16 up to the length |
+//! | 8 | 8 | checksum: XXH3-64 of the bytes from 16 up to the length |
 //! | 16 | 4 | length of the entry in bytes |
 //! | 20 | 4 | count of pages |
-//! | 24 | 8 | tag of the entry before, or checksum of the record of the flushed commit |
+//! | 24 | 8 | checksum of the entry before, or checksum of the record of the flushed commit |
 //! | 32 | | the pages, the record first |
 //!
 //! A page:
@@ -34,9 +34,9 @@
 //! | 8 | 4 | count of parts that differ |
 //! | 12 | | the parts: start (2) and length (2) in words of 8 bytes, and the bytes |
 
-use super::{flush_target::Target, journal::news::Noted, record_ref::Written};
+use super::{flush_target::FlushTarget, journal::changes::JournalInput, record_ref::RecordRef};
 use crate::{
-    PageNumber, Run, Tag, TransactionId,
+    Checksum, Extent, PageNumber, TransactionId,
     commit::record::{JournalPages, Record},
     planted::{Planted, is_planted},
     store::{Mapping, Storage},
@@ -47,7 +47,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-pub(super) mod news;
+pub(super) mod changes;
 mod part;
 mod redo;
 
@@ -74,7 +74,7 @@ const DEAD_PER_PAGE: f64 = 4.0;
 const WRITTEN_BACK_FROM: f64 = 15.0 / 16.0;
 
 /// How many pages all entries of a journal may have.
-fn pages_max(journal: Run, page_size: usize) -> usize {
+fn pages_max(journal: Extent, page_size: usize) -> usize {
     (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
 }
 
@@ -93,11 +93,11 @@ pub(super) struct Journal {
 #[derive(Debug)]
 struct Chain {
     /// The flushed commit.
-    base: Written,
+    base: RecordRef,
     journal: JournalPages,
     /// The commit of the last entry.
     until: TransactionId,
-    tag: Tag,
+    checksum: Checksum,
     /// The record of the last entry.
     image: Vec<u8>,
     /// Pages of the journal that are used.
@@ -125,21 +125,21 @@ impl Journal {
         &mut self,
         storage: &Arc<dyn Storage>,
         page_size: usize,
-        target: &Target,
+        target: &FlushTarget,
     ) -> io::Result<Option<u64>> {
-        let Some(news) = target.news.as_ref().filter(|_| !self.is_refused) else {
+        let Some(changes) = target.changes.as_ref().filter(|_| !self.is_refused) else {
             return Ok(None);
         };
-        let Some((journal, mapping)) = &news.journal else {
+        let Some((journal, mapping)) = &changes.journal else {
             self.wanted = self.wanted.saturating_add(1);
             return Ok(None);
         };
-        let Some(next) = self.next_of(page_size, target, news, *journal, mapping) else {
+        let Some(next) = self.next_of(page_size, target, changes, *journal, mapping) else {
             return Ok(None);
         };
         let len = next.bytes.len() as u64;
-        let (run, used) = (next.chain.journal.run, next.at);
-        let offset = (u64::from(run.start.0) + u64::from(used)) * page_size as u64;
+        let (extent, used) = (next.chain.journal.extent, next.at);
+        let offset = (u64::from(extent.start.0) + u64::from(used)) * page_size as u64;
         // After a write that failed it could not be flushed any more.
         if !matches!(storage.secure(offset, len), Ok(true)) {
             return Ok(None);
@@ -177,14 +177,14 @@ impl Journal {
     fn next_of(
         &mut self,
         page_size: usize,
-        target: &Target,
-        news: &Noted,
+        target: &FlushTarget,
+        changes: &JournalInput,
         journal: JournalPages,
         mapping: &Mapping,
-    ) -> Option<Next> {
+    ) -> Option<NextEntry> {
         // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
         // nothing was listed.
-        let is_of_old = news.since != target.durable && !is_planted(Planted::EntryOfOld);
+        let is_of_old = changes.since != target.durable && !is_planted(Planted::EntryOfOld);
         if is_of_old || journal.since > target.flushed.transaction {
             return None;
         }
@@ -194,33 +194,33 @@ impl Journal {
             Some(chain) if chain.is_continued(target, journal) => chain,
             _ => Chain::begin(mapping, page_size, target, journal)?,
         };
-        let mut entry = Entry::new(before.tag);
+        let mut entry = JournalEntry::new(before.checksum);
         let slot = u32::from(target.commit.slot);
         entry.put(slot, RECORD, &image, Some(&before.image));
         let page_at =
             |number: PageNumber| mapping.bytes(u64::from(number.0) * page_size as u64, page_size);
-        for (number, source) in &news.pages {
+        for (number, source) in &changes.pages {
             let page = page_at(*number)?;
             match source {
                 Some(source) => entry.put(number.0, source.0, page, Some(page_at(*source)?)),
                 None => entry.put(number.0, 0, page, None),
             }
         }
-        let (bytes, tag) = entry.finish(page_size);
+        let (bytes, checksum) = entry.finish(page_size);
         let at = before.used;
         let was_less_full = before.fullness(page_size) < WRITTEN_BACK_FROM;
         let chain = Chain {
             until: target.commit.transaction,
-            tag,
+            checksum,
             image,
             used: at + (bytes.len() / page_size) as u32,
-            page_count: before.page_count + news.pages.len() + 1,
-            died: before.died + news.died,
+            page_count: before.page_count + changes.pages.len() + 1,
+            died: before.died + changes.died,
             ..before
         };
         let fullness = chain.fullness(page_size);
         let is_whole = !mapping.faults().are_more_than(fault_count);
-        (fullness <= 1.0 && is_whole).then_some(Next {
+        (fullness <= 1.0 && is_whole).then_some(NextEntry {
             bytes,
             at,
             chain,
@@ -230,7 +230,7 @@ impl Journal {
 }
 
 /// An entry that may be written.
-struct Next {
+struct NextEntry {
     bytes: Vec<u8>,
     /// In which page of the journal it begins.
     at: u32,
@@ -242,14 +242,14 @@ struct Next {
 
 impl Chain {
     /// Whether the last entry made the last durable commit so, and there was no flush since.
-    fn is_continued(&self, target: &Target, journal: JournalPages) -> bool {
+    fn is_continued(&self, target: &FlushTarget, journal: JournalPages) -> bool {
         self.base == target.flushed && self.until == target.durable && self.journal == journal
     }
 
     /// How much of what there may be at most there is, of that of which there is most. Behind 1 there is to be a flush.
     fn fullness(&self, page_size: usize) -> f64 {
-        let len = f64::from(self.journal.run.len);
-        let of_pages = self.page_count as f64 / pages_max(self.journal.run, page_size) as f64;
+        let len = f64::from(self.journal.extent.len);
+        let of_pages = self.page_count as f64 / pages_max(self.journal.extent, page_size) as f64;
         let of_dead = self.died as f64 / (len * DEAD_PER_PAGE);
         (f64::from(self.used) / len).max(of_pages).max(of_dead)
     }
@@ -258,7 +258,7 @@ impl Chain {
     fn begin(
         mapping: &Mapping,
         page_size: usize,
-        target: &Target,
+        target: &FlushTarget,
         journal: JournalPages,
     ) -> Option<Self> {
         if target.durable != target.flushed.transaction {
@@ -269,7 +269,7 @@ impl Chain {
             base: target.flushed,
             journal,
             until: target.durable,
-            tag: checksum_of(&image),
+            checksum: checksum_of(&image),
             image,
             used: 0,
             page_count: 0,
@@ -279,19 +279,19 @@ impl Chain {
 }
 
 /// The record of a commit in its slot, as entries have it.
-fn record_at(mapping: &Mapping, page_size: usize, written: Written) -> Option<Vec<u8>> {
+fn record_at(mapping: &Mapping, page_size: usize, written: RecordRef) -> Option<Vec<u8>> {
     let mut image = vec![0; page_size];
     if !mapping.copy(u64::from(written.slot) * page_size as u64, &mut image) {
         return None;
     }
     let record = Record::decode(&image, written.slot).ok()?;
-    clear_behind(&mut image);
+    clear_after(&mut image);
     (record.transaction == written.transaction && record.sequence == written.sequence)
         .then_some(image)
 }
 
 /// Clears what an older record may have left behind a record.
-fn clear_behind(image: &mut [u8]) {
+fn clear_after(image: &mut [u8]) {
     let len = Record::sectors_len(image);
     if let Some(rest) = image.get_mut(len..) {
         rest.fill(0);
@@ -299,8 +299,8 @@ fn clear_behind(image: &mut [u8]) {
 }
 
 /// What stands at the head of a record.
-fn checksum_of(image: &[u8]) -> Tag {
-    Tag(word(image, 8).unwrap_or(0))
+fn checksum_of(image: &[u8]) -> Checksum {
+    Checksum(word(image, 8).unwrap_or(0))
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -309,13 +309,13 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// An entry that is being written.
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     bytes: Vec<u8>,
     count: u32,
 }
 
-impl Entry {
-    pub(crate) fn new(before: Tag) -> Self {
+impl JournalEntry {
+    pub(crate) fn new(before: Checksum) -> Self {
         let mut bytes = vec![0; HEAD_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[24..HEAD_LEN].copy_from_slice(&before.0.to_le_bytes());
@@ -363,15 +363,15 @@ impl Entry {
         self.count += 1;
     }
 
-    /// The bytes, in whole pages, and the tag.
-    pub(crate) fn finish(mut self, page_size: usize) -> (Vec<u8>, Tag) {
+    /// The bytes, in whole pages, and the checksum.
+    pub(crate) fn finish(mut self, page_size: usize) -> (Vec<u8>, Checksum) {
         let len = self.bytes.len();
         self.bytes[16..20].copy_from_slice(&(len as u32).to_le_bytes());
         self.bytes[20..24].copy_from_slice(&self.count.to_le_bytes());
-        let tag = Tag::of(&self.bytes[CHECKED_FROM..]);
-        self.bytes[8..16].copy_from_slice(&tag.0.to_le_bytes());
+        let checksum = Checksum::of(&self.bytes[CHECKED_FROM..]);
+        self.bytes[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         self.bytes.resize(len.next_multiple_of(page_size), 0);
-        (self.bytes, tag)
+        (self.bytes, checksum)
     }
 }
 

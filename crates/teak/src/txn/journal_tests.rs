@@ -1,14 +1,14 @@
-use super::{Entry, HEAD_LEN, Journal, RECORD};
-use crate::txn::journal::news::CommitNews;
+use super::{HEAD_LEN, Journal, JournalEntry, RECORD};
+use crate::txn::journal::changes::CommitChanges;
 use crate::{
-    Error, Tag, TransactionId,
+    Checksum, Error, TransactionId,
     store::{
         Storage,
         sim::{Call, Fault, SimDisk},
     },
     txn::{
         Durability, Engine, Recovery, WriteTransaction,
-        progress::State,
+        commit_state::LockedCommitState,
         test_kit::{
             BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, assert_clean, fill, get, key, open,
             open_read_only, put, settings_with,
@@ -187,12 +187,12 @@ fn an_entry_has_what_differs() {
             let end = (start + rng.usize(0..300)).min(PAGE_SIZE);
             rng.fill(&mut new[start..end]);
         }
-        let mut entry = Entry::new(Tag(7));
+        let mut entry = JournalEntry::new(Checksum(7));
         entry.put(2, RECORD, &new, Some(&old));
         entry.put(9, 0, &new, None);
-        let (bytes, tag) = entry.finish(PAGE_SIZE);
+        let (bytes, checksum) = entry.finish(PAGE_SIZE);
         assert!(bytes.len() < 3 * PAGE_SIZE && bytes.len().is_multiple_of(PAGE_SIZE));
-        assert_eq!(bytes[8..16], tag.0.to_le_bytes());
+        assert_eq!(bytes[8..16], checksum.0.to_le_bytes());
         let len = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize;
         let mut patched = old.clone();
         let found = super::redo::patch_record(&bytes[..len], &mut patched);
@@ -201,14 +201,20 @@ fn an_entry_has_what_differs() {
     }
 }
 
-/// Entries with the right tags that say anything.
+/// Entries with the right checksums that say anything.
 #[test]
 fn nonsense_in_an_entry_is_an_error() {
     let (disk, database) = with_journal();
     let last = change(&database, 500, Durability::Durable);
-    let run = database.begin_read().unwrap().record.journal.unwrap().run;
+    let extent = database
+        .begin_read()
+        .unwrap()
+        .record
+        .journal
+        .unwrap()
+        .extent;
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
-    let start = run.start.0 as usize * PAGE_SIZE;
+    let start = extent.start.0 as usize * PAGE_SIZE;
     let len = u32::from_le_bytes(image[start + 16..start + 20].try_into().unwrap()) as usize;
     let mut rng = Rng::with_seed(1);
     let mut outcomes = [0; 2];
@@ -218,8 +224,8 @@ fn nonsense_in_an_entry_is_an_error() {
         for _ in 0..rng.usize(1..4) {
             entry[rng.usize(HEAD_LEN..len)] = [0, 1, 0xff, rng.u8(..)][rng.usize(0..4)];
         }
-        let tag = Tag::of(&entry[16..]);
-        entry[8..16].copy_from_slice(&tag.0.to_le_bytes());
+        let checksum = Checksum::of(&entry[16..]);
+        entry[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         let disk = SimDisk::from_image(image, CAPACITY);
         match open(&disk, false, OTHER_BOOT) {
             // What differs in a value, or nowhere.
@@ -242,25 +248,25 @@ fn nonsense_in_an_entry_is_an_error() {
 fn who_knows_only_a_part_of_what_is_new_flushes() {
     let (disk, database) = with_journal();
     database.flusher.flush_journaled().unwrap();
-    let newest = || database.flusher.progress.lock().newest;
+    let newest = || database.flusher.commit_state.lock().newest;
     let flushed = newest();
     change(&database, 500, Durability::Lazy);
     let first = newest();
     change(&database, 501, Durability::Lazy);
     let second = newest();
-    let news = CommitNews {
-        born: Some(Vec::new()),
+    let changes = CommitChanges {
+        new_pages: Some(Vec::new()),
         deaths: Vec::new(),
         journal: database.begin_read().unwrap().record.journal,
         mapping: disk.mapping().unwrap(),
     };
     let storage: Arc<dyn Storage> = Arc::new(disk);
     for (begun, knows_all) in [(first, false), (flushed, true)] {
-        let mut state = State::new(begun, [0; 4], begun.slot);
+        let mut state = LockedCommitState::new(begun, [0; 4], begun.slot);
         (state.durable, state.flushed) = (flushed, flushed);
         for commit in [first, second] {
             if commit.transaction > begun.transaction {
-                state.note_news(commit.transaction, &news);
+                state.note_changes(commit.transaction, &changes);
             }
         }
         let target = state.begin_flush(second);

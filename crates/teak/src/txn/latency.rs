@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub struct CommitLatency {
     /// Releasing some of what was dropped, and moving pages from the end of the file, where far more is free than in use.
     pub tail: Duration,
-    /// Finding tags, and writing the roots of tables to the catalog.
+    /// Finding checksums, and writing the roots of tables to the catalog.
     pub roots: Duration,
     /// Noting which pages were taken and which died.
     pub space: Duration,
@@ -28,7 +28,7 @@ pub struct CommitLatency {
 
 /// A step of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum CommitStep {
     Tail,
     Roots,
     Space,
@@ -56,16 +56,16 @@ impl Stopwatch {
     }
 
     /// The step is over, and with it what was not noted before.
-    pub(super) fn note(&mut self, step: Step) {
+    pub(super) fn note(&mut self, step: CommitStep) {
         let now = Instant::now();
         let latency = &mut self.latency;
         let place = match step {
-            Step::Tail => &mut latency.tail,
-            Step::Roots => &mut latency.roots,
-            Step::Space => &mut latency.space,
-            Step::Write => &mut latency.write,
-            Step::Record => &mut latency.record,
-            Step::Wait => &mut latency.wait,
+            CommitStep::Tail => &mut latency.tail,
+            CommitStep::Roots => &mut latency.roots,
+            CommitStep::Space => &mut latency.space,
+            CommitStep::Write => &mut latency.write,
+            CommitStep::Record => &mut latency.record,
+            CommitStep::Wait => &mut latency.wait,
         };
         *place += now - self.lap;
         self.lap = now;

@@ -67,9 +67,9 @@ fn has_value_at<S: PageSource + ?Sized>(
     key: &[u8],
     page: PageNumber,
 ) -> bool {
-    let run = lookup::get(source, root, key)
+    let extent = lookup::get(source, root, key)
         .ok()
         .flatten()
-        .and_then(|value| value.as_run().ok().flatten());
-    run.is_some_and(|run| run.start == page)
+        .and_then(|value| value.as_extent().ok().flatten());
+    extent.is_some_and(|extent| extent.start == page)
 }

@@ -13,8 +13,8 @@ pub struct Marks {
     pub set_in: Option<TransactionId>,
 }
 
-impl From<record::Marks> for Marks {
-    fn from(marks: record::Marks) -> Self {
+impl From<record::RecordMarks> for Marks {
+    fn from(marks: record::RecordMarks) -> Self {
         Self {
             values: marks.values,
             // The first transaction has the number 1.
@@ -36,7 +36,7 @@ impl WriteTransaction {
 
     pub(crate) fn set_marks(&mut self, values: [u64; 3]) -> Result<()> {
         self.refuse_broken()?;
-        self.marks = record::Marks {
+        self.marks = record::RecordMarks {
             values,
             transaction: self.id(),
         };

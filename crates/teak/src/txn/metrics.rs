@@ -35,7 +35,7 @@ pub struct Metrics {
 
 /// What a transaction has done so far.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Work {
+pub(super) struct WriteWork {
     pub(super) copied_pages: u64,
     pub(super) splits: u64,
     pub(super) merges: u64,
@@ -65,7 +65,7 @@ impl Counters {
         taken_pages: u64,
         dead_pages: u64,
         is_deferred: bool,
-        work: Work,
+        work: WriteWork,
     ) {
         self.commits.fetch_add(1, Relaxed);
         self.deferred_commits.fetch_add(is_deferred.into(), Relaxed);

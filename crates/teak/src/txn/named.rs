@@ -2,12 +2,15 @@
 
 use super::{
     catalog::printable,
-    checked::Trust,
     clock::now_ms,
     engine::Engine,
-    named_list::{DroppedPin, Named, NamedChange, Which, dropped_key, find, live_key, not_found},
+    named_list::{
+        DroppedPin, NamedChange, NamedSnapshot, SnapshotSource, dropped_key, find, live_key,
+        not_found,
+    },
     reader::Reader,
     snapshot::Snapshot,
+    verified_bitmap::Trust,
     write::{WriteTransaction, changing},
 };
 use crate::{
@@ -106,7 +109,7 @@ impl Engine {
         self: &Arc<Self>,
         state: &Snapshot,
         name: &[u8],
-        named: &Named,
+        named: &NamedSnapshot,
     ) -> Result<Reader> {
         state.refuse_unfindable(name, named)?;
         // Its pages are compared by whoever wants all of them, and there may be many such states.
@@ -131,7 +134,7 @@ impl Engine {
             true => Vec::new(),
             false => newest.space(&pins[..].into())?.kept_alone(&pins),
         };
-        let info = |(name, named): (Vec<u8>, Named)| {
+        let info = |(name, named): (Vec<u8>, NamedSnapshot)| {
             let place = pins.binary_search(&named.transaction);
             let is_newest = named.transaction == newest.transaction();
             let kept_pages = place
@@ -152,7 +155,7 @@ impl Engine {
 
 impl WriteTransaction {
     /// The state of that name as this transaction sees it; `None` for one that it makes itself.
-    fn find_named(&self, name: &[u8]) -> Result<Option<Named>> {
+    fn find_named(&self, name: &[u8]) -> Result<Option<NamedSnapshot>> {
         for change in self.named.changes.iter().rev() {
             match change {
                 NamedChange::Create(created, _) if created == name => return Ok(None),
@@ -169,9 +172,10 @@ impl WriteTransaction {
         self.refuse_broken()?;
         match self.find_named(name) {
             Err(Error::SnapshotNotFound(_)) => {
-                self.named
-                    .changes
-                    .push(NamedChange::Create(name.to_vec(), Which::Made));
+                self.named.changes.push(NamedChange::Create(
+                    name.to_vec(),
+                    SnapshotSource::ThisCommit,
+                ));
                 Ok(())
             }
             Ok(_) => Err(Error::SnapshotExists(printable(name))),
@@ -195,7 +199,7 @@ impl WriteTransaction {
     }
 
     /// The state of a named snapshot that was there before this transaction.
-    pub(super) fn committed_named(&self, name: &[u8]) -> Result<Named> {
+    pub(super) fn committed_named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         self.find_named(name)?.ok_or_else(|| {
             let text = "this transaction has only just created the snapshot; commit it first";
             Error::InvalidArgument(text.into())
@@ -207,7 +211,7 @@ impl WriteTransaction {
     pub(super) fn name_base(&mut self) {
         for change in &mut self.named.changes {
             if let NamedChange::Create(_, which) = change {
-                *which = Which::Base;
+                *which = SnapshotSource::Base;
             }
         }
     }
@@ -222,13 +226,13 @@ impl WriteTransaction {
         let mut over = before.dropped.clone();
         over.retain(|pin| !pin.counts_for(oldest));
         let transaction = self.id();
-        let made = Named {
+        let made = NamedSnapshot {
             transaction,
             time_ms: now_ms(),
             catalog: self.catalog.encode(),
             marks: self.marks,
         };
-        let base = Named {
+        let base = NamedSnapshot {
             transaction: self.base.transaction(),
             time_ms: self.base.record.time_ms,
             catalog: self.base.record.catalog_root,
@@ -246,8 +250,8 @@ impl WriteTransaction {
                 match change {
                     NamedChange::Create(name, which) => {
                         let named = match which {
-                            Which::Made => &made,
-                            Which::Base => &base,
+                            SnapshotSource::ThisCommit => &made,
+                            SnapshotSource::Base => &base,
                         };
                         put(&mut tree, &live_key(name), &named.encode())?;
                         live.push(named.transaction);

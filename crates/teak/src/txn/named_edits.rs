@@ -1,7 +1,7 @@
 //! What a write transaction does to the named snapshots.
 
 use super::named_list::{NamedChange, NamedPins};
-use crate::{Run, tree::TreeRoot};
+use crate::{Extent, tree::TreeRoot};
 
 /// The list of named snapshots, and what is to be done to it.
 ///
@@ -14,7 +14,7 @@ pub(super) struct NamedEdits {
     /// What must stay once the changes are done.
     pub(super) pins: Option<NamedPins>,
     /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
-    pub(super) revived: Option<Vec<Run>>,
+    pub(super) revived: Option<Vec<Extent>>,
 }
 
 impl NamedEdits {

@@ -14,16 +14,16 @@
 //! Invariant: the state of every entry is a pin of each writer.
 
 use super::{
-    catalog::printable, checked::Trust, demanded::Demanded, record_ref::slot_page,
-    roots::KnownRoots, snapshot::Snapshot,
+    catalog::printable, prefault::Prefault, record_ref::slot_page, roots::KnownRoots,
+    snapshot::Snapshot, verified_bitmap::Trust,
 };
 use crate::{
-    Error, Result, Tag, TransactionId,
-    commit::record::{Marks, NAMED_SNAPSHOTS, Record},
+    Checksum, Error, Result, TransactionId,
+    commit::record::{NAMED_SNAPSHOTS, Record, RecordMarks},
     page::value::{StoredValue, ValueKind},
     tree::{
         PageSource, TreeRoot,
-        cursor::Cursor,
+        cursor::TreeCursor,
         reading::{reading, reading_twice},
     },
 };
@@ -42,11 +42,11 @@ pub(super) const READING_LIST: &str = "reading the list of named snapshots";
 
 /// A state that has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Named {
+pub(super) struct NamedSnapshot {
     pub(super) transaction: TransactionId,
     pub(super) time_ms: u64,
     pub(super) catalog: [u8; 64],
-    pub(super) marks: Marks,
+    pub(super) marks: RecordMarks,
 }
 
 /// The states whose pages must stay, as the list has them.
@@ -130,35 +130,35 @@ impl NamedPins {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum NamedChange {
     /// A state gets this name.
-    Create(Vec<u8>, Which),
-    Drop(Vec<u8>, Named),
+    Create(Vec<u8>, SnapshotSource),
+    Drop(Vec<u8>, NamedSnapshot),
 }
 
 /// Which state gets a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Which {
+pub(super) enum SnapshotSource {
     /// The one that the transaction makes.
-    Made,
+    ThisCommit,
     /// The one that it began with: it has been rolled back since it gave the name.
     Base,
 }
 
-impl Named {
+impl NamedSnapshot {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MARKED_LEN);
         bytes.extend(self.transaction.0.to_le_bytes());
         bytes.extend(self.time_ms.to_le_bytes());
         bytes.extend(self.catalog);
-        if self.marks != Marks::default() {
+        if self.marks != RecordMarks::default() {
             let marks = self.marks.values.iter().chain([&self.marks.transaction.0]);
             bytes.extend(marks.flat_map(|number| number.to_le_bytes()));
         }
         bytes
     }
 
-    /// The tag of the catalog's root page.
-    pub(super) fn catalog_tag(&self) -> Tag {
-        TreeRoot::decode_of_names(&self.catalog).map_or(Tag(0), |catalog| catalog.tag)
+    /// The checksum of the catalog's root page.
+    pub(super) fn catalog_checksum(&self) -> Checksum {
+        TreeRoot::decode_of_names(&self.catalog).map_or(Checksum(0), |catalog| catalog.checksum)
     }
 
     pub(super) fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
@@ -172,8 +172,8 @@ impl Named {
         let u64_at =
             |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let marks = match bytes.len() {
-            STATE_LEN => Marks::default(),
-            _ => Marks {
+            STATE_LEN => RecordMarks::default(),
+            _ => RecordMarks {
                 values: [80, 88, 96].map(u64_at),
                 transaction: TransactionId(u64_at(104)),
             },
@@ -221,12 +221,12 @@ pub(super) fn root(record: &Record) -> Result<TreeRoot> {
 pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    mut visit: impl FnMut(&[u8], Named) -> Result<()>,
+    mut visit: impl FnMut(&[u8], NamedSnapshot) -> Result<()>,
 ) -> Result<()> {
-    let mut cursor = Cursor::new(source, *root);
+    let mut cursor = TreeCursor::new(source, *root);
     while cursor.next()? {
         if let Some(name) = name_in(cursor.key()) {
-            visit(name, Named::decode(root, cursor.stored_value())?)?;
+            visit(name, NamedSnapshot::decode(root, cursor.stored_value())?)?;
         }
     }
     Ok(())
@@ -235,10 +235,12 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
 /// All states that must stay, whose notes are in the list.
 pub(super) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
     let (mut live, mut dropped) = (Vec::new(), Vec::new());
-    let mut cursor = Cursor::new(source, *root);
+    let mut cursor = TreeCursor::new(source, *root);
     while cursor.next()? {
         match cursor.key() {
-            [LIVE, ..] => live.push(Named::decode(root, cursor.stored_value())?.transaction),
+            [LIVE, ..] => {
+                live.push(NamedSnapshot::decode(root, cursor.stored_value())?.transaction)
+            }
             [DROPPED, states @ ..] => {
                 dropped.push(dropped_pin(states).ok_or_else(|| {
                     damaged(root, "what was dropped is not noted as it should be")
@@ -276,24 +278,24 @@ pub(super) fn find<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     name: &[u8],
-) -> Result<Option<Named>> {
-    let mut cursor = Cursor::new(source, *root);
+) -> Result<Option<NamedSnapshot>> {
+    let mut cursor = TreeCursor::new(source, *root);
     match cursor.seek(&live_key(name))? {
-        Some(true) => Named::decode(root, cursor.stored_value()).map(Some),
+        Some(true) => NamedSnapshot::decode(root, cursor.stored_value()).map(Some),
         _ => Ok(None),
     }
 }
 
 impl Snapshot {
     /// The named snapshot of that name, as this state has it.
-    pub(super) fn named(&self, name: &[u8]) -> Result<Named> {
+    pub(super) fn named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         let root = root(&self.record)?;
         reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
     }
 
     /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
     /// not find such a name in a later state knows that it was dropped.
-    pub(super) fn refuse_unfindable(&self, name: &[u8], named: &Named) -> Result<()> {
+    pub(super) fn refuse_unfindable(&self, name: &[u8], named: &NamedSnapshot) -> Result<()> {
         match self.named(name) {
             Ok(found) if found == *named => Ok(()),
             Ok(_) | Err(Error::SnapshotNotFound(_)) => {
@@ -317,11 +319,11 @@ impl Snapshot {
     }
 
     /// All named snapshots, in the order of names.
-    pub(super) fn all_named(&self) -> Result<Vec<(Vec<u8>, Named)>> {
+    pub(super) fn all_named(&self) -> Result<Vec<(Vec<u8>, NamedSnapshot)>> {
         let root = root(&self.record)?;
         reading(self, || {
             let mut all = Vec::new();
-            for_each(&Demanded(self), &root, |name, named| {
+            for_each(&Prefault(self), &root, |name, named| {
                 all.push((name.to_vec(), named));
                 Ok(())
             })?;
@@ -335,7 +337,7 @@ impl Snapshot {
         match root.is_empty() {
             true => Ok(NamedPins::default()),
             false => {
-                let pins = reading(self, || pins(&Demanded(self), &root))?;
+                let pins = reading(self, || pins(&Prefault(self), &root))?;
                 let newest = pins.counting(None).max();
                 match newest <= Some(self.transaction()) {
                     true => Ok(pins),
@@ -346,7 +348,7 @@ impl Snapshot {
     }
 
     /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
-    pub(super) fn past(&self, named: &Named, trust: Trust) -> Result<Self> {
+    pub(super) fn past(&self, named: &NamedSnapshot, trust: Trust) -> Result<Self> {
         let record = Record {
             transaction: named.transaction,
             time_ms: named.time_ms,

@@ -1,7 +1,7 @@
 //! The names of a database and of its lock file, and which new files would get one of these.
 
 use crate::{
-    Error, Result, Tag,
+    Checksum, Error, Result,
     commit::record::{
         RecordFault,
         probe::{PROBE_LEN, find_page_size},
@@ -120,7 +120,7 @@ pub(super) const LOCK_SUFFIX: &str = "-lock";
 pub(super) fn lock_name(name: &OsStr) -> OsString {
     let mut lock = name.to_os_string();
     if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
-        let number = Tag::of(name.as_bytes()).0;
+        let number = Checksum::of(name.as_bytes()).0;
         let text = name.to_string_lossy();
         let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
         while !text.is_char_boundary(kept) {

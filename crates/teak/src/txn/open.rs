@@ -1,19 +1,19 @@
 //! Creating and opening.
 
 use super::{
-    door::Door,
+    attach::Attach,
     engine::Engine,
     lock_file_errors::is_lack_of_lock_file,
     names::{refuse_as_own_lock, refuse_lock_name},
-    open_file::{FORMATTED_LENS, leads_nowhere, look_first, open_file},
-    policies::{How, Network, Settings, Sharing},
-    settle::{join, settle},
+    open_file::{FORMATTED_LENS, inspect_before_open, leads_nowhere, open_file},
+    policies::{Network, OpenRequest, Settings, Sharing},
+    settle::{join, recover_database},
     unlocked::{self, refuse_writing},
 };
 use crate::{
     Error, Result,
     commit::record::{SLOT_COUNT, probe::PROBE_LEN},
-    store::{Access, Company, Create, Storage, is_on_network, needs_temporary_names},
+    store::{Access, Create, FileSharing, Storage, is_on_network, needs_temporary_names},
 };
 use std::{
     fs,
@@ -70,7 +70,7 @@ impl Engine {
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
         }
-        look_first(path, create)?;
+        inspect_before_open(path, create)?;
         let file = (path, access, create);
         match settings.sharing {
             Sharing::Unlocked => Self::open_unlocked(path, settings, None),
@@ -93,45 +93,63 @@ impl Engine {
         (path, access, create): (&Path, Access, Create),
         settings: Settings,
     ) -> Result<Self> {
-        let mut door = Door::pass(path, &settings)?;
-        let company = door.company();
+        let mut attach = Attach::enter_gate(path, &settings)?;
+        let file_sharing = attach.file_sharing();
         let file = (path, access, create);
-        let (storage, how) = open_file(file, company, settings, Some(&mut door))?;
+        let (storage, request) = open_file(file, file_sharing, settings, Some(&mut attach))?;
         let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
-        Self::pass(door, dynamic, how, || storage.admit_others())
+        Self::attach(attach, dynamic, request, || storage.admit_others())
     }
 
     fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
-        let (storage, how) = open_file(file, Company::None, settings, None)?;
+        let (storage, request) = open_file(file, FileSharing::Exclusive, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
-        let settled = settle(&storage, &how)?;
-        Ok(Self::new(how.path, storage, &how.settings, settled, None))
+        let recovered = recover_database(&storage, &request)?;
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            None,
+        ))
     }
 
     /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
-    fn pass(
-        mut door: Door,
+    fn attach(
+        mut attach: Attach,
         storage: Arc<dyn Storage>,
-        how: How,
+        request: OpenRequest,
         admit_others: impl FnOnce() -> io::Result<()>,
     ) -> Result<Self> {
-        if let Some(newest) = door.joins(&how, &*storage)? {
-            let shared = door.enter(&storage, newest.page_size as usize);
-            let mut settled = join(&storage, &how, newest)?;
-            shared.join(&mut settled.state);
+        if let Some(newest) = attach.joinable_record(&request, &*storage)? {
+            let shared = attach.finish(&storage, newest.page_size as usize);
+            let mut recovered = join(&storage, &request, newest)?;
+            shared.join(&mut recovered.state);
             let shared = Some(shared);
-            return Ok(Self::new(how.path, storage, &how.settings, settled, shared));
+            return Ok(Self::new(
+                request.path,
+                storage,
+                &request.settings,
+                recovered,
+                shared,
+            ));
         }
-        let mut settled = settle(&storage, &how)?;
-        if let Some(writer) = settled.writer.as_mut().filter(|_| !door.is_alone()) {
+        let mut recovered = recover_database(&storage, &request)?;
+        if let Some(writer) = recovered.writer.as_mut().filter(|_| !attach.is_alone()) {
             // What readers of other processes hold is pending, and not free.
             writer.is_stale = true;
         }
         admit_others().map_err(Error::io("locking the database file"))?;
-        let shared = door.begin(&storage, &settled, &how)?;
-        shared.join(&mut settled.state);
+        let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
+        shared.join(&mut recovered.state);
         let shared = Some(shared);
-        Ok(Self::new(how.path, storage, &how.settings, settled, shared))
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            shared,
+        ))
     }
 
     /// Opens the database in a storage as one of several processes would, all of which this one plays. They share a lock file and
@@ -144,7 +162,7 @@ impl Engine {
         settings: Settings,
         boot: [u8; 16],
     ) -> Result<Self> {
-        let how = How {
+        let request = OpenRequest {
             path: lock_file.to_path_buf(),
             is_new,
             formatted: None,
@@ -152,9 +170,9 @@ impl Engine {
             settings,
             boot,
         };
-        let mut door = Door::pass_apart(lock_file)?;
-        door.look((0, 0), boot)?;
-        Self::pass(door, storage, how, || Ok(()))
+        let mut attach = Attach::enter_gate_apart(lock_file)?;
+        attach.map_region((0, 0), boot)?;
+        Self::attach(attach, storage, request, || Ok(()))
     }
 
     /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
@@ -180,7 +198,7 @@ impl Engine {
         settings: Settings,
         boot: [u8; 16],
     ) -> Result<Self> {
-        let how = How {
+        let request = OpenRequest {
             path,
             is_new,
             formatted: None,
@@ -188,8 +206,14 @@ impl Engine {
             settings,
             boot,
         };
-        let settled = settle(&storage, &how)?;
-        Ok(Self::new(how.path, storage, &how.settings, settled, None))
+        let recovered = recover_database(&storage, &request)?;
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            None,
+        ))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Opening or making the file of a database.
 
 use super::{
-    door::Door,
+    attach::Attach,
     file_reads,
-    look::refusal,
-    policies::{How, Settings},
+    inspect::refusal,
+    policies::{OpenRequest, Settings},
     settle::format,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         probe::{PROBE_LEN, begins_with_record, find_page_size},
     },
     error::shown,
-    store::{Access, Company, Create, Created, FileStorage, Storage, boot_id, read_head},
+    store::{Access, Create, Created, FileSharing, FileStorage, Storage, boot_id, read_head},
 };
 use std::{
     path::Path,
@@ -39,22 +39,24 @@ pub(super) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error
 /// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
 pub(super) fn open_file(
     (path, access, create): (&Path, Access, Create),
-    company: Company,
+    file_sharing: FileSharing,
     settings: Settings,
-    mut door: Option<&mut Door>,
-) -> Result<(Arc<FileStorage>, How)> {
+    mut attach: Option<&mut Attach>,
+) -> Result<(Arc<FileStorage>, OpenRequest)> {
     let opened = |create| {
-        wait_for_leaving(|| FileStorage::open(path, access, create, company, settings.file_mode))
+        retry_while_in_use(|| {
+            FileStorage::open(path, access, create, file_sharing, settings.file_mode)
+        })
     };
     let (mut storage, created) = opened(create)?;
     let boot = boot_id();
-    if let Some(door) = &mut door {
-        door.look(storage.id(), boot)?;
+    if let Some(attach) = &mut attach {
+        attach.map_region(storage.id(), boot)?;
     }
     let may_format = created == Created::No
         && create == Create::IfMissing
         && access == Access::ReadWrite
-        && company == Company::None;
+        && file_sharing == FileSharing::Exclusive;
     if may_format && is_blank(&storage)? {
         // As `mktemp` makes it.
         format_in_place(&storage, path, &settings, boot)?;
@@ -65,13 +67,13 @@ pub(super) fn open_file(
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
-        if let Some(door) = door {
+        if let Some(attach) = attach {
             // There are file systems that number a file anew when it is opened again.
-            door.note_file(storage.id());
+            attach.note_file(storage.id());
         }
     }
     storage.set_read_ahead(settings.read_ahead);
-    let how = How {
+    let request = OpenRequest {
         path: path.to_path_buf(),
         is_new: false,
         formatted,
@@ -79,11 +81,11 @@ pub(super) fn open_file(
         settings,
         boot,
     };
-    Ok((Arc::new(storage), how))
+    Ok((Arc::new(storage), request))
 }
 
 /// Looks at the database file before anything is done to its lock file.
-pub(super) fn look_first(path: &Path, create: Create) -> Result<()> {
+pub(super) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
     if create == Create::New && path.symlink_metadata().is_ok() {
         return Err(Error::AlreadyExists(path.to_path_buf()));
     }
@@ -91,7 +93,7 @@ pub(super) fn look_first(path: &Path, create: Create) -> Result<()> {
         Err(Error::NotFound(_)) => Ok(Vec::new()),
         read => read.map(|(head, _)| head),
     };
-    let head = read(QUICK_LOOK_LEN)?;
+    let head = read(QUICK_PROBE_LEN)?;
     // What is empty, or not there, is for who opens it.
     if head.is_empty() || begins_with_record(&head) {
         return Ok(());
@@ -131,21 +133,23 @@ pub(super) fn is_half_formatted(file_len: u64, bytes: &[u8]) -> bool {
 pub(super) const FORMATTED_LENS: [u64; 5] = [4 << 12, 4 << 13, 4 << 14, 4 << 15, 4 << 16];
 
 /// Bytes that tell whether there is a record in the first place for one.
-pub(super) const QUICK_LOOK_LEN: usize = 64;
+pub(super) const QUICK_PROBE_LEN: usize = 64;
 
 /// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
-pub(super) fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
+pub(super) fn retry_while_in_use<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     let began = Instant::now();
     loop {
         match open() {
-            Err(Error::InUse(_)) if began.elapsed() < GOING => thread::sleep(GOING / 100),
+            Err(Error::InUse(_)) if began.elapsed() < EXIT_TIMEOUT => {
+                thread::sleep(EXIT_TIMEOUT / 100)
+            }
             opened => return opened,
         }
     }
 }
 
 /// How long a process may take to go.
-pub(super) const GOING: Duration = Duration::from_secs(1);
+pub(super) const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
 /// a database, since the record is one sector.

@@ -1,7 +1,7 @@
 //! A table as a write transaction sees it.
 
 use super::unique_id::unique_id;
-use crate::tree::{TreeRoot, position::Step};
+use crate::tree::{TreeRoot, position::PathStep};
 use std::collections::BTreeMap;
 
 /// A table as this transaction sees it.
@@ -15,7 +15,7 @@ pub(crate) struct OpenTable {
     /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
     pub(super) version: u64,
     /// The path to where a key was last inserted or removed, or would have been, if nothing else has changed the table since; else empty.
-    pub(super) near: Vec<Step>,
+    pub(super) hint: Vec<PathStep>,
 }
 
 /// The tables that a write transaction has opened.

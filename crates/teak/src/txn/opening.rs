@@ -23,10 +23,10 @@ use std::{
 };
 
 /// The databases that this process has open.
-static OPEN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<OpenDatabase>> = Mutex::new(Vec::new());
 
 /// A database that this process has open, or had.
-struct Known {
+struct OpenDatabase {
     /// Of its lock file.
     name: PathBuf,
     /// Device and inode: another file may have got the name since.
@@ -84,13 +84,13 @@ impl Opening {
                 }
                 opened => {
                     let engine = Arc::new(opened?);
-                    open_databases().push(Known {
+                    open_databases().push(OpenDatabase {
                         name,
                         file: file_id(path),
                         engine: Arc::downgrade(&engine),
                     });
                     let opening = Self::of(Arc::clone(&engine), access);
-                    engine.tell_opened();
+                    engine.note_and_deliver_open();
                     return Ok(opening.expect("nobody else has it who could close it"));
                 }
             }
@@ -101,7 +101,7 @@ impl Opening {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn alone(engine: Engine, access: Access) -> Self {
         let engine = Arc::new(engine);
-        engine.tell_opened();
+        engine.note_and_deliver_open();
         Self::of(engine, access).expect("nobody else has it who could close it")
     }
 
@@ -150,7 +150,7 @@ impl Opening {
             return Ok(());
         }
         // Who waits for commits is told that there will be none.
-        self.engine.flusher.published.bell.ring();
+        self.engine.flusher.published.notifier.notify();
         if !self.engine.openings.closes_with_this() {
             return match self.is_read_only {
                 true => Ok(()),
@@ -224,6 +224,6 @@ fn file_id(path: &Path) -> Option<(u64, u64)> {
     Some(id_of(&fs::metadata(path).ok()?))
 }
 
-fn open_databases() -> MutexGuard<'static, Vec<Known>> {
+fn open_databases() -> MutexGuard<'static, Vec<OpenDatabase>> {
     lock(&OPEN)
 }

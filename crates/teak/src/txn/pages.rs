@@ -1,11 +1,11 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
 mod copy_sources;
+mod extents;
 mod kept_pages;
 mod parked_trees;
 mod recent_pages;
 mod reclaim;
-mod runs;
 mod savepoints;
 mod supply;
 mod transaction_file;
@@ -13,24 +13,24 @@ pub(super) mod zone;
 
 use super::{
     arena::Arena,
-    checked::Checked,
     durability::Durability,
-    file_reads::in_runs,
-    metrics::Work,
+    file_reads::into_extents,
+    held_writer_lock::HeldWriterLock,
+    metrics::WriteWork,
     page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
-    readers_seen::SlowReaders,
+    slow_readers::SlowReaders,
     snapshot::{Snapshot, outside, value_in},
-    writer_turn::WriterTurn,
+    verified_bitmap::VerifiedBitmap,
 };
 use crate::{
-    Error, Geometry, PageNumber, Result, Run, Tag, TransactionId,
-    page::{header::Header, value::ValueRun},
+    Checksum, Error, Extent, Geometry, PageNumber, Result, TransactionId,
+    page::{header::Header, value::ValueExtent},
     planted::{Planted, is_planted},
-    space::Policy,
+    space::PlacementPolicy,
     store::{Mapping, Storage, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
-        reading::{Faults, Pace, unreadable},
+        reading::{Faults, IoWaitEstimator, unreadable},
     },
 };
 use copy_sources::CopySources;
@@ -38,10 +38,10 @@ use kept_pages::SavepointPages;
 use parked_trees::ParkedTrees;
 use recent_pages::RecentPages;
 use std::{io::IoSlice, sync::Arc};
-use supply::{FIRST_RUN_LEN, PageSupply};
+use supply::{FIRST_EXTENT_LEN, PageSupply};
 use transaction_file::TransactionFile;
 
-const RUN_LEN_MAX: u32 = 1024;
+const EXTENT_LEN_MAX: u32 = 1024;
 /// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
 const STORED_VALUE_MAX: u64 = 64 << 10;
 
@@ -49,24 +49,24 @@ const STORED_VALUE_MAX: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct WritePages {
     // Fields are dropped in this order: the turn ends before mappings are unmapped.
-    pub(super) writer: WriterTurn,
+    pub(super) writer: HeldWriterLock,
     /// The file, as this transaction maps and extends it.
     pub(super) file: TransactionFile,
-    /// Which pages of the state that this builds on were compared with their tags.
-    checked: Checked,
+    /// Which pages of the state that this builds on were compared with their checksums.
+    checked: VerifiedBitmap,
     transaction: TransactionId,
-    pub(super) limits: Limits,
+    pub(super) limits: WriteLimits,
     /// Where the next pages come from.
     pub(super) supply: PageSupply,
     recent: RecentPages,
     /// Committed pages that this transaction does not use any more, with their births.
-    pub(super) deaths: Vec<(Run, TransactionId)>,
+    pub(super) deaths: Vec<(Extent, TransactionId)>,
     pub(super) sources: CopySources,
     savepoints: SavepointPages,
     /// What is left of trees that were too large to be released at once.
     pub(super) parked: ParkedTrees,
     /// Counted for `Database::metrics`.
-    pub(super) work: Work,
+    pub(super) work: WriteWork,
 }
 
 impl WritePages {
@@ -74,8 +74,8 @@ impl WritePages {
         storage: Arc<dyn Storage>,
         mapping: Arc<Mapping>,
         base: &Snapshot,
-        writer: WriterTurn,
-        limits: Limits,
+        writer: HeldWriterLock,
+        limits: WriteLimits,
     ) -> Self {
         Self {
             file: TransactionFile::new(storage, mapping, PageSource::page_size(base)),
@@ -89,7 +89,7 @@ impl WritePages {
             sources: CopySources::new(base.record.journal.is_some()),
             savepoints: SavepointPages::default(),
             parked: ParkedTrees::default(),
-            work: Work::default(),
+            work: WriteWork::default(),
         }
     }
 
@@ -147,7 +147,10 @@ impl WritePages {
 
     /// How many committed pages it does not use any more.
     pub(super) fn dead_count(&self) -> u64 {
-        self.deaths.iter().map(|(run, _)| u64::from(run.len)).sum()
+        self.deaths
+            .iter()
+            .map(|(extent, _)| u64::from(extent.len))
+            .sum()
     }
 
     /// Has pages taken from the lowest places from now on, however short their runs are, or, with `None`, as it is best to write
@@ -155,7 +158,7 @@ impl WritePages {
     pub(super) fn place_low(&mut self, boundary: Option<u64>) {
         self.give_back_rest();
         self.supply.low_boundary = boundary;
-        self.supply.next_run_len = FIRST_RUN_LEN;
+        self.supply.next_extent_len = FIRST_EXTENT_LEN;
     }
 
     /// Bytes of pages that were built and are still in memory.
@@ -175,18 +178,18 @@ impl WritePages {
     fn note_taken(&mut self, number: PageNumber) {
         self.writer.arena.make_resident(number);
         self.supply.taken_count += 1;
-        self.tag_oldest_recent(number);
+        self.checksum_oldest_recent(number);
     }
 
-    /// Finds the tag of a leaf while it is still in the cache, once so many pages were allocated
-    /// after it that it is hardly changed any more. Inner pages wait for the tags of their children.
-    fn tag_oldest_recent(&mut self, newest: PageNumber) {
+    /// Finds the checksum of a leaf while it is still in the cache, once so many pages were allocated
+    /// after it that it is hardly changed any more. Inner pages wait for the checksums of their children.
+    fn checksum_oldest_recent(&mut self, newest: PageNumber) {
         let oldest = self.recent.replace_oldest(newest);
         if let Some(page) = self.writer.arena.page(oldest)
             && Header::read(page).is_leaf()
         {
-            let tag = Tag::of(page);
-            self.writer.arena.set_tag(oldest, tag);
+            let checksum = Checksum::of(page);
+            self.writer.arena.set_checksum(oldest, checksum);
         }
     }
 
@@ -217,16 +220,16 @@ impl WritePages {
             .ok_or_else(|| outside(&self.file.mapping, number))?;
         if self
             .arena()
-            .tag(number)
-            .is_some_and(|tag| tag != Tag::of(page))
+            .checksum(number)
+            .is_some_and(|checksum| checksum != Checksum::of(page))
         {
             let detail = "it was written early, and other bytes stand there now";
             return Err(Error::corrupted(number, "write", detail));
         }
         if !self.arena().is_mapped(number)
-            && let Some(bytes) = self.mapped_run(Run::new(number.0, 1))?
+            && let Some(bytes) = self.mapped_extent(Extent::new(number.0, 1))?
         {
-            self.writer.arena.map(Run::new(number.0, 1), bytes);
+            self.writer.arena.map(Extent::new(number.0, 1), bytes);
         }
         let is_mapped = self.arena().is_mapped(number);
         let bytes = self.writer.arena.make_resident(number);
@@ -238,14 +241,14 @@ impl WritePages {
     }
 
     /// Writes a large value to its final place.
-    fn write_value(&mut self, run: Run, value: &[u8]) -> Result<()> {
+    fn write_value(&mut self, extent: Extent, value: &[u8]) -> Result<()> {
         self.writer.flusher().refuse_evicted()?;
         let (offset, len) = (
-            self.offset_of(run.start),
-            u64::from(run.len) << self.file.page_shift,
+            self.offset_of(extent.start),
+            u64::from(extent.len) << self.file.page_shift,
         );
         if len <= STORED_VALUE_MAX
-            && let Some(mut bytes) = self.writable_run(run)?
+            && let Some(mut bytes) = self.writable_extent(extent)?
         {
             bytes[..value.len()].copy_from_slice(value);
             bytes[value.len()..].fill(0);
@@ -268,7 +271,7 @@ impl WritePages {
     }
 
     /// Writes leaves to their final place when there are more pages in memory than allowed, if they are not built there.
-    /// Nobody can see them there yet. Inner pages stay, since their tags are not known yet.
+    /// Nobody can see them there yet. Inner pages stay, since their checksums are not known yet.
     fn make_room(&mut self) -> Result<()> {
         if self.counted_bytes() < self.limits.room_at {
             return Ok(());
@@ -278,7 +281,7 @@ impl WritePages {
         let mut parts = Vec::new();
         self.writer.arena.for_each_unwritten(|number, page| {
             if Header::read(page).is_leaf() {
-                leaves.push((number, Tag::of(page)));
+                leaves.push((number, Checksum::of(page)));
                 parts.push((number, page));
             }
         });
@@ -288,12 +291,12 @@ impl WritePages {
         if self.limits.durability != Durability::Lazy {
             self.writer.arena.for_each_mapped(|number, page| {
                 if Header::read(page).is_leaf() {
-                    leaves.push((number, Tag::of(page)));
+                    leaves.push((number, Checksum::of(page)));
                 }
             });
         }
-        for (number, tag) in leaves {
-            self.writer.arena.note_early_write(number, tag);
+        for (number, checksum) in leaves {
+            self.writer.arena.note_early_write(number, checksum);
         }
         // Where little but inner pages was there they are not all looked at again for each page that comes.
         let left = self.counted_bytes();
@@ -311,17 +314,17 @@ impl WritePages {
     }
 
     /// Gives back what was taken and not used; returns all runs that were written.
-    pub(super) fn settle(&mut self) -> Vec<Run> {
+    pub(super) fn settle(&mut self) -> Vec<Extent> {
         self.give_back_rest();
-        self.writer.arena.written_runs()
+        self.writer.arena.written_extents()
     }
 
     /// Gives everything back.
     pub(super) fn abandon(&mut self) {
         // Nobody needs them, but the system may write them out all the same.
         self.mark_mapped();
-        for run in self.settle() {
-            self.writer.space.give_back(run);
+        for extent in self.settle() {
+            self.writer.space.give_back(extent);
         }
         self.writer.arena.clear();
         self.deaths.clear();
@@ -329,19 +332,19 @@ impl WritePages {
     }
 
     /// Notes that committed pages are not used any more.
-    pub(super) fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
+    pub(super) fn bury(&mut self, extent: Extent, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {
             let detail = "it says that it was born in a transaction to come";
-            return Err(Error::corrupted(run.start, "write", detail));
+            return Err(Error::corrupted(extent.start, "write", detail));
         }
         let is_floor = self.savepoints.death_floor == self.deaths.len();
         match self.deaths.last_mut() {
             Some((last, same))
-                if !is_floor && *same == birth && last.end() == u64::from(run.start.0) =>
+                if !is_floor && *same == birth && last.end() == u64::from(extent.start.0) =>
             {
-                last.len += run.len;
+                last.len += extent.len;
             }
-            _ => self.deaths.push((run, birth)),
+            _ => self.deaths.push((extent, birth)),
         }
         Ok(())
     }
@@ -349,7 +352,7 @@ impl WritePages {
 
 /// What bounds a transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Limits {
+pub(super) struct WriteLimits {
     pub(super) durability: Durability,
     pub(super) memory_bytes: usize,
     /// With so many bytes of pages in memory leaves are written early. Never less than what is allowed.
@@ -389,12 +392,12 @@ impl PageSource for WritePages {
         }
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
         value_in(
             &self.file.mapping,
             self.file.page_size,
             self.writer.space.page_count(),
-            run,
+            extent,
         )
     }
 
@@ -407,15 +410,15 @@ impl PageSource for WritePages {
     }
 
     #[inline]
-    fn pace(&self) -> &Pace {
-        self.file.mapping.pace()
+    fn io_wait(&self) -> &IoWaitEstimator {
+        self.file.mapping.io_wait()
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
         // What this transaction has built is in memory.
-        let places = in_runs(pages).into_iter().filter_map(|run| {
-            let len = u64::from(run.len) << self.file.page_shift;
-            (!self.arena().is_fresh(run.start)).then(|| (self.offset_of(run.start), len))
+        let places = into_extents(pages).into_iter().filter_map(|extent| {
+            let len = u64::from(extent.len) << self.file.page_shift;
+            (!self.arena().is_fresh(extent.start)).then(|| (self.offset_of(extent.start), len))
         });
         self.file.mapping.announce_all(places);
     }
@@ -435,10 +438,10 @@ impl PageSource for WritePages {
         }
     }
 
-    /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.
+    /// Pages that this transaction wrote have no checksum yet, or none that stands anywhere.
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.lacks(number)
+        self.checked.missing_table_error(number)
             && !self.arena().is_written(number)
             && self.unwritten(number).is_none()
     }
@@ -447,7 +450,7 @@ impl PageSource for WritePages {
     fn check_page(
         &self,
         number: PageNumber,
-        tag: Tag,
+        checksum: Checksum,
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
@@ -455,20 +458,20 @@ impl PageSource for WritePages {
         self.checked.compare_page(
             &self.file.mapping,
             page,
-            (number, tag),
+            (number, checksum),
             written.min(self.base()),
             operation,
         )
     }
 
     #[cold]
-    fn check_value(&self, run: &ValueRun) -> Result<()> {
-        let value = self.value(run)?;
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        let value = self.value(extent)?;
         self.checked.compare_value(
             &self.file.mapping,
             self.file.page_size,
             value,
-            run,
+            extent,
             self.base(),
         )
     }
@@ -491,13 +494,14 @@ impl PageSink for WritePages {
 
     fn allocate(&mut self) -> Result<PageNumber> {
         self.make_room()?;
-        if self.supply.open_run.len == 0 {
-            self.supply.open_run = self.take_run(self.supply.next_run_len, false)?;
-            self.map_open_run()?;
-            self.supply.next_run_len = (self.supply.next_run_len * 2).min(RUN_LEN_MAX);
+        if self.supply.open_extent.len == 0 {
+            self.supply.open_extent = self.take_extent(self.supply.next_extent_len, false)?;
+            self.map_open_extent()?;
+            self.supply.next_extent_len = (self.supply.next_extent_len * 2).min(EXTENT_LEN_MAX);
         }
-        let number = self.supply.open_run.start;
-        self.supply.open_run = Run::new(number.0.wrapping_add(1), self.supply.open_run.len - 1);
+        let number = self.supply.open_extent.start;
+        self.supply.open_extent =
+            Extent::new(number.0.wrapping_add(1), self.supply.open_extent.len - 1);
         self.note_taken(number);
         Ok(number)
     }
@@ -572,7 +576,7 @@ impl PageSink for WritePages {
         }
         let birth = Header::read(self.page(number)?).birth;
         if is_planted(Planted::FreeOwn) {
-            self.writer.space.give_back(Run::new(number.0, 1));
+            self.writer.space.give_back(Extent::new(number.0, 1));
             return Ok(());
         }
         if birth >= self.transaction {
@@ -583,7 +587,7 @@ impl PageSink for WritePages {
             return Err(used_twice(number));
         }
         self.deaths.push((
-            Run {
+            Extent {
                 start: number,
                 len: 1,
             },
@@ -592,18 +596,18 @@ impl PageSink for WritePages {
         Ok(())
     }
 
-    fn store_value(&mut self, value: &[u8]) -> Result<ValueRun> {
-        let mut run = ValueRun {
+    fn store_value(&mut self, value: &[u8]) -> Result<ValueExtent> {
+        let mut extent = ValueExtent {
             start: PageNumber(0),
             len_bytes: value.len() as u64,
-            tag: Tag::of(value),
+            checksum: Checksum::of(value),
             birth: self.transaction,
         };
         let too_long =
             |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
-        let pages = run.pages(self.file.page_size).map_err(too_long)?;
-        let taken = self.take_run(pages.len, true)?;
-        run.start = taken.start;
+        let pages = extent.pages(self.file.page_size).map_err(too_long)?;
+        let taken = self.take_extent(pages.len, true)?;
+        extent.start = taken.start;
         if let Err(error) = self.write_value(taken, value) {
             self.writer.space.give_back(taken);
             return Err(error);
@@ -611,40 +615,40 @@ impl PageSink for WritePages {
         self.writer.arena.add_written(taken);
         self.work.large_values += 1;
         self.supply.taken_count += u64::from(taken.len);
-        Ok(run)
+        Ok(extent)
     }
 
     fn has_room_before(&mut self, boundary: u64, pages: u64) -> bool {
         let Ok(pages) = u32::try_from(pages) else {
             return false;
         };
-        let is_before = |run: Run| run.len > 0 && u64::from(run.start.0) < boundary;
+        let is_before = |extent: Extent| extent.len > 0 && u64::from(extent.start.0) < boundary;
         // A page is taken from the open run, which was the lowest.
         let policy = match pages {
-            1 if is_before(self.supply.open_run) => return true,
-            1 => Policy::Crumbs,
-            _ => Policy::Contiguous,
+            1 if is_before(self.supply.open_extent) => return true,
+            1 => PlacementPolicy::Fragmented,
+            _ => PlacementPolicy::Contiguous,
         };
         let found = self.writer.space.allocate(pages, policy);
-        found.is_some_and(|run| {
-            self.writer.space.give_back(run);
-            is_before(run)
+        found.is_some_and(|extent| {
+            self.writer.space.give_back(extent);
+            is_before(extent)
         })
     }
 
-    fn release_value(&mut self, run: &ValueRun) -> Result<()> {
-        let pages = run
+    fn release_value(&mut self, extent: &ValueExtent) -> Result<()> {
+        let pages = extent
             .pages(self.file.page_size)
-            .map_err(|damage| damage.at(run.start, "write"))?;
+            .map_err(|damage| damage.at(extent.start, "write"))?;
         if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count()
         {
-            return Err(outside(&self.file.mapping, run.start));
+            return Err(outside(&self.file.mapping, extent.start));
         }
         if self.arena().is_written(pages.start) {
             pages.pages().for_each(|number| self.discard(number));
             return Ok(());
         }
-        self.bury(pages, run.birth)
+        self.bury(pages, extent.birth)
     }
 
     fn parks_above(&self) -> u64 {
@@ -664,8 +668,8 @@ impl PageSink for WritePages {
         self.work.merges += 1;
     }
 
-    fn known_tag(&self, number: PageNumber) -> Option<Tag> {
-        self.arena().tag(number)
+    fn known_checksum(&self, number: PageNumber) -> Option<Checksum> {
+        self.arena().checksum(number)
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     /// The permissions of files that are created, less the mask of the process.
     pub(crate) file_mode: u32,
     pub(crate) network: Network,
-    pub(crate) without_name: WithoutName,
+    pub(crate) without_name: LostNamePolicy,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
 }
@@ -67,7 +67,7 @@ pub(crate) enum Network {
 
 /// What to do with a commit into a file that was removed, renamed or replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WithoutName {
+pub(crate) enum LostNamePolicy {
     /// It is made, and the first of them is an event.
     Commit,
     /// It is an error.
@@ -85,7 +85,7 @@ pub(super) struct Policies {
     pub(super) journal_bytes: Option<u64>,
     pub(super) drop_limits: DropLimits,
     pub(super) verification: Verification,
-    pub(super) without_name: WithoutName,
+    pub(super) without_name: LostNamePolicy,
     sharing: Sharing,
 }
 
@@ -150,14 +150,14 @@ impl Policies {
 /// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
 /// want counts as much.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestedPolicies {
     durability: Option<Durability>,
     flush_after_bytes: Option<u64>,
     flush_after: Option<Duration>,
     geometry: Option<Geometry>,
 }
 
-impl Asked {
+impl RequestedPolicies {
     pub(super) fn new(settings: &Settings, policies: &Policies) -> Self {
         let asks = settings.geometry.is_some() || settings.size_limit_bytes.is_some();
         Self {
@@ -213,7 +213,7 @@ impl Default for DropLimits {
 }
 
 /// What a database is opened with.
-pub(super) struct How {
+pub(super) struct OpenRequest {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
     /// What this opening has written to a file that it has made, and flushed.

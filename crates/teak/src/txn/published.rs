@@ -5,7 +5,7 @@ use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
-    share::{Bell, Pinned, ReaderTable, Region},
+    share::{CommitNotifier, PinnedReader, ReaderTable, Region},
     space,
     store::Storage,
 };
@@ -42,12 +42,12 @@ const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
 pub(super) struct Published {
     pub(super) table: ReaderTable,
     /// Rung when another state becomes visible.
-    pub(super) bell: Bell,
+    pub(super) notifier: CommitNotifier,
     /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
     /// The visible state whose record did not come; 0 if there is none.
     unknown: AtomicU64,
-    held: Mutex<Held>,
+    held: Mutex<HeldStates>,
     storage: Arc<dyn Storage>,
     /// Where the records of visible states are, for all processes.
     region: Option<Region>,
@@ -55,7 +55,7 @@ pub(super) struct Published {
 
 /// States that readers may hold, as of the last look at the table and what came since.
 #[derive(Default, Debug)]
-struct Held {
+struct HeldStates {
     states: Vec<TransactionId>,
     /// Commits since the last look.
     age: usize,
@@ -66,7 +66,7 @@ struct Held {
 impl Published {
     /// `newest` is visible already where there is a region.
     pub(super) fn new(
-        (table, bell): (ReaderTable, Bell),
+        (table, notifier): (ReaderTable, CommitNotifier),
         newest: Snapshot,
         storage: Arc<dyn Storage>,
         region: Option<Region>,
@@ -76,7 +76,7 @@ impl Published {
         }
         Self {
             table,
-            bell,
+            notifier,
             newest: Mutex::new(Arc::new(newest)),
             unknown: AtomicU64::new(0),
             held: Mutex::default(),
@@ -203,7 +203,7 @@ impl Published {
             None => self.table.publish(newest.transaction().0),
         }
         drop(newest);
-        self.bell.ring();
+        self.notifier.notify();
         // It may be the last to hold a mapping.
         drop(before);
     }
@@ -212,7 +212,7 @@ impl Published {
     pub(super) fn publish_record(&self, record: &Record) {
         if let Some(region) = &self.region {
             publish_record(region, record, None);
-            self.bell.ring();
+            self.notifier.notify();
         }
     }
 
@@ -223,7 +223,7 @@ impl Published {
     }
 
     /// All readers.
-    pub(super) fn readers(&self) -> Result<Vec<Pinned>> {
+    pub(super) fn readers(&self) -> Result<Vec<PinnedReader>> {
         self.table.readers().map_err(Error::io(LOOKING))
     }
 
@@ -333,7 +333,7 @@ pub(super) fn foreign_snapshot(
         false => None,
     };
     match taken {
-        Some(taken) => taken.into_iter().for_each(|run| checked.forget(run)),
+        Some(taken) => taken.into_iter().for_each(|extent| checked.forget(extent)),
         None => checked.forget_all(),
     }
     let comparisons = before.comparisons.clone();

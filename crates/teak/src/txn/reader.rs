@@ -10,15 +10,15 @@
 //! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
 //! all of it is sequentially consistent, so one of the two sees the other.
 
-use super::{checked::Trust, engine::Engine, lock, readers::HoldsSlot, snapshot::Snapshot};
+use super::{engine::Engine, lock, readers::HoldsSlot, snapshot::Snapshot, verified_bitmap::Trust};
 use crate::{
-    Error, PageNumber, Result, Tag, TransactionId,
-    page::value::ValueRun,
-    share::Slot,
-    store::{Seat, thread_id, uptime_ms},
+    Checksum, Error, PageNumber, Result, TransactionId,
+    page::value::ValueExtent,
+    share::ReaderSlot,
+    store::{ArcCell, thread_id, uptime_ms},
     tree::{
         PageSource,
-        reading::{Faults, Pace},
+        reading::{Faults, IoWaitEstimator},
     },
 };
 use std::{
@@ -35,12 +35,12 @@ use std::{
 };
 
 /// Seats of a thread, for all databases together. Enough for nested readers of a few databases.
-const SEATS_MAX: usize = 16;
+const CACHED_SLOTS_MAX: usize = 16;
 
 /// A slot, and what it pins when there is a [`Reader`] with this: pages to read, until others ask for the end of that.
 #[derive(Debug)]
-pub(crate) struct Hold {
-    pub(super) slot: Slot,
+pub(crate) struct ReaderHold {
+    pub(super) slot: ReaderSlot,
     /// Of the last reader that had this hold.
     number: AtomicU64,
     // In this order: the state goes before the engine does.
@@ -48,7 +48,7 @@ pub(crate) struct Hold {
     engine: Arc<Engine>,
 }
 
-impl Drop for Hold {
+impl Drop for ReaderHold {
     fn drop(&mut self) {
         if self.engine.generation.is_past() {
             return;
@@ -58,7 +58,7 @@ impl Drop for Hold {
     }
 }
 
-impl Hold {
+impl ReaderHold {
     /// Says who is about to pin.
     #[inline]
     fn note(&self) {
@@ -75,7 +75,7 @@ impl Hold {
     }
 }
 
-impl PageSource for Hold {
+impl PageSource for ReaderHold {
     #[inline]
     fn page_size(&self) -> usize {
         PageSource::page_size(&*self.snapshot)
@@ -90,8 +90,8 @@ impl PageSource for Hold {
         PageSource::page(&*self.snapshot, number)
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        self.snapshot.value(run)
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.snapshot.value(extent)
     }
 
     #[inline]
@@ -100,8 +100,8 @@ impl PageSource for Hold {
     }
 
     #[inline]
-    fn pace(&self) -> &Pace {
-        self.snapshot.pace()
+    fn io_wait(&self) -> &IoWaitEstimator {
+        self.snapshot.io_wait()
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
@@ -131,17 +131,19 @@ impl PageSource for Hold {
     fn check_page(
         &self,
         number: PageNumber,
-        tag: Tag,
+        checksum: Checksum,
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
-        let checked = self.snapshot.check_page(number, tag, written, operation);
+        let checked = self
+            .snapshot
+            .check_page(number, checksum, written, operation);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 
     #[cold]
-    fn check_value(&self, run: &ValueRun) -> Result<()> {
-        let checked = self.snapshot.check_value(run);
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        let checked = self.snapshot.check_value(extent);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 }
@@ -150,7 +152,7 @@ impl PageSource for Hold {
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     /// Absent only while it ends.
-    hold: Option<Arc<Hold>>,
+    hold: Option<Arc<ReaderHold>>,
 }
 
 impl Reader {
@@ -158,7 +160,7 @@ impl Reader {
     #[inline]
     pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         prepare(engine)?;
-        let hold = match take_seated(engine.id()) {
+        let hold = match take_cached(engine.id()) {
             Some(hold) => hold,
             None => Arc::new(new_hold(engine)?),
         };
@@ -167,7 +169,7 @@ impl Reader {
 
     /// Begins to read the visible state by a hold that pins nothing and that nobody else has.
     #[inline]
-    fn begin_with(mut hold: Arc<Hold>) -> Result<Self> {
+    fn begin_with(mut hold: Arc<ReaderHold>) -> Result<Self> {
         hold.note();
         let state = hold.engine.readers.table.pin(hold.slot);
         if hold.snapshot.transaction().0 != state {
@@ -202,7 +204,7 @@ impl Reader {
 
     /// The pages of the state, and what others ask of this reader.
     #[inline]
-    pub(crate) fn hold(&self) -> &Hold {
+    pub(crate) fn hold(&self) -> &ReaderHold {
         self.hold
             .as_ref()
             .expect("a reader has its hold until it ends")
@@ -231,7 +233,7 @@ impl Engine {
 
 /// A slot for a reader, taken before there is the state that it will read.
 #[derive(Debug)]
-pub(super) struct ReservedSlot(Hold);
+pub(super) struct ReservedSlot(ReaderHold);
 
 impl ReservedSlot {
     pub(super) fn take(engine: &Arc<Engine>) -> Result<Self> {
@@ -258,11 +260,11 @@ impl ReservedSlot {
 
 /// A reader that uses nothing of its state for now, and may lose it.
 #[derive(Debug)]
-pub(crate) struct Parked(Reader);
+pub(crate) struct ParkedReader(Reader);
 
 impl Reader {
     /// Parks it; the same again if a clone of it is there.
-    pub(crate) fn park(self) -> Result<Parked, Self> {
+    pub(crate) fn park(self) -> Result<ParkedReader, Self> {
         if Arc::strong_count(
             self.hold
                 .as_ref()
@@ -274,11 +276,11 @@ impl Reader {
         fence(Acquire);
         let hold = self.hold();
         hold.engine.readers.table.park(hold.slot);
-        Ok(Parked(self))
+        Ok(ParkedReader(self))
     }
 }
 
-impl Parked {
+impl ParkedReader {
     /// Goes on reading the same state, if that was not taken away.
     pub(crate) fn resume(self) -> Result<Reader> {
         let hold = self.0.hold();
@@ -299,7 +301,7 @@ impl Parked {
 /// A reader that was reset: it pins nothing, and keeps its hold for the next one.
 #[derive(Debug)]
 pub(crate) enum Reset {
-    Hold(Arc<Hold>),
+    ReaderHold(Arc<ReaderHold>),
     /// Its hold was a clone's too, or of another state than the newest one.
     Engine(Arc<Engine>),
 }
@@ -309,14 +311,14 @@ impl Reader {
     #[inline]
     pub(crate) fn reset(mut self) -> Reset {
         match self.end() {
-            Some(hold) => Reset::Hold(hold),
+            Some(hold) => Reset::ReaderHold(hold),
             None => Reset::Engine(Arc::clone(self.engine())),
         }
     }
 
     /// Unpins the state, and returns the hold, which another reader can have; `None`, and nothing is done, if a clone has it too.
     #[inline]
-    fn end(&mut self) -> Option<Arc<Hold>> {
+    fn end(&mut self) -> Option<Arc<ReaderHold>> {
         // The last clone has nobody beside it who could make another.
         self.hold.take_if(|hold| {
             let is_reusable = Arc::strong_count(hold) == 1
@@ -337,7 +339,7 @@ impl Reset {
     #[inline]
     pub(crate) fn begin(self) -> Result<Reader> {
         match self {
-            Self::Hold(hold) => {
+            Self::ReaderHold(hold) => {
                 hold.engine.refuse_closed()?;
                 prepare(&hold.engine)?;
                 Reader::begin_with(hold)
@@ -361,7 +363,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         // If two clones end at the same time and both find the other, the hold is dropped, which is as well.
         if let Some(hold) = self.end() {
-            leave_seated(hold);
+            put_cached(hold);
         }
     }
 }
@@ -371,15 +373,15 @@ impl Drop for Reader {
 fn prepare(engine: &Engine) -> Result<()> {
     match &engine.readers.shared {
         Some(shared) if shared.is_evicted() => Err(shared.evicted()),
-        None if engine.readers.has_unknown_writers => engine.look_for_commits(),
+        None if engine.readers.has_unknown_writers => engine.refresh_from_file(),
         _ => Ok(()),
     }
 }
 
 #[cold]
-fn new_hold(engine: &Arc<Engine>) -> Result<Hold> {
+fn new_hold(engine: &Arc<Engine>) -> Result<ReaderHold> {
     let slot = engine.readers.take_slot()?;
-    Ok(Hold {
+    Ok(ReaderHold {
         slot,
         number: AtomicU64::new(engine.readers.table.number(slot)),
         snapshot: engine.flusher.published.newest_here(),
@@ -389,7 +391,7 @@ fn new_hold(engine: &Arc<Engine>) -> Result<Hold> {
 
 /// Takes a reference to the state that is pinned. Where another is visible by now, that is pinned instead.
 #[cold]
-fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
+fn refresh(hold: &mut Arc<ReaderHold>, mut state: u64) -> Result<()> {
     loop {
         let engine = &hold.engine;
         let visible = engine.named(engine.flusher.published.newest())?;
@@ -402,79 +404,86 @@ fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
     }
 }
 
-impl HoldsSlot for Seat<Hold> {
+impl HoldsSlot for ArcCell<ReaderHold> {
     fn empty(&self) {
         drop(self.take());
     }
 }
 
 /// A seat of this thread.
-struct OwnSeat {
+struct CachedReaderSlot {
     engine: u64,
-    seat: Arc<Seat<Hold>>,
+    cell: Arc<ArcCell<ReaderHold>>,
     /// That of [`Readers`], which may be gone.
     is_closing: Arc<AtomicBool>,
 }
 
 thread_local! {
-    static SEATS: RefCell<Vec<OwnSeat>> = const { RefCell::new(Vec::new()) };
+    static CACHED_SLOTS: RefCell<Vec<CachedReaderSlot>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A hold on this engine that this thread left.
 #[inline]
-fn take_seated(engine: u64) -> Option<Arc<Hold>> {
+fn take_cached(engine: u64) -> Option<Arc<ReaderHold>> {
     // A thread that ends has no seats any more.
-    let taken = SEATS.try_with(|seats| {
-        let seats = seats.borrow();
-        let mut own = seats.iter().filter(|own| own.engine == engine);
-        own.find_map(|own| own.seat.take())
+    let taken = CACHED_SLOTS.try_with(|cached_slots| {
+        let cached_slots = cached_slots.borrow();
+        let mut own = cached_slots.iter().filter(|own| own.engine == engine);
+        own.find_map(|own| own.cell.take())
     });
     taken.ok().flatten()
 }
 
 /// Leaves a hold, whose slot pins nothing, for the next reader of this thread.
 #[inline]
-fn leave_seated(hold: Arc<Hold>) {
+fn put_cached(hold: Arc<ReaderHold>) {
     let engine = hold.engine.id();
     // What is left over is dropped behind the seats: it may be the end of the database.
-    let _left = SEATS.try_with(|seats| {
+    let _left = CACHED_SLOTS.try_with(|cached_slots| {
         let mut hold = hold;
-        for own in seats.borrow().iter().filter(|own| own.engine == engine) {
-            match own.seat.put(hold) {
+        for own in cached_slots
+            .borrow()
+            .iter()
+            .filter(|own| own.engine == engine)
+        {
+            match own.cell.put(hold) {
                 Some(other) => hold = other,
-                None if own.is_closing.load(SeqCst) => return own.seat.take(),
+                None if own.is_closing.load(SeqCst) => return own.cell.take(),
                 None => return None,
             }
         }
-        add_seat(&mut seats.borrow_mut(), hold)
+        add_cached_slot(&mut cached_slots.borrow_mut(), hold)
     });
 }
 
 /// Leaves a hold in a new seat; returns what there is no room for.
 #[cold]
-fn add_seat(seats: &mut Vec<OwnSeat>, hold: Arc<Hold>) -> Option<Arc<Hold>> {
-    seats.retain(|own| !own.is_closing.load(SeqCst));
-    if seats.len() >= SEATS_MAX {
+fn add_cached_slot(
+    cached_slots: &mut Vec<CachedReaderSlot>,
+    hold: Arc<ReaderHold>,
+) -> Option<Arc<ReaderHold>> {
+    cached_slots.retain(|own| !own.is_closing.load(SeqCst));
+    if cached_slots.len() >= CACHED_SLOTS_MAX {
         return Some(hold);
     }
     let (engine, is_closing) = (
         hold.engine.id(),
         Arc::clone(&hold.engine.readers.is_closing),
     );
-    let seat = Arc::new(Seat::default());
-    let listed: Weak<Seat<Hold>> = Arc::downgrade(&seat);
-    hold.engine.readers.add_seat(listed);
-    let own = OwnSeat {
+    let cell = Arc::new(ArcCell::default());
+    let listed: Weak<ArcCell<ReaderHold>> = Arc::downgrade(&cell);
+    hold.engine.readers.add_cached_slot(listed);
+    let own = CachedReaderSlot {
         engine,
-        seat,
+        cell,
         is_closing,
     };
-    let displaced = own.seat.put(hold);
+    let displaced = own.cell.put(hold);
     let left = match own.is_closing.load(SeqCst) {
-        true => own.seat.take(),
+        true => own.cell.take(),
         false => displaced,
     };
-    seats.push(own);
+    cached_slots.push(own);
     left
 }
 

@@ -3,7 +3,7 @@
 use super::{lock, shared::Shared, slow_reader::SlowReaderHook};
 use crate::{
     Error, Result,
-    share::{Bell, ReaderTable, SPARE, Slot},
+    share::{CommitNotifier, ReaderSlot, ReaderTable, SPARE},
     store::Memory,
 };
 use std::fmt;
@@ -33,8 +33,8 @@ pub(super) struct Readers {
     pub(super) table: ReaderTable,
     /// Absent where no other process can have the database open.
     pub(super) shared: Option<Arc<Shared>>,
-    pub(super) free: Mutex<Vec<Slot>>,
-    pub(super) seats: Mutex<Vec<Weak<dyn HoldsSlot>>>,
+    pub(super) free: Mutex<Vec<ReaderSlot>>,
+    pub(super) cached_slots: Mutex<Vec<Weak<dyn HoldsSlot>>>,
     /// Set when nothing is to be left in seats any more.
     pub(super) is_closing: Arc<AtomicBool>,
 }
@@ -51,12 +51,12 @@ impl Readers {
             table,
             shared,
             free: Mutex::default(),
-            seats: Mutex::default(),
+            cached_slots: Mutex::default(),
             is_closing: Arc::default(),
         }
     }
 
-    pub(super) fn take_slot(&self) -> Result<Slot> {
+    pub(super) fn take_slot(&self) -> Result<ReaderSlot> {
         let mut free = lock(&self.free);
         if free.is_empty() {
             // The first of them is taken first.
@@ -66,7 +66,7 @@ impl Readers {
         free.pop().ok_or_else(too_many)
     }
 
-    pub(super) fn take_block(&self) -> Result<Vec<Slot>> {
+    pub(super) fn take_block(&self) -> Result<Vec<ReaderSlot>> {
         let Some(shared) = &self.shared else {
             let taken = self.table.take_block(OWNER, |_| Ok(()));
             let taken = taken.map_err(Error::io("making room for readers"))?;
@@ -74,18 +74,18 @@ impl Readers {
         };
         let mut block = shared.take_block()?;
         if block.is_none() {
-            shared.bury_the_dead();
+            shared.reclaim_dead_processes();
             block = shared.take_block()?;
         }
         Ok(block.unwrap_or_default())
     }
 
-    pub(super) fn add_seat(&self, seat: Weak<dyn HoldsSlot>) {
-        let mut seats = lock(&self.seats);
-        if seats.len() == seats.capacity() {
-            seats.retain(|seat| seat.strong_count() > 0);
+    pub(super) fn add_cached_slot(&self, cell: Weak<dyn HoldsSlot>) {
+        let mut cached_slots = lock(&self.cached_slots);
+        if cached_slots.len() == cached_slots.capacity() {
+            cached_slots.retain(|cell| cell.strong_count() > 0);
         }
-        seats.push(seat);
+        cached_slots.push(cell);
     }
 
     /// Has holds left in seats.
@@ -97,17 +97,17 @@ impl Readers {
     pub(super) fn close(&self) {
         self.is_closing.store(true, SeqCst);
         // They stay listed: an opening may come while a reader keeps the database, and have them used again.
-        let seats = lock(&self.seats).clone();
-        for seat in seats.iter().filter_map(Weak::upgrade) {
-            seat.empty();
+        let cached_slots = lock(&self.cached_slots).clone();
+        for cell in cached_slots.iter().filter_map(Weak::upgrade) {
+            cell.empty();
         }
     }
 }
 
 /// The table of a database that only one process can have open, and the bell that is rung when another state becomes
 /// visible.
-pub(super) fn private_table() -> (ReaderTable, Bell) {
+pub(super) fn private_table() -> (ReaderTable, CommitNotifier) {
     let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
-    let bell = Bell::new(Arc::clone(&memory), SPARE * 2);
-    (ReaderTable::new(memory, 0, BLOCK_COUNT), bell)
+    let notifier = CommitNotifier::new(Arc::clone(&memory), SPARE * 2);
+    (ReaderTable::new(memory, 0, BLOCK_COUNT), notifier)
 }

@@ -4,13 +4,13 @@ use crate::{PageNumber, TransactionId, commit::record::Record};
 
 /// A commit whose record was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Written {
+pub(super) struct RecordRef {
     pub(super) transaction: TransactionId,
     pub(super) slot: u8,
     pub(super) sequence: u64,
 }
 
-impl Written {
+impl RecordRef {
     pub(super) fn of(record: &Record) -> Self {
         Self {
             transaction: record.transaction,

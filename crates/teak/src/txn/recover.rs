@@ -3,7 +3,7 @@
 //! A process that was killed loses nothing: all that it wrote is in the system's cache, the newest
 //! record with it. When the machine went down (the boot id in the record is another) a record may
 //! be there without its pages. Then the records are tried from the newest on: the pages that were
-//! written since the last durable commit are walked, and their tags checked; the first record that
+//! written since the last durable commit are walked, and their checksums checked; the first record that
 //! is whole wins. A record that is known to have been durable and is not whole is not rolled back
 //! over, because its commit was promised: that is corruption.
 //!
@@ -21,17 +21,17 @@
 //! the records that lost erased, before anything is written where their pages may be.
 
 use super::{
-    catalog::{self, Entry},
-    demanded::Demanded,
+    catalog::{self, CatalogEntry},
     file_reads,
     journal::Redo,
     named_list,
+    prefault::Prefault,
     record_ref::slot_page,
     recovery::Recovery,
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Extent, PageNumber, Result, TransactionId,
     commit::record::{
         ERASED_LEN, Record, RecordFault, SLOT_COUNT, is_erased,
         probe::{PROBE_LEN, find_page_size},
@@ -51,10 +51,10 @@ use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
 
 /// What was found at the head of a file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct RecoveredCommit {
     pub(super) newest: Record,
     /// What was written since the last flush, if it is the commit of an entry of the journal.
-    entry_runs: Option<Vec<Run>>,
+    entry_extents: Option<Vec<Extent>>,
     pub(super) sequences: [u64; SLOT_COUNT as usize],
     pub(super) recovery: Recovery,
     /// A slot whose record is surely on the disk, or will be once all is settled, of the same transaction as the newest.
@@ -75,7 +75,7 @@ pub(super) struct Found {
 /// What is to be done at the head of a file.
 #[derive(Debug)]
 pub(super) enum Decision {
-    Found(Box<Found>),
+    Found(Box<RecoveredCommit>),
     /// The journal has commits that are nowhere else.
     ToRedo(Box<Redo>),
 }
@@ -83,7 +83,7 @@ pub(super) enum Decision {
 /// Reads the records and decides which one counts.
 pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Decision> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let Slots {
+    let SlotRecords {
         mut records,
         unreadable,
     } = read_slots(&mapping, storage.len(), path)?;
@@ -96,9 +96,9 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         redo => redo,
     };
     // What the commit of the last entry has written, whose own list may have become too long.
-    let entry_runs = redo.as_ref().map(Redo::runs);
-    let entry_runs_of = |record: &Record| match &redo {
-        Some(redo) if redo.record == *record => entry_runs.as_deref(),
+    let entry_extents = redo.as_ref().map(Redo::extents);
+    let entry_extents_of = |record: &Record| match &redo {
+        Some(redo) if redo.record == *record => entry_extents.as_deref(),
         _ => None,
     };
     let mut sequences = [0; SLOT_COUNT as usize];
@@ -125,13 +125,13 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             true => durable_slot(&records, storage.len()),
             false => None,
         };
-        return Ok(Decision::Found(Box::new(Found {
+        return Ok(Decision::Found(Box::new(RecoveredCommit {
             durable_slot: durable_slot.unwrap_or(newest.slot),
             is_on_disk: durable_slot.is_some(),
             known_durable,
             unverified: None,
             newest: newest.clone(),
-            entry_runs: None,
+            entry_extents: None,
             sequences,
             recovery: Recovery::Clean,
             losers,
@@ -147,8 +147,8 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     };
     for record in &records {
         let verdict = match is_planted(Planted::TrustRecord) {
-            true => Verdict::default(),
-            false => verify(record, entry_runs_of(record), &mapping, storage.len())?,
+            true => RecordVerdict::default(),
+            false => verify(record, entry_extents_of(record), &mapping, storage.len())?,
         };
         let Some(fault) = verdict.fault else {
             let to = record.transaction;
@@ -157,7 +157,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                     format!("the record of commit {known_durable}, which was durable, is gone");
                 return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
             }
-            let entry_runs = entry_runs_of(record).map(<[Run]>::to_vec);
+            let entry_extents = entry_extents_of(record).map(<[Extent]>::to_vec);
             if let Some(redo) = redo.filter(|redo| redo.record.sequence > record.sequence) {
                 return Ok(Decision::ToRedo(Box::new(redo)));
             }
@@ -171,13 +171,13 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
-            return Ok(Decision::Found(Box::new(Found {
+            return Ok(Decision::Found(Box::new(RecoveredCommit {
                 durable_slot: record.slot,
                 is_on_disk: false,
                 known_durable,
                 unverified: verdict.unverified,
                 newest: record.clone(),
-                entry_runs,
+                entry_extents,
                 sequences,
                 recovery,
                 losers,
@@ -222,7 +222,7 @@ fn is_cut_short(record: &Record, file_len: u64) -> bool {
         > file_len
 }
 
-impl Found {
+impl RecoveredCommit {
     /// Makes what was decided hold: nothing of what lost is left, and all that counts is on disk.
     /// Says `false` if it is to be decided anew: pages that were whole are not any more, or the record is not
     /// there, since the system has dropped them from its cache meanwhile, and the disk never had them.
@@ -240,7 +240,7 @@ impl Found {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let verdict = verify(
             &self.newest,
-            self.entry_runs.as_deref(),
+            self.entry_extents.as_deref(),
             &mapping,
             storage.len(),
         )?;
@@ -281,18 +281,26 @@ impl Found {
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
-        let listed = listed(&self.newest, self.entry_runs.as_deref());
-        let mut runs = young_runs(&self.newest, listed.is_some(), &mapping)?;
-        runs.extend_from_slice(listed.unwrap_or_default());
-        runs.push(Run {
+        let listed = listed(&self.newest, self.entry_extents.as_deref());
+        let mut extents = young_extents(&self.newest, listed.is_some(), &mapping)?;
+        extents.extend_from_slice(listed.unwrap_or_default());
+        extents.push(Extent {
             start: slot_page(self.newest.slot),
             len: 1,
         });
-        runs.sort_unstable_by_key(|run| run.start);
-        let longest = runs.iter().map(|run| u64::from(run.len)).max().unwrap_or(0) * page_size;
+        extents.sort_unstable_by_key(|extent| extent.start);
+        let longest = extents
+            .iter()
+            .map(|extent| u64::from(extent.len))
+            .max()
+            .unwrap_or(0)
+            * page_size;
         let mut chunk = vec![0; longest.min(CHUNK_LEN.max(page_size)) as usize];
-        for run in runs {
-            let (mut start, end) = (u64::from(run.start.0) * page_size, run.end() * page_size);
+        for extent in extents {
+            let (mut start, end) = (
+                u64::from(extent.start.0) * page_size,
+                extent.end() * page_size,
+            );
             while start < end {
                 let len = (end - start).min(chunk.len() as u64) as usize;
                 let part = &mut chunk[..len];
@@ -311,14 +319,14 @@ impl Found {
 const CHUNK_LEN: u64 = 1 << 20;
 
 /// All runs that were written since the last flush, by the record's own list or by that of an entry of the journal.
-fn listed<'r>(record: &'r Record, entry_runs: Option<&'r [Run]>) -> Option<&'r [Run]> {
-    record.written.as_deref().or(entry_runs)
+fn listed<'r>(record: &'r Record, entry_extents: Option<&'r [Extent]>) -> Option<&'r [Extent]> {
+    record.written.as_deref().or(entry_extents)
 }
 
 /// All runs that are younger than the last durable commit and that are not listed.
-fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
+fn young_extents(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Result<Vec<Extent>> {
     let snapshot = Snapshot::unchecked(record.clone(), Arc::clone(mapping))?;
-    let mut audit = Audit::new(record, None);
+    let mut audit = RecoveryAudit::new(record, None);
     if are_listed {
         audit.walk_named(&snapshot)?;
         return Ok(audit.young);
@@ -326,14 +334,14 @@ fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Resu
     audit.walk(&snapshot, snapshot.catalog());
     audit.walk(&snapshot, &named_list::root(record)?);
     audit.walk_named(&snapshot)?;
-    let mut runs = audit.young;
-    let own = snapshot.space_to_look_at()?.classify().own;
-    runs.extend(own.into_iter().map(|start| Run { start, len: 1 }));
-    Ok(runs)
+    let mut extents = audit.young;
+    let own = snapshot.load_space_map()?.classify().own;
+    extents.extend(own.into_iter().map(|start| Extent { start, len: 1 }));
+    Ok(extents)
 }
 
 /// What stands in the slots.
-struct Slots {
+struct SlotRecords {
     /// At least one.
     records: Vec<Record>,
     /// Slots with something else than a record, and not erased.
@@ -341,7 +349,7 @@ struct Slots {
 }
 
 /// Reads all slots of the file; an error if there is no record.
-fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
+fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecords> {
     let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
     let not_a_database = |fault: RecordFault| match fault {
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
@@ -385,7 +393,7 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
     if records.is_empty() {
         return Err(not_a_database(fault));
     }
-    Ok(Slots {
+    Ok(SlotRecords {
         records,
         unreadable,
     })
@@ -393,28 +401,28 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
 
 /// Damage in what a record needs.
 #[derive(Debug)]
-struct Fault {
+struct PageFault {
     page: PageNumber,
     detail: String,
 }
 
 /// What is to be said of a record.
 #[derive(Default, Debug)]
-struct Verdict {
-    fault: Option<Fault>,
+struct RecordVerdict {
+    fault: Option<PageFault>,
     unverified: Option<Vec<u8>>,
 }
 
 /// Looks through all that was written since the last durable commit before this one.
 fn verify(
     record: &Record,
-    entry_runs: Option<&[Run]>,
+    entry_extents: Option<&[Extent]>,
     mapping: &Arc<Mapping>,
     file_len: u64,
-) -> Result<Verdict> {
+) -> Result<RecordVerdict> {
     let page = slot_page(record.slot);
-    let faulty = |detail: String| Verdict {
-        fault: Some(Fault { page, detail }),
+    let faulty = |detail: String| RecordVerdict {
+        fault: Some(PageFault { page, detail }),
         unverified: None,
     };
     if is_cut_short(record, file_len) {
@@ -425,7 +433,7 @@ fn verify(
         Err(error @ Error::UnknownFormat(_)) => return Err(error),
         Err(error) => return Ok(faulty(error.to_string())),
     };
-    let mut audit = Audit::new(record, listed(record, entry_runs));
+    let mut audit = RecoveryAudit::new(record, listed(record, entry_extents));
     audit.walk(&snapshot, snapshot.catalog());
     match TreeRoot::decode_of_names(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
@@ -440,7 +448,7 @@ fn verify(
         audit.note(page, error.to_string());
     }
     if audit.fault.is_none()
-        && let Err(error) = snapshot.space_to_look_at()
+        && let Err(error) = snapshot.load_space_map()
     {
         let page = match &error {
             Error::Corrupted { page, .. } => *page,
@@ -448,30 +456,30 @@ fn verify(
         };
         audit.note(page, error.to_string());
     }
-    Ok(Verdict {
+    Ok(RecordVerdict {
         fault: audit.fault,
         unverified: audit.unverified,
     })
 }
 
 /// Walks what is young.
-struct Audit<'r> {
-    written: Option<&'r [Run]>,
+struct RecoveryAudit<'r> {
+    written: Option<&'r [Extent]>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
     /// Pages that trees may still have: a forged file makes runs overlap.
     pages_left: u64,
     /// What the walk entered last, and all that it found to be young.
-    entered: Option<Run>,
-    young: Vec<Run>,
-    fault: Option<Fault>,
+    entered: Option<Extent>,
+    young: Vec<Extent>,
+    fault: Option<PageFault>,
     tables: Vec<TreeRoot>,
     /// A young table that this version does not know.
     unverified: Option<Vec<u8>>,
 }
 
-impl<'r> Audit<'r> {
-    fn new(record: &Record, written: Option<&'r [Run]>) -> Self {
+impl<'r> RecoveryAudit<'r> {
+    fn new(record: &Record, written: Option<&'r [Extent]>) -> Self {
         Self {
             written,
             durable: record.durable_transaction,
@@ -487,7 +495,7 @@ impl<'r> Audit<'r> {
 
     /// Walks a tree, and the tables that it names.
     fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
-        let pages = Demanded(snapshot);
+        let pages = Prefault(snapshot);
         walk::walk(&pages, root, snapshot.transaction(), self);
         while let Some(table) = self.tables.pop() {
             if self.fault.is_some() {
@@ -514,28 +522,31 @@ impl<'r> Audit<'r> {
     }
 
     fn note(&mut self, page: PageNumber, detail: String) {
-        self.fault.get_or_insert(Fault { page, detail });
+        self.fault.get_or_insert(PageFault { page, detail });
     }
 }
 
-impl Visitor for Audit<'_> {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+impl Visitor for RecoveryAudit<'_> {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
         let is_passed_over = is_planted(Planted::VerifyNoValues) && role == PageRole::Value
             || is_planted(Planted::VerifyRootOnly) && !self.seen.is_empty();
         if is_passed_over {
             return false;
         }
-        let is_written = self.written.is_none_or(|runs| {
-            let behind = runs.partition_point(|written| written.start <= run.start);
-            behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
+        let is_written = self.written.is_none_or(|extents| {
+            let behind = extents.partition_point(|written| written.start <= extent.start);
+            behind > 0 && u64::from(extent.start.0) < extents[behind - 1].end()
         });
-        self.entered = Some(run);
-        if self.fault.is_some() || !is_written || !self.seen.insert(run.start) {
+        self.entered = Some(extent);
+        if self.fault.is_some() || !is_written || !self.seen.insert(extent.start) {
             return false;
         }
-        match self.pages_left.checked_sub(u64::from(run.len)) {
+        match self.pages_left.checked_sub(u64::from(extent.len)) {
             Some(left) => self.pages_left = left,
-            None => self.note(run.start, "more pages are used than there are".to_owned()),
+            None => self.note(
+                extent.start,
+                "more pages are used than there are".to_owned(),
+            ),
         }
         self.fault.is_none()
     }
@@ -547,13 +558,17 @@ impl Visitor for Audit<'_> {
     fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
             match catalog::decode(PageNumber(0), value, &Comparisons::default()) {
-                Ok(Entry::Table(root) | Entry::Unordered(root, _) | Entry::Dropped(root)) => {
+                Ok(
+                    CatalogEntry::Table(root)
+                    | CatalogEntry::Unordered(root, _)
+                    | CatalogEntry::Dropped(root),
+                ) => {
                     self.tables.push(root);
                 }
-                Ok(Entry::Unknown(unknown)) if unknown.changed > self.durable => {
+                Ok(CatalogEntry::Unknown(unknown)) if unknown.changed > self.durable => {
                     self.unverified.get_or_insert_with(|| key.to_vec());
                 }
-                Ok(Entry::Unknown(_)) => {}
+                Ok(CatalogEntry::Unknown(_)) => {}
                 Err(error) => self.note(PageNumber(0), error.to_string()),
             }
         }

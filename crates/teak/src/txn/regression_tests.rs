@@ -23,10 +23,10 @@ use crate::{Error, Options, Table, Transaction, codec::Str, store::sim::SimDisk,
 use std::ops::Bound;
 
 /// Removing all records of the first leaf left the root with one child that nobody had touched, and
-/// it became the root without its tag: the catalog kept that of the page before, and the check called
+/// it became the root without its checksum: the catalog kept that of the page before, and the check called
 /// the table damaged.
 #[test]
-fn a_root_that_collapses_takes_the_tag_of_its_child() {
+fn a_root_that_collapses_takes_the_checksum_of_its_child() {
     let (_disk, engine) = new_database();
     fill(&engine, records(74, &[7; 100]));
     assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).depth, 2);
@@ -55,9 +55,9 @@ fn every_shape_on_the_way_to_an_empty_table_is_clean() {
     }
 }
 
-/// Removing a range had a collapse of its own, with the same tag forgotten.
+/// Removing a range had a collapse of its own, with the same checksum forgotten.
 #[test]
-fn removing_a_range_takes_the_tag_of_the_last_child() {
+fn removing_a_range_takes_the_checksum_of_the_last_child() {
     let (disk, engine) = new_database();
     fill(&engine, records(74, &[7; 100]));
     let image = disk.process_crash();

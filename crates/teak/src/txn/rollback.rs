@@ -3,11 +3,11 @@
 //! and readers.
 
 use super::{
-    catalog::{self, Entry},
+    catalog::{self, CatalogEntry},
     write::WriteTransaction,
 };
 use crate::{
-    Error, Result, Run, TransactionId,
+    Error, Extent, Result, TransactionId,
     page::comparison::Comparisons,
     planted::{Planted, is_planted},
     tree::{
@@ -45,14 +45,19 @@ impl WriteTransaction {
                 forest(pages, named.transaction, &catalog)?,
             )
         })?;
-        let mut revived: Vec<Run> = died.into_iter().map(|page| page.tagged.run).collect();
+        let mut revived: Vec<Extent> = died
+            .into_iter()
+            .map(|page| page.checksummed.extent)
+            .collect();
         revived.sort_unstable();
         if is_planted(Planted::ReviveNothing) {
             revived.clear();
         }
         self.named.revived = Some(revived);
         self.name_base();
-        let born = born.into_iter().map(|page| (page.tagged.run, page.birth));
+        let born = born
+            .into_iter()
+            .map(|page| (page.checksummed.extent, page.birth));
         self.pages.deaths = born.collect();
         self.catalog = catalog;
         self.tables.open.clear();
@@ -75,11 +80,13 @@ pub(super) fn forest<S: PageSource + ?Sized>(
         catalog,
         &no_comparisons,
         |name, entry| match entry {
-            Entry::Table(root) | Entry::Unordered(root, _) | Entry::Dropped(root) => {
+            CatalogEntry::Table(root)
+            | CatalogEntry::Unordered(root, _)
+            | CatalogEntry::Dropped(root) => {
                 forest.add(&root);
                 Ok(())
             }
-            Entry::Unknown(unknown) => Err(unknown.error(&catalog::in_words(name))),
+            CatalogEntry::Unknown(unknown) => Err(unknown.error(&catalog::loss_text(name))),
         },
     )?;
     Ok(forest)

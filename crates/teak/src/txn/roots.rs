@@ -9,35 +9,35 @@ use crate::tree::TreeRoot;
 use std::sync::{Arc, OnceLock};
 
 /// Numbers whose roots every state has places of its own for.
-const NEAR: usize = 16;
+const DIRECT_COUNT: usize = 16;
 /// Numbers in a group.
-const GROUP: usize = 32;
+const GROUP_LEN: usize = 32;
 /// Groups. Tables with higher numbers are looked up in the catalog.
-const GROUPS: usize = 32;
+const GROUP_COUNT: usize = 32;
 
 /// Empty until somebody asks for the table; then its root, or `None` if it does not exist.
-type Place = OnceLock<Option<TreeRoot>>;
-type Group = [Place; GROUP];
+type CachedRoot = OnceLock<Option<TreeRoot>>;
+type RootGroup = [CachedRoot; GROUP_LEN];
 
 #[derive(Debug, Default)]
 pub(super) struct KnownRoots {
-    near: Box<[Place; NEAR]>,
-    far: OnceLock<Arc<[OnceLock<Arc<Group>>; GROUPS]>>,
+    direct: Box<[CachedRoot; DIRECT_COUNT]>,
+    grouped: OnceLock<Arc<[OnceLock<Arc<RootGroup>>; GROUP_COUNT]>>,
 }
 
 /// What the next state begins with.
 impl Clone for KnownRoots {
     fn clone(&self) -> Self {
-        let mut near = Box::<[Place; NEAR]>::default();
+        let mut direct = Box::<[CachedRoot; DIRECT_COUNT]>::default();
         // Most places are empty.
-        for (place, known) in near.iter_mut().zip(&*self.near) {
+        for (place, known) in direct.iter_mut().zip(&*self.direct) {
             if let Some(root) = known.get() {
-                *place = Place::from(*root);
+                *place = CachedRoot::from(*root);
             }
         }
         Self {
-            near,
-            far: self.far.clone(),
+            direct,
+            grouped: self.grouped.clone(),
         }
     }
 }
@@ -45,29 +45,29 @@ impl Clone for KnownRoots {
 impl KnownRoots {
     #[inline]
     pub(super) fn get(&self, handle: usize) -> Option<Option<&TreeRoot>> {
-        let place = match self.near.get(handle) {
+        let place = match self.direct.get(handle) {
             Some(place) => place,
-            None => self.far_place(handle)?,
+            None => self.grouped_root(handle)?,
         };
         place.get().map(Option::as_ref)
     }
 
-    fn far_place(&self, handle: usize) -> Option<&Place> {
-        let index = handle - NEAR;
-        let group = self.far.get()?.get(index / GROUP)?.get()?;
-        Some(&group[index % GROUP])
+    fn grouped_root(&self, handle: usize) -> Option<&CachedRoot> {
+        let index = handle - DIRECT_COUNT;
+        let group = self.grouped.get()?.get(index / GROUP_LEN)?.get()?;
+        Some(&group[index % GROUP_LEN])
     }
 
     /// Notes a root that was looked up, if there is a place for it.
     pub(super) fn note(&self, handle: usize, root: Option<TreeRoot>) {
-        if let Some(place) = self.near.get(handle) {
+        if let Some(place) = self.direct.get(handle) {
             place.get_or_init(|| root);
             return;
         }
-        let index = handle - NEAR;
-        let groups = self.far.get_or_init(Arc::default);
-        if let Some(group) = groups.get(index / GROUP) {
-            group.get_or_init(Arc::default)[index % GROUP].get_or_init(|| root);
+        let index = handle - DIRECT_COUNT;
+        let groups = self.grouped.get_or_init(Arc::default);
+        if let Some(group) = groups.get(index / GROUP_LEN) {
+            group.get_or_init(Arc::default)[index % GROUP_LEN].get_or_init(|| root);
         }
     }
 
@@ -81,15 +81,15 @@ impl KnownRoots {
 
     /// Empties the place of a table, in this state alone.
     fn forget(&mut self, handle: usize) {
-        if let Some(place) = self.near.get_mut(handle) {
+        if let Some(place) = self.direct.get_mut(handle) {
             place.take();
             return;
         }
-        let index = handle - NEAR;
-        let groups = self.far.get_mut().map(Arc::make_mut);
-        let group = groups.and_then(|groups| groups.get_mut(index / GROUP)?.get_mut());
+        let index = handle - DIRECT_COUNT;
+        let groups = self.grouped.get_mut().map(Arc::make_mut);
+        let group = groups.and_then(|groups| groups.get_mut(index / GROUP_LEN)?.get_mut());
         if let Some(group) = group {
-            Arc::make_mut(group)[index % GROUP].take();
+            Arc::make_mut(group)[index % GROUP_LEN].take();
         }
     }
 }

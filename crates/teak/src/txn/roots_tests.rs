@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// More tables than a state has places for.
-const TABLES: usize = NEAR + GROUP * GROUPS + 40;
+const TABLES: usize = DIRECT_COUNT + GROUP_LEN * GROUP_COUNT + 40;
 
 fn name(number: usize) -> Vec<u8> {
     format!("table {number:04}").into_bytes()
@@ -26,15 +26,19 @@ fn a_commit_copies_the_roots_of_the_groups_that_it_changed_alone() {
     }
     txn.commit().unwrap();
     let before = engine.begin_read().unwrap();
-    let changed = NEAR + 5 * GROUP + 3;
+    let changed = DIRECT_COUNT + 5 * GROUP_LEN + 3;
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     insert(&mut txn, &name(changed), b"k", b"v").unwrap();
     txn.commit().unwrap();
     let after = engine.begin_read().unwrap();
     let group = |state: &crate::txn::snapshot::Snapshot, index: usize| {
-        Arc::clone(state.known_roots().far.get().unwrap()[index].get().unwrap())
+        Arc::clone(
+            state.known_roots().grouped.get().unwrap()[index]
+                .get()
+                .unwrap(),
+        )
     };
-    for index in 0..GROUPS {
+    for index in 0..GROUP_COUNT {
         let is_shared = Arc::ptr_eq(&group(&before, index), &group(&after, index));
         assert_eq!(is_shared, index != 5, "group {index}");
     }
@@ -42,8 +46,9 @@ fn a_commit_copies_the_roots_of_the_groups_that_it_changed_alone() {
     insert(&mut txn, &name(3), b"k", b"v").unwrap();
     txn.commit().unwrap();
     let newest = engine.begin_read().unwrap();
-    let all =
-        |state: &crate::txn::snapshot::Snapshot| Arc::clone(state.known_roots().far.get().unwrap());
+    let all = |state: &crate::txn::snapshot::Snapshot| {
+        Arc::clone(state.known_roots().grouped.get().unwrap())
+    };
     assert!(Arc::ptr_eq(&all(&after), &all(&newest)));
 }
 

@@ -1,7 +1,7 @@
 //! Salvage: the reading half. What can still be read of a damaged file is handed out record by record, and
 //! what is lost is named.
 //!
-//! Nothing of the file is trusted. A page counts if it has the tag that is kept where it is pointed to;
+//! Nothing of the file is trusted. A page counts if it has the checksum that is kept where it is pointed to;
 //! each page is read once, so that a file that leads in circles comes to an end, and no more is handed
 //! out than the file is long. The system is asked for pages before they are looked at, so that a sector
 //! that cannot be read is a page that is lost, and no signal. The file is never written to.
@@ -11,26 +11,26 @@ mod pages;
 
 use super::{
     Durability,
-    catalog::{self, Entry},
+    catalog::{self, CatalogEntry},
     marks::Marks,
     record_ref::slot_page,
     snapshot::Snapshot,
 };
-use super::{demanded::Demanded, named_list};
+use super::{named_list, prefault::Prefault};
 use crate::{
-    Error, Geometry, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
+    Checksum, Error, Extent, Geometry, KeyRange, PageNumber, Result, TransactionId,
     commit::record::FlushLimits,
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
     },
-    store::{Access, Company, Create, FILE_MODE, FileStorage, Storage},
+    store::{Access, Create, FILE_MODE, FileSharing, FileStorage, Storage},
     tree::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
 };
-use pages::Seen;
+use pages::SeenPages;
 use std::{path::Path, sync::Arc};
 
 /// Losses that are listed, of all tables together. Further ones are counted.
@@ -80,43 +80,43 @@ impl Losses {
 #[derive(Debug)]
 pub(crate) struct FoundTable {
     pub(crate) name: Vec<u8>,
-    pub(crate) entry: Entry,
+    pub(crate) entry: CatalogEntry,
 }
 
 /// What a walk comes to hold.
-enum Found<'f> {
+enum SalvagedItem<'f> {
     Value(&'f [u8]),
-    Table(Entry),
+    Table(CatalogEntry),
 }
 
 /// Whoever is given what a walk comes to hold, with its key.
-type Take<'t> = dyn FnMut(&[u8], Found<'_>) -> Result<()> + 't;
+type TakeItem<'t> = dyn FnMut(&[u8], SalvagedItem<'_>) -> Result<()> + 't;
 
 /// A damaged file, and the state of it that is to be saved.
 #[derive(Debug)]
-pub(crate) struct Wreck {
+pub(crate) struct DamagedFile {
     state: Snapshot,
     /// Why commits behind that state are passed over, in words.
     pub(crate) passed_over: Vec<String>,
-    seen: Seen,
+    seen: SeenPages,
     pub(crate) losses: Losses,
 }
 
-impl Wreck {
+impl DamagedFile {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
         let opened = FileStorage::open(
             path,
             Access::ReadOnly,
             Create::Never,
-            Company::None,
+            FileSharing::Exclusive,
             FILE_MODE,
         );
-        let wreck = opened.and_then(|(storage, _)| {
+        let damaged_file = opened.and_then(|(storage, _)| {
             let storage: Arc<dyn Storage> = Arc::new(storage);
             Self::of_storage(&storage, path, comparisons)
         });
-        wreck.map_err(|error| error.at(path))
+        damaged_file.map_err(|error| error.at(path))
     }
 
     /// Finds the newest state in a storage that leads to its tables.
@@ -127,7 +127,7 @@ impl Wreck {
     ) -> Result<Self> {
         let chosen = choose::choose(storage, path)?;
         Ok(Self {
-            seen: Seen::nothing_of(&chosen.state, storage.len()),
+            seen: SeenPages::nothing_of(&chosen.state, storage.len()),
             state: chosen.state.with_comparisons(comparisons),
             passed_over: chosen.passed_over,
             losses: Losses {
@@ -166,8 +166,8 @@ impl Wreck {
     pub(crate) fn tables(&mut self) -> Result<Vec<FoundTable>> {
         let mut tables = Vec::new();
         let catalog = *self.state.catalog();
-        self.harvest(&catalog, &mut |_| {}, &mut |name, found| {
-            if let Found::Table(entry) = found {
+        self.salvage_tree(&catalog, &mut |_| {}, &mut |name, found| {
+            if let SalvagedItem::Table(entry) = found {
                 let name = name.to_vec();
                 tables.push(FoundTable { name, entry });
             }
@@ -181,7 +181,7 @@ impl Wreck {
         let mut names = Vec::new();
         let before = self.losses.listed.len();
         match self.state.named_list() {
-            Ok(list) => self.harvest(&list, &mut |_| {}, &mut |key, _| {
+            Ok(list) => self.salvage_tree(&list, &mut |_| {}, &mut |key, _| {
                 names.extend(named_list::name_in(key).map(<[u8]>::to_vec));
                 Ok(())
             })?,
@@ -210,20 +210,20 @@ impl Wreck {
         progress: &mut dyn FnMut(u64),
         mut take: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.harvest(root, progress, &mut |key, found| match found {
-            Found::Value(value) => take(key, value),
-            Found::Table(_) => Ok(()),
+        self.salvage_tree(root, progress, &mut |key, found| match found {
+            SalvagedItem::Value(value) => take(key, value),
+            SalvagedItem::Table(_) => Ok(()),
         })
     }
 
-    fn harvest(
+    fn salvage_tree(
         &mut self,
         root: &TreeRoot,
         progress: &mut dyn FnMut(u64),
-        take: &mut Take<'_>,
+        take: &mut TakeItem<'_>,
     ) -> Result<()> {
-        let pages = Demanded(&self.state);
-        let mut harvest = Harvest {
+        let pages = Prefault(&self.state);
+        let mut sink = SalvageSink {
             pages: &pages,
             seen: &mut self.seen,
             losses: &mut self.losses,
@@ -231,23 +231,23 @@ impl Wreck {
             take,
             failure: None,
         };
-        walk::walk(&pages, root, self.state.transaction(), &mut harvest);
-        harvest.failure.map_or(Ok(()), Err)
+        walk::walk(&pages, root, self.state.transaction(), &mut sink);
+        sink.failure.map_or(Ok(()), Err)
     }
 }
 
 /// Takes records from a walk, and notes what is lost.
-struct Harvest<'h, 's, 't> {
-    pages: &'h Demanded<'s>,
-    seen: &'h mut Seen,
+struct SalvageSink<'h, 's, 't> {
+    pages: &'h Prefault<'s>,
+    seen: &'h mut SeenPages,
     losses: &'h mut Losses,
     progress: &'h mut dyn FnMut(u64),
-    take: &'h mut Take<'t>,
+    take: &'h mut TakeItem<'t>,
     /// The first error of `take`, which ends the walk.
     failure: Option<Error>,
 }
 
-impl Harvest<'_, '_, '_> {
+impl SalvageSink<'_, '_, '_> {
     fn lose_record(&mut self, page: PageNumber, key: &[u8], detail: &str) {
         self.losses.add(Loss {
             page,
@@ -258,47 +258,53 @@ impl Harvest<'_, '_, '_> {
     }
 
     fn large_value(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
-        let run = match value.as_run() {
-            Ok(Some(run)) => run,
+        let extent = match value.as_extent() {
+            Ok(Some(extent)) => extent,
             Ok(None) => return,
             Err(damage) => return self.lose_record(leaf, key, damage.0),
         };
-        let pages = run.pages(PageSource::page_size(self.pages));
+        let pages = extent.pages(PageSource::page_size(self.pages));
         let Some(pages) = pages.ok().filter(|pages| self.seen.is_in_file(*pages)) else {
-            return self.lose_record(run.start, key, "its large value reaches behind the file");
+            return self.lose_record(extent.start, key, "its large value reaches behind the file");
         };
         if !self.seen.insert(pages) {
             let detail = "its large value has pages that are used already";
-            return self.lose_record(run.start, key, detail);
+            return self.lose_record(extent.start, key, detail);
         }
-        match self.pages.value(&run) {
-            Ok(bytes) if Tag::of(bytes) == run.tag => self.give(key, Found::Value(bytes)),
-            Ok(_) => self.lose_record(run.start, key, "its large value does not have its tag"),
-            Err(_) => self.lose_record(run.start, key, "its large value cannot be read"),
+        match self.pages.value(&extent) {
+            Ok(bytes) if Checksum::of(bytes) == extent.checksum => {
+                self.give(key, SalvagedItem::Value(bytes))
+            }
+            Ok(_) => self.lose_record(
+                extent.start,
+                key,
+                "its large value does not have its checksum",
+            ),
+            Err(_) => self.lose_record(extent.start, key, "its large value cannot be read"),
         }
     }
 
-    fn give(&mut self, key: &[u8], found: Found<'_>) {
+    fn give(&mut self, key: &[u8], found: SalvagedItem<'_>) {
         if self.failure.is_none() {
             self.failure = (self.take)(key, found).err();
         }
     }
 }
 
-impl Visitor for Harvest<'_, '_, '_> {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+impl Visitor for SalvageSink<'_, '_, '_> {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
         // Large values are looked at together with their keys.
         if self.failure.is_some() || role == PageRole::Value {
             return false;
         }
-        if !self.seen.is_in_file(run) {
+        if !self.seen.is_in_file(extent) {
             // The walk cannot read it, and says which keys it had.
             return true;
         }
-        let is_new = self.seen.insert(run);
+        let is_new = self.seen.insert(extent);
         if !is_new {
             self.losses.add(Loss {
-                page: run.start,
+                page: extent.start,
                 keys: None,
                 records_max: None,
                 detail: "it is used twice".to_owned(),
@@ -327,10 +333,10 @@ impl Visitor for Harvest<'_, '_, '_> {
 
     fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         match value.kind {
-            ValueKind::Inline => self.give(key, Found::Value(value.bytes)),
-            ValueKind::Run => self.large_value(leaf, key, value),
+            ValueKind::Inline => self.give(key, SalvagedItem::Value(value.bytes)),
+            ValueKind::Extent => self.large_value(leaf, key, value),
             ValueKind::Tree => match catalog::decode(leaf, value, &self.pages.0.comparisons) {
-                Ok(entry) => self.give(key, Found::Table(entry)),
+                Ok(entry) => self.give(key, SalvagedItem::Table(entry)),
                 Err(error) => self.lose_record(leaf, key, &error.to_string()),
             },
             ValueKind::Set => {}

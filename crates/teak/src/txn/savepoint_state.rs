@@ -1,7 +1,7 @@
 //! What a savepoint brings back.
 
 use super::{arena::FreshBits, named_list::NamedChange, open_table::OpenTable};
-use crate::{Geometry, commit::record::Marks, tree::TreeRoot};
+use crate::{Geometry, commit::record::RecordMarks, tree::TreeRoot};
 use std::collections::BTreeMap;
 
 /// What a savepoint brings back.
@@ -18,5 +18,5 @@ pub(super) struct SavepointState {
     pub(super) geometry: Geometry,
     pub(super) snapshots: TreeRoot,
     pub(super) named: Vec<NamedChange>,
-    pub(super) marks: Marks,
+    pub(super) marks: RecordMarks,
 }

@@ -3,28 +3,28 @@
 use super::{
     arena::Arena,
     catalog,
-    checked::Checked,
     clock::now_ms,
+    commit_state::LockedCommitState,
     dropped_trees::DroppedTrees,
     high_water::HighWater,
     hot_zone::Zone,
     named_list::NamedPins,
-    policies::{Asked, How, Settings},
-    progress::State,
+    policies::{OpenRequest, RequestedPolicies, Settings},
     punching::Punching,
-    record_ref::{Written, slot_page},
-    recover::{self, Decision, Found},
+    record_ref::{RecordRef, slot_page},
+    recover::{self, Decision, RecoveredCommit},
+    recovered::RecoveredDatabase,
     recovery::Recovery,
     roots::KnownRoots,
-    settled::Settled,
     snapshot::Snapshot,
     tail_state::Tail,
-    writer::{Excess, Writer},
-    written::WrittenRuns,
+    verified_bitmap::VerifiedBitmap,
+    writer::{TruncationPoint, WriterState},
+    written::WrittenExtents,
 };
 use crate::{
     Error, Geometry, Result, TransactionId,
-    commit::record::{Features, FlushLimits, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    commit::record::{Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{Storage, random_id},
 };
@@ -35,46 +35,55 @@ use std::{
 };
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
-pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
-    let formatted = match how.is_new {
-        true => Some(format(&**storage, &how.path, &how.settings, how.boot)?),
-        false => how.formatted.clone(),
+pub(super) fn recover_database(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+) -> Result<RecoveredDatabase> {
+    let formatted = match request.is_new {
+        true => Some(format(
+            &**storage,
+            &request.path,
+            &request.settings,
+            request.boot,
+        )?),
+        false => request.formatted.clone(),
     };
-    let found = find_and_settle(storage, how, formatted.as_ref())?;
+    let found = find_and_recover(storage, request, formatted.as_ref())?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     // What goes on from here, or is taken back to here, is of this boot.
     let newest = Record {
-        boot_id: how.boot,
+        boot_id: request.boot,
         clean_close: false,
         ..found.newest.clone()
     };
-    let checked = Checked::new(how.settings.verification, newest.page_count);
+    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
     let mut snapshot = Snapshot::new(
         newest.clone(),
         mapping,
         checked,
-        how.settings.comparisons.clone(),
+        request.settings.comparisons.clone(),
         KnownRoots::default(),
     )?;
-    let space = match snapshot.space_to_look_at() {
+    let space = match snapshot.load_space_map() {
         Ok(space) => space,
         // Reading does without the space map: what is there can be saved.
-        Err(_) if how.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
+        Err(_) if request.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
         Err(error) => return Err(error),
     };
-    let named = match how.is_read_only {
+    let named = match request.is_read_only {
         true => NamedPins::default(),
         false => snapshot.named_pins()?,
     };
     snapshot.note_counts_of(&space);
-    let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
-    if how.is_read_only {
+    let mut state =
+        LockedCommitState::new(RecordRef::of(&newest), found.sequences, found.durable_slot);
+    if request.is_read_only {
         // Nothing was flushed.
         state.durable.transaction = found.known_durable;
     }
     let is_changed = found.recovery != Recovery::Clean;
-    Ok(Settled {
-        writer: (!how.is_read_only).then(|| Writer {
+    Ok(RecoveredDatabase {
+        writer: (!request.is_read_only).then(|| WriterState {
             named,
             ..writer(newest, space, is_changed)
         }),
@@ -85,21 +94,25 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
 }
 
 /// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
-pub(super) fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled> {
+pub(super) fn join(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+    newest: Record,
+) -> Result<RecoveredDatabase> {
     // It may have been made, and the file have grown, since the file was opened.
     storage
         .refresh(true)
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let checked = Checked::new(how.settings.verification, newest.page_count);
+    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
     let snapshot = Snapshot::new(
         newest.clone(),
         mapping,
         checked,
-        how.settings.comparisons.clone(),
+        request.settings.comparisons.clone(),
         KnownRoots::default(),
     )?;
-    let writer = (!how.is_read_only).then(|| Writer {
+    let writer = (!request.is_read_only).then(|| WriterState {
         is_stale: true,
         ..writer(
             newest.clone(),
@@ -107,8 +120,12 @@ pub(super) fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Res
             true,
         )
     });
-    let state = State::new(Written::of(&newest), [0; SLOT_COUNT as usize], newest.slot);
-    Ok(Settled {
+    let state = LockedCommitState::new(
+        RecordRef::of(&newest),
+        [0; SLOT_COUNT as usize],
+        newest.slot,
+    );
+    Ok(RecoveredDatabase {
         snapshot,
         state,
         writer,
@@ -117,16 +134,16 @@ pub(super) fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Res
 }
 
 /// Decides which commit counts, and makes that hold unless nothing may be written.
-pub(super) fn find_and_settle(
+pub(super) fn find_and_recover(
     storage: &Arc<dyn Storage>,
-    how: &How,
+    request: &OpenRequest,
     formatted: Option<&Record>,
-) -> Result<Found> {
-    let is_read_only = how.is_read_only;
+) -> Result<RecoveredCommit> {
+    let is_read_only = request.is_read_only;
     let mut redone = None;
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
-        let found = match recover::find(storage, &how.path, how.boot)? {
+        let found = match recover::find(storage, &request.path, request.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
                 refuse_unknown(&redo.record, is_read_only)?;
@@ -176,11 +193,11 @@ pub(super) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> 
 
 /// Refuses to build upon what nobody here can verify. Tables of newer versions that have not changed
 /// since the last durable commit are no hindrance.
-pub(super) fn refuse_unverified(found: &Found) -> Result<()> {
+pub(super) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
     let Some(name) = &found.unverified else {
         return Ok(());
     };
-    let table = catalog::in_words(name);
+    let table = catalog::loss_text(name);
     Err(Error::UnknownFormat(format!(
         "{table} was changed since the last commit that is known to be durable, and only a version that \
          knows it can tell whether it is whole; this one can open the database for reading"
@@ -188,19 +205,19 @@ pub(super) fn refuse_unverified(found: &Found) -> Result<()> {
 }
 
 /// What the first write transaction begins with.
-pub(super) fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
-    Writer {
+pub(super) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterState {
+    WriterState {
         space,
         arena: Arena::new(newest.page_size as usize),
-        written: WrittenRuns::new(newest.page_size as usize),
+        written: WrittenExtents::new(newest.page_size as usize),
         unwritten: Arc::default(),
         is_changed,
         is_stale: false,
         last_growth: None,
         blocks_given_back: 0,
-        asked: Asked::default(),
+        asked: RequestedPolicies::default(),
         named: NamedPins::default(),
-        excess: Excess::of(&newest),
+        truncation_point: TruncationPoint::of(&newest),
         tail: Tail::default(),
         punching: Punching::default(),
         high_water: HighWater::default(),
@@ -243,7 +260,7 @@ pub(super) fn format(
         geometry: settings.geometry_over(Geometry::default()),
         catalog_root: empty,
         snapshots_root: empty,
-        marks: Marks::default(),
+        marks: RecordMarks::default(),
         space_roots: SpaceRoots::default(),
         journal: None,
         acknowledged: TransactionId(0),

@@ -4,8 +4,8 @@ use super::{file_reads, lock};
 use crate::{
     Error, Result,
     commit::record::Record,
-    share::{Membership, REGION_HEAD_LEN, Region, SharedLock, Slot, Taken},
-    store::{Gate, Generation, LockFile, Storage},
+    share::{LockOutcome, Membership, REGION_HEAD_LEN, ReaderSlot, Region, SharedLock},
+    store::{ForkGeneration, GateGuard, LockFile, Storage},
 };
 use std::{
     io,
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// At most so often somebody looks who has died.
-const LOOKS_APART: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The memory that processes share, and this process's place among them.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(super) struct Shared {
     pid_namespace: u64,
     /// Of the shared memory when the database was opened.
     epoch: u64,
-    generation: Generation,
+    generation: ForkGeneration,
     storage: Arc<dyn Storage>,
     page_size: usize,
-    looked: Mutex<Option<Instant>>,
+    last_checked: Mutex<Option<Instant>>,
 }
 
 impl Shared {
@@ -44,13 +44,13 @@ impl Shared {
         Self {
             page_size,
             epoch,
-            generation: Generation::current(),
+            generation: ForkGeneration::current(),
             region,
             lock_file,
             membership,
             pid_namespace,
             storage,
-            looked: Mutex::default(),
+            last_checked: Mutex::default(),
         }
     }
 
@@ -109,13 +109,17 @@ impl Shared {
     }
 
     /// Waits for a lock.
-    pub(super) fn take(&self, lock: &SharedLock) -> Taken {
+    pub(super) fn take(&self, lock: &SharedLock) -> LockOutcome {
         self.try_take(lock, None)
             .expect("without a limit there is no end but the lock")
     }
 
     /// Waits for a lock, for as long as `limit`.
-    pub(super) fn try_take(&self, lock: &SharedLock, limit: Option<Duration>) -> Option<Taken> {
+    pub(super) fn try_take(
+        &self,
+        lock: &SharedLock,
+        limit: Option<Duration>,
+    ) -> Option<LockOutcome> {
         let is_alive = |process| is_alive(&self.lock_file, &self.region, process);
         lock.take(self.me(), limit, is_alive)
     }
@@ -161,7 +165,7 @@ impl Shared {
     ///
     /// # Errors
     /// [`Error::Io`] if there is no room for one.
-    pub(super) fn take_block(&self) -> Result<Option<Vec<Slot>>> {
+    pub(super) fn take_block(&self) -> Result<Option<Vec<ReaderSlot>>> {
         let table = &self.region.readers;
         let taken = table.take_block(self.owner(), |bytes| self.lock_file.allocate(bytes));
         let refused = Error::io("making room for readers in the lock file");
@@ -169,19 +173,19 @@ impl Shared {
     }
 
     /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
-    pub(super) fn bury_the_dead(&self) {
-        let mut looked = lock(&self.looked);
-        if looked.is_some_and(|looked| looked.elapsed() < LOOKS_APART) {
+    pub(super) fn reclaim_dead_processes(&self) {
+        let mut last_checked = lock(&self.last_checked);
+        if last_checked.is_some_and(|last_checked| last_checked.elapsed() < CHECK_INTERVAL) {
             return;
         }
-        *looked = Some(Instant::now());
+        *last_checked = Some(Instant::now());
         // With the gate nobody takes the place of a dead process meanwhile.
         if let Some(_gate) = self.lock_file.try_gate() {
-            self.give_up_blocks_of_the_dead();
+            self.release_dead_readers_blocks();
         }
     }
 
-    fn give_up_blocks_of_the_dead(&self) {
+    fn release_dead_readers_blocks(&self) {
         let readers = &self.region.readers;
         // Whoever cannot see all of the table leaves the dead to others.
         for owner in readers.owners().unwrap_or_default() {
@@ -202,7 +206,7 @@ impl Shared {
     }
 
     /// Has nothing more to do with the others. The shared memory may end after this.
-    pub(super) fn leave(&self, gate: Option<Gate<'_>>) {
+    pub(super) fn leave(&self, gate: Option<GateGuard<'_>>) {
         // What cannot be given up now is that of a dead process.
         let _ = self.region.readers.give_up_blocks(self.owner());
         let Some(_gate) = gate else {

@@ -3,7 +3,7 @@
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
     published::PUBLISHING,
-    record_ref::Written,
+    record_ref::RecordRef,
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
@@ -34,21 +34,21 @@ fn open(directory: &TempDir) -> Arc<Engine> {
 fn who_enters_the_place_and_fails_follows_the_next_time() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
-    let turn = engine.take_turn().unwrap();
+    let writer_lock = engine.acquire_writer().unwrap();
     thread::scope(|scope| {
-        let failing = scope.spawn(|| engine.take_turn().map(drop));
-        while !engine.turnstile.as_ref().unwrap().is_waited_for() {
+        let failing = scope.spawn(|| engine.acquire_writer().map(drop));
+        while !engine.writer_lock.as_ref().unwrap().is_waited_for() {
             thread::yield_now();
         }
         engine.openings.set_closed();
-        drop(turn);
+        drop(writer_lock);
         assert!(failing.join().unwrap().is_err());
     });
     engine.openings.unset_closed();
-    let turn = engine.turnstile.as_ref().unwrap().take(None).unwrap();
-    assert!(turn.is_stale);
-    drop(turn);
-    assert!(!engine.take_turn().unwrap().is_stale);
+    let writer_lock = engine.writer_lock.as_ref().unwrap().take(None).unwrap();
+    assert!(writer_lock.is_stale);
+    drop(writer_lock);
+    assert!(!engine.acquire_writer().unwrap().is_stale);
 }
 
 #[test]
@@ -63,9 +63,12 @@ fn whoever_died_as_the_writer_may_have_given_blocks_back() {
     // As if another process that had died before this one, with its number.
     engine.sync().unwrap();
     let _ = shared.take(&shared.region.writer);
-    let turn = engine.take_turn().unwrap();
+    let writer_lock = engine.acquire_writer().unwrap();
     assert!(shared.region.blocks_given_back() > given_back);
-    assert_eq!(turn.blocks_given_back, shared.region.blocks_given_back());
+    assert_eq!(
+        writer_lock.blocks_given_back,
+        shared.region.blocks_given_back()
+    );
 }
 
 /// A process does not read the state again as long as it was the last that had its lock.
@@ -98,13 +101,13 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let in_use = engine.take_turn().unwrap().newest.page_count * engine.file.page_size as u64;
+    let in_use = engine.acquire_writer().unwrap().newest.page_count * engine.file.page_size as u64;
     let mut growing = WriteTransaction::begin(&engine).unwrap();
     for (key, value) in records(3000, &[1; 1000]) {
         insert(&mut growing, b"a", &key, &value).unwrap();
     }
     growing.abort();
-    let long = engine.take_turn().unwrap();
+    let long = engine.acquire_writer().unwrap();
     assert!(long.space.page_count() * engine.file.page_size as u64 > in_use);
     drop(long);
     let shared = engine.flusher.shared.as_ref().unwrap();
@@ -125,7 +128,7 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     fill(&engine, records(10, b"one"));
     let visible = engine.begin_read().unwrap().record.clone();
     let flusher = &engine.flusher;
-    let mut state = flusher.progress.lock();
+    let mut state = flusher.commit_state.lock();
     // As another process's durable commit before it is flushed.
     let record = Record {
         slot: state.spare_slots().unwrap()[0],
@@ -137,7 +140,7 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     let bytes = record.encode(engine.file.page_size);
     let written = engine.file.storage.write(offset, &[IoSlice::new(&bytes)]);
     written.unwrap();
-    state.note_written(Written::of(&record));
+    state.note_written(RecordRef::of(&record));
     state.fail("closing", &io::Error::other("it is closing"));
     flusher.take_back(&mut state);
     drop(state);
@@ -282,7 +285,7 @@ fn taking_back_waits_for_no_record() {
     let flusher = &engine.flusher;
     let shared = flusher.shared.as_ref().unwrap();
     let visible = flusher.published.visible();
-    let mut state = flusher.progress.lock();
+    let mut state = flusher.commit_state.lock();
     shared.region.readers.publish(visible.0 + 7);
     state.fail("flushing", &io::Error::other("the disk is gone"));
     shared.set_failed();
@@ -308,7 +311,7 @@ fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
         region.store_state(&before);
         region.state.give_back(token);
         if durability == Durability::Async {
-            engine.flusher.progress.lock().want(last);
+            engine.flusher.commit_state.lock().want(last);
         }
         assert!(engine.make_durable(last).is_err());
         assert!(put(&engine, Durability::Durable, records(10, b"three")).is_err());

@@ -1,17 +1,18 @@
 //! A committed state, as a reader sees it.
 
 use super::{
-    Durability, Verification, catalog, checked::Checked, file_reads::in_runs, roots::KnownRoots,
+    Durability, Verification, catalog, file_reads::into_extents, roots::KnownRoots,
+    verified_bitmap::VerifiedBitmap,
 };
 use crate::{
-    Error, Geometry, PageNumber, Result, Tag, TransactionId,
+    Checksum, Error, Geometry, PageNumber, Result, TransactionId,
     commit::record::{FlushLimits, Record},
-    page::{comparison::Comparisons, value::ValueRun},
+    page::{comparison::Comparisons, value::ValueExtent},
     space::{FIRST_PAGE, Space, SpacePages},
     store::Mapping,
     tree::{
         PageSource, RootRef, TreeRoot,
-        reading::{Faults, Pace, reading, reading_twice},
+        reading::{Faults, IoWaitEstimator, reading, reading_twice},
     },
 };
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub(crate) struct Snapshot {
     page_shift: u32,
     /// Behind the last page that trees may point to.
     pages_end: u64,
-    /// Which pages were compared with their tags.
-    pub(super) checked: Checked,
+    /// Which pages were compared with their checksums.
+    pub(super) checked: VerifiedBitmap,
     /// Those that tables may name.
     pub(super) comparisons: Comparisons,
     pub(super) catalog: TreeRoot,
@@ -39,12 +40,12 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// A state whose pages are compared with their tags as `checked` says, and keys of tables as the application wants it. These
+    /// A state whose pages are compared with their checksums as `checked` says, and keys of tables as the application wants it. These
     /// roots of tables are known from the beginning.
     pub(super) fn new(
         record: Record,
         mapping: Arc<Mapping>,
-        checked: Checked,
+        checked: VerifiedBitmap,
         comparisons: Comparisons,
         roots: KnownRoots,
     ) -> Result<Self> {
@@ -68,7 +69,7 @@ impl Snapshot {
 
     /// A state whose pages are not compared when they are read.
     pub(super) fn unchecked(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
-        let checked = Checked::new(Verification::Off, 0);
+        let checked = VerifiedBitmap::new(Verification::Off, 0);
         Self::new(
             record,
             mapping,
@@ -163,12 +164,12 @@ impl Snapshot {
     /// Calls `visit` for each table, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
     ) -> Result<()> {
         reading(self, || {
             let (catalog, comparisons) = (&self.catalog, &self.comparisons);
             catalog::for_each(self, catalog, comparisons, |name, entry| match entry {
-                catalog::Entry::Dropped(_) => Ok(()),
+                catalog::CatalogEntry::Dropped(_) => Ok(()),
                 entry => visit(name, entry),
             })
         })
@@ -223,8 +224,13 @@ impl PageSource for Snapshot {
         Err(outside(&self.mapping, number))
     }
 
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        value_in(&self.mapping, self.page_size, self.record.page_count, run)
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        value_in(
+            &self.mapping,
+            self.page_size,
+            self.record.page_count,
+            extent,
+        )
     }
 
     #[inline]
@@ -234,14 +240,14 @@ impl PageSource for Snapshot {
     }
 
     #[inline]
-    fn pace(&self) -> &Pace {
-        self.mapping.pace()
+    fn io_wait(&self) -> &IoWaitEstimator {
+        self.mapping.io_wait()
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
-        let places = in_runs(pages).into_iter().map(|run| {
-            let offset = u64::from(run.start.0) << self.page_shift;
-            (offset, u64::from(run.len) << self.page_shift)
+        let places = into_extents(pages).into_iter().map(|extent| {
+            let offset = u64::from(extent.start.0) << self.page_shift;
+            (offset, u64::from(extent.len) << self.page_shift)
         });
         self.mapping.announce_all(places);
     }
@@ -253,14 +259,14 @@ impl PageSource for Snapshot {
 
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.lacks(number)
+        self.checked.missing_table_error(number)
     }
 
     #[cold]
     fn check_page(
         &self,
         number: PageNumber,
-        tag: Tag,
+        checksum: Checksum,
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
@@ -268,20 +274,20 @@ impl PageSource for Snapshot {
         self.checked.compare_page(
             &self.mapping,
             page,
-            (number, tag),
+            (number, checksum),
             written.min(self.transaction()),
             operation,
         )
     }
 
     #[cold]
-    fn check_value(&self, run: &ValueRun) -> Result<()> {
-        let value = self.value(run)?;
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        let value = self.value(extent)?;
         self.checked.compare_value(
             &self.mapping,
             self.page_size,
             value,
-            run,
+            extent,
             self.transaction(),
         )
     }
@@ -310,15 +316,15 @@ pub(super) fn value_in<'m>(
     mapping: &'m Mapping,
     page_size: usize,
     page_count: u64,
-    run: &ValueRun,
+    extent: &ValueExtent,
 ) -> Result<&'m [u8]> {
-    let pages = run
+    let pages = extent
         .pages(page_size)
-        .map_err(|damage| damage.at(run.start, "read"))?;
-    let offset = u64::from(run.start.0) * page_size as u64;
-    let len = usize::try_from(run.len_bytes).map_err(|_| outside(mapping, run.start))?;
+        .map_err(|damage| damage.at(extent.start, "read"))?;
+    let offset = u64::from(extent.start.0) * page_size as u64;
+    let len = usize::try_from(extent.len_bytes).map_err(|_| outside(mapping, extent.start))?;
     match mapping.bytes(offset, len) {
-        Some(bytes) if run.start.0 >= FIRST_PAGE && pages.end() <= page_count => Ok(bytes),
-        _ => Err(outside(mapping, run.start)),
+        Some(bytes) if extent.start.0 >= FIRST_PAGE && pages.end() <= page_count => Ok(bytes),
+        _ => Err(outside(mapping, extent.start)),
     }
 }

@@ -1,6 +1,6 @@
 //! The space map of a committed state.
 
-use super::{demanded::MapPages, snapshot::Snapshot};
+use super::{prefault::FreeMapPages, snapshot::Snapshot};
 use crate::{
     Result,
     space::{Pins, Space},
@@ -13,7 +13,7 @@ impl Snapshot {
         if let Some(counts) = self.known_counts() {
             return Ok(counts);
         }
-        let space = self.space_to_look_at()?;
+        let space = self.load_space_map()?;
         Ok([space.free_count(), space.pending_count()])
     }
 
@@ -22,7 +22,7 @@ impl Snapshot {
     pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
         let record = &self.record;
         Space::load(
-            &MapPages::new(self),
+            &FreeMapPages::new(self),
             &record.space_roots,
             &record.space_log,
             record.page_count,
@@ -31,7 +31,7 @@ impl Snapshot {
     }
 
     /// The space map, for whoever wants to know what is where and allocates nothing.
-    pub(crate) fn space_to_look_at(&self) -> Result<Space> {
+    pub(crate) fn load_space_map(&self) -> Result<Space> {
         let named = self.named_pins()?;
         let newest = vec![self.record.transaction];
         self.space(&Pins::new(Arc::clone(named.live()), newest))

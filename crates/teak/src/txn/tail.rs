@@ -7,16 +7,16 @@
 use super::{
     catalog,
     high_water::FREE_MIN,
-    tail_state::{Place, ROUNDS_MAX},
+    tail_state::{ROUNDS_MAX, TailPosition},
     write::{WriteTransaction, changing},
 };
 use crate::{
     Error, Result, TransactionId,
     tree::{
         TreeRoot,
-        lower::{Lowering, Resume, sampled_fill_percent},
         mutable_tree::Tree,
         reading::reading,
+        relocate::{Relocation, ResumePoint, sampled_fill_percent},
         seal,
     },
 };
@@ -101,15 +101,15 @@ impl WriteTransaction {
         let page_count = self.pages.writer.space.page_count();
         let times = (page_count / boundary.max(1)).clamp(1, MOVED_TIMES);
         let tail = &self.pages.writer.tail;
-        let mut work = Lowering {
+        let mut work = Relocation {
             boundary,
             pages_left: (taken * percent / 100).max(MOVED_MIN * times),
-            looks_left: LOOKED_AT,
+            visits_left: LOOKED_AT,
             value_pages_max: tail.value_pages,
             saved_min: SAVED_MIN,
-            ..Lowering::default()
+            ..Relocation::default()
         };
-        let lowered = self.lower(&mut work);
+        let lowered = self.relocate(&mut work);
         if lowered.is_err() {
             self.rest(REST);
         }
@@ -126,7 +126,7 @@ impl WriteTransaction {
         for _ in 0..PASSED_OVER_MAX {
             let next =
                 self.table_from(sampled.as_deref().unwrap_or_default(), sampled.is_none())?;
-            let Some(Place::Table { name, .. }) = next else {
+            let Some(TailPosition::Table { name, .. }) = next else {
                 return Ok(false);
             };
             let root = match self.engine.known_handle(&name) {
@@ -153,15 +153,15 @@ impl WriteTransaction {
         let until = TransactionId(self.id().0.saturating_add(commits));
         let tail = &mut self.pages.writer.tail;
         tail.rests_until = tail.rests_until.max(until);
-        tail.place = Place::Begin;
+        tail.place = TailPosition::Begin;
     }
 
     /// Goes on with the walk through all tables, as far as the work allows. If that fails, all of it is undone: the
     /// transaction is as it was.
-    pub(super) fn lower(&mut self, work: &mut Lowering) -> Result<()> {
+    pub(super) fn relocate(&mut self, work: &mut Relocation) -> Result<()> {
         self.pages.writer.space.forget_holes(work.boundary);
         // What is lifted may make the file longer.
-        let is_lifting = !work.lifted.is_empty();
+        let is_lifting = !work.relocated_values.is_empty();
         self.pages.place_low((!is_lifting).then_some(work.boundary));
         let savepoint = self.begin_savepoint()?;
         let walked = self.walk(work);
@@ -172,40 +172,40 @@ impl WriteTransaction {
         self.end_savepoint(savepoint)?;
         walked?;
         self.pages.writer.tail.moved_in_round += work.moved;
-        if matches!(self.pages.writer.tail.place, Place::Begin) {
+        if matches!(self.pages.writer.tail.place, TailPosition::Begin) {
             self.end_round();
         }
         Ok(())
     }
 
     /// Until the work is spent, or the list of names has had its turn: the place is the beginning then.
-    fn walk(&mut self, work: &mut Lowering) -> Result<()> {
+    fn walk(&mut self, work: &mut Relocation) -> Result<()> {
         loop {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
             let next = match place {
-                Place::Begin => self.table_from(&[], true)?,
-                Place::Table { name, from } => {
+                TailPosition::Begin => self.table_from(&[], true)?,
+                TailPosition::Table { name, from } => {
                     match self.lower_table(&name, from.as_ref(), work)? {
-                        from @ Some(_) => Some(Place::Table { name, from }),
+                        from @ Some(_) => Some(TailPosition::Table { name, from }),
                         None => self.table_from(&name, false)?,
                     }
                 }
-                Place::Catalog => {
+                TailPosition::Catalog => {
                     self.change_catalog(|pages, catalog| {
-                        Tree::new(pages, catalog).lower(None, work)
+                        Tree::new(pages, catalog).relocate(None, work)
                     })?;
-                    Some(Place::Names)
+                    Some(TailPosition::Names)
                 }
-                Place::Names => {
+                TailPosition::Names => {
                     let list = &mut self.named.list;
                     return changing(&mut self.pages, |pages| {
-                        Tree::new(pages, list).lower(None, work)
+                        Tree::new(pages, list).relocate(None, work)
                     })
                     .map(drop);
                 }
             };
-            work.looks_left = work.looks_left.saturating_sub(1);
-            self.pages.writer.tail.place = next.unwrap_or(Place::Catalog);
+            work.visits_left = work.visits_left.saturating_sub(1);
+            self.pages.writer.tail.place = next.unwrap_or(TailPosition::Catalog);
             if work.is_spent() {
                 return Ok(());
             }
@@ -233,7 +233,7 @@ impl WriteTransaction {
     }
 
     /// The first table behind a name, or from it on.
-    fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<Place>> {
+    fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<TailPosition>> {
         let pages = &self.pages;
         let found = reading(pages, || {
             catalog::table_from(
@@ -244,25 +244,25 @@ impl WriteTransaction {
                 is_included,
             )
         })?;
-        Ok(found.map(|name| Place::Table { name, from: None }))
+        Ok(found.map(|name| TailPosition::Table { name, from: None }))
     }
 
     fn lower_table(
         &mut self,
         name: &[u8],
-        from: Option<&Resume>,
-        work: &mut Lowering,
-    ) -> Result<Option<Resume>> {
+        from: Option<&ResumePoint>,
+        work: &mut Relocation,
+    ) -> Result<Option<ResumePoint>> {
         // A table that nobody has a handle to does not get one for this.
         if let Some(handle) = self.engine.known_handle(name) {
-            return self.change(handle, name, |tree| tree.lower(from, work));
+            return self.change(handle, name, |tree| tree.relocate(from, work));
         }
         let Some(mut root) = self.find(name)? else {
             return Ok(None);
         };
         let before = root;
         let next = changing(&mut self.pages, |pages| {
-            Tree::new(pages, &mut root).lower(from, work)
+            Tree::new(pages, &mut root).relocate(from, work)
         })?;
         if root != before {
             seal::seal(&mut self.pages, &mut root)?;

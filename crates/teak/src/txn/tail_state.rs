@@ -2,7 +2,7 @@
 
 use crate::{
     TransactionId,
-    tree::lower::{Lowering, Resume},
+    tree::relocate::{Relocation, ResumePoint},
 };
 
 /// A value that is larger than what a commit moves is moved by one of the commits of the round after the one that came by it, if it has no more
@@ -18,7 +18,7 @@ pub(super) struct Tail {
     pub(super) is_emptying: bool,
     /// Pages from here on are moved.
     pub(super) boundary: u64,
-    pub(super) place: Place,
+    pub(super) place: TailPosition,
     pub(super) moved_in_round: u64,
     /// Rounds since it began.
     pub(super) rounds: u32,
@@ -49,13 +49,13 @@ impl Tail {
     }
 
     /// Notes which values a commit of this round has left.
-    pub(super) fn note_values(&mut self, work: &Lowering) {
+    pub(super) fn note_values(&mut self, work: &Relocation) {
         self.value_pages = work.value_pages_max;
         self.passed_over = match (self.passed_over, work.passed_over) {
             (0, other) | (other, 0) => other,
             (one, other) => one.min(other),
         };
-        if matches!(self.place, Place::Begin) {
+        if matches!(self.place, TailPosition::Begin) {
             let passed_over = std::mem::take(&mut self.passed_over);
             self.value_pages = if passed_over <= VALUE_MAX {
                 passed_over
@@ -76,11 +76,14 @@ impl Tail {
 }
 
 #[derive(Clone, Default, Debug)]
-pub(super) enum Place {
+pub(super) enum TailPosition {
     #[default]
     Begin,
     /// In a table, from a key on, or from its first.
-    Table { name: Vec<u8>, from: Option<Resume> },
+    Table {
+        name: Vec<u8>,
+        from: Option<ResumePoint>,
+    },
     /// Behind all tables, in the catalog.
     Catalog,
     /// Behind it, in the list of named snapshots.

@@ -1,6 +1,6 @@
 //! Moving pages of tables, whoever has a handle to them.
 
-use super::Lowering;
+use super::Relocation;
 use crate::txn::{
     WriteTransaction,
     test_kit::{BOOT, assert_clean, fill, get, insert, key, new_database, open, records, remove},
@@ -22,15 +22,15 @@ fn a_table_that_is_asked_for_while_it_is_moved_is_found_where_it_is() {
 
     let engine = open(&disk, false, BOOT).unwrap();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
-    let mut work = Lowering {
+    let mut work = Relocation {
         boundary: 16,
         pages_left: 1000,
-        looks_left: 1000,
+        visits_left: 1000,
         value_pages_max: u64::MAX,
         saved_min: 1,
-        ..Lowering::default()
+        ..Relocation::default()
     };
-    txn.lower(&mut work).unwrap();
+    txn.relocate(&mut work).unwrap();
     assert!(work.moved > 0, "pages of the table are moved");
     let last = records(2000, &[]).last().unwrap().0;
     assert_eq!(get(&engine, b"a", &last), Some(vec![7; 100]));

@@ -2,7 +2,7 @@
 //! to change them and to look at them.
 
 use super::{
-    Durability, Engine, Network, Settings, Sharing, Verification, WithoutName, WriteTransaction,
+    Durability, Engine, LostNamePolicy, Network, Settings, Sharing, Verification, WriteTransaction,
     check, policies::DropLimits, snapshot::Snapshot,
 };
 use crate::{
@@ -45,7 +45,7 @@ fn settings() -> Settings {
         lock_file: None,
         file_mode: crate::store::FILE_MODE,
         network: Network::Refuse,
-        without_name: WithoutName::Commit,
+        without_name: LostNamePolicy::Commit,
         comparisons: Comparisons::default(),
         read_ahead: ReadAhead::default(),
     }

@@ -55,7 +55,7 @@ fn creating_a_database_flushes_its_record_once() {
     let events = disk.events();
     let flushes = events
         .iter()
-        .filter(|event| matches!(***event, crate::store::sim::Event::Flush));
+        .filter(|event| matches!(***event, crate::store::sim::DiskEvent::Flush));
     assert_eq!(flushes.count(), 1);
     drop(engine);
     // The record is on the disk whatever happens then.
@@ -79,7 +79,7 @@ fn a_durable_commit_flushes_once() {
         let events = &disk.events()[before..];
         let flushes = events
             .iter()
-            .filter(|event| matches!(***event, crate::store::sim::Event::Flush));
+            .filter(|event| matches!(***event, crate::store::sim::DiskEvent::Flush));
         assert_eq!(flushes.count(), 1);
     }
     assert_clean(&engine);

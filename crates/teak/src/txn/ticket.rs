@@ -1,7 +1,7 @@
 //! Waiting for a commit to become durable.
 
-use super::{progress::Progress, unique_id::unique_id};
-use crate::{Error, Result, TransactionId, store::Generation};
+use super::{commit_state::CommitState, unique_id::unique_id};
+use crate::{Error, Result, TransactionId, store::ForkGeneration};
 use std::{
     future::Future,
     pin::Pin,
@@ -31,20 +31,20 @@ use std::{
 #[derive(Debug)]
 #[must_use = "a ticket says when its commit is durable"]
 pub struct Ticket {
-    progress: Arc<Progress>,
+    commit_state: Arc<CommitState>,
     transaction: TransactionId,
     id: u64,
     /// Whether it was polled, and is known to who tells tickets.
     is_waiting: bool,
     /// The process that committed.
-    generation: Generation,
+    generation: ForkGeneration,
 }
 
 impl Ticket {
-    pub(super) fn new(progress: Arc<Progress>, transaction: TransactionId) -> Self {
+    pub(super) fn new(commit_state: Arc<CommitState>, transaction: TransactionId) -> Self {
         Self {
-            generation: Generation::current(),
-            progress,
+            generation: ForkGeneration::current(),
+            commit_state,
             transaction,
             id: unique_id(),
             is_waiting: false,
@@ -72,7 +72,7 @@ impl Ticket {
     /// machine goes down, and the database takes no writes until it is opened anew.
     pub fn wait(&self) -> Result<()> {
         self.refuse_forked()?;
-        self.progress.wait(self.transaction, None).map(drop)
+        self.commit_state.wait(self.transaction, None).map(drop)
     }
 
     /// Waits for at most `limit`; says whether the commit is durable.
@@ -82,7 +82,7 @@ impl Ticket {
     /// Those of [`Ticket::wait`].
     pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
         self.refuse_forked()?;
-        self.progress.wait(self.transaction, Some(limit))
+        self.commit_state.wait(self.transaction, Some(limit))
     }
 
     /// Whether the commit is durable; does not wait.
@@ -92,7 +92,7 @@ impl Ticket {
     /// Those of [`Ticket::wait`].
     pub fn is_durable(&self) -> Result<bool> {
         self.refuse_forked()?;
-        match self.progress.outcome(self.transaction) {
+        match self.commit_state.outcome(self.transaction) {
             Some(outcome) => outcome.map(|()| true),
             None => Ok(false),
         }
@@ -107,7 +107,7 @@ impl Future for Ticket {
         self.refuse_forked()?;
         self.is_waiting = true;
         let waker = context.waker().clone();
-        match self.progress.poll(self.id, self.transaction, waker) {
+        match self.commit_state.poll(self.id, self.transaction, waker) {
             Some(outcome) => Poll::Ready(outcome),
             None => Poll::Pending,
         }
@@ -116,7 +116,7 @@ impl Future for Ticket {
 
 impl Clone for Ticket {
     fn clone(&self) -> Self {
-        let mut clone = Self::new(Arc::clone(&self.progress), self.transaction);
+        let mut clone = Self::new(Arc::clone(&self.commit_state), self.transaction);
         clone.generation = self.generation;
         clone
     }
@@ -125,7 +125,7 @@ impl Clone for Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if self.is_waiting && !self.generation.is_past() {
-            self.progress.forget(self.id);
+            self.commit_state.forget(self.id);
         }
     }
 }

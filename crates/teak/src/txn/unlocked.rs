@@ -16,16 +16,16 @@ use super::{
     engine::Engine,
     file_reads,
     names::lock_path,
-    open_file::wait_for_leaving,
-    policies::{How, Settings, Sharing},
+    open_file::retry_while_in_use,
+    policies::{OpenRequest, Settings, Sharing},
     published::foreign_snapshot,
-    settle::settle,
+    settle::recover_database,
 };
 use crate::{
     Error, Result,
     commit::record::{Record, SLOT_COUNT},
     error::is_full,
-    store::{Access, Company, Create, FileStorage, LockFile, Storage, boot_id},
+    store::{Access, Create, FileSharing, FileStorage, LockFile, Storage, boot_id},
     txn::{Verification, snapshot::Snapshot},
 };
 use std::{io::ErrorKind, path::Path, sync::Arc};
@@ -44,26 +44,26 @@ impl Engine {
         failed: Option<Error>,
     ) -> Result<Self> {
         let access = Access::ReadOnly;
-        let opened = || FileStorage::open(path, access, Create::Never, Company::Others, 0);
-        let storage = wait_for_leaving(opened)?.0;
+        let opened = || FileStorage::open(path, access, Create::Never, FileSharing::Shared, 0);
+        let storage = retry_while_in_use(opened)?.0;
         // After the file was locked: a process that comes later finds the lock.
         let lock_path = lock_path(path, settings.lock_file.as_deref());
-        let has_company = lock_path.is_ok_and(|lock_path| LockFile::is_used(&lock_path));
+        let has_other_users = lock_path.is_ok_and(|lock_path| LockFile::is_used(&lock_path));
         match failed {
             Some(Error::Io { source, .. })
-                if has_company && source.kind() == ErrorKind::ReadOnlyFilesystem =>
+                if has_other_users && source.kind() == ErrorKind::ReadOnlyFilesystem =>
             {
                 return Err(Error::InUse(path.to_path_buf()));
             }
-            Some(failed) if has_company => return Err(failed),
+            Some(failed) if has_other_users => return Err(failed),
             _ => {}
         }
-        if has_company {
+        if has_other_users {
             settings.verification = Verification::Always;
         }
         storage.set_read_ahead(settings.read_ahead);
         let storage: Arc<dyn Storage> = Arc::new(storage);
-        let how = How {
+        let request = OpenRequest {
             path: path.to_path_buf(),
             is_new: false,
             formatted: None,
@@ -71,15 +71,15 @@ impl Engine {
             settings,
             boot: boot_id(),
         };
-        let settled = settle(&storage, &how)?;
-        let mut engine = Self::new(how.path, storage, &how.settings, settled, None);
-        engine.readers.has_unknown_writers = has_company;
+        let recovered = recover_database(&storage, &request)?;
+        let mut engine = Self::new(request.path, storage, &request.settings, recovered, None);
+        engine.readers.has_unknown_writers = has_other_users;
         Ok(engine)
     }
 
     /// Has readers begin with the newest commit in the file, which a process has made that knows nothing of this one.
     #[cold]
-    pub(super) fn look_for_commits(&self) -> Result<()> {
+    pub(super) fn refresh_from_file(&self) -> Result<()> {
         let known = self.flusher.published.newest_here();
         let mut refused = None;
         while let Some(record) = self.newest_record(&known)?

@@ -4,13 +4,13 @@ use super::{
     catalog::{self, printable},
     durability::Durability,
     engine::Engine,
+    event_delivery::EventDelivery,
     located::located,
     named_edits::NamedEdits,
     open_table::{OpenTable, OpenTables},
     pages::WritePages,
     savepoint_state::SavepointState,
     snapshot::Snapshot,
-    teller::Teller,
     transaction_status::TransactionStatus,
     transaction_timing::TransactionTiming,
 };
@@ -23,7 +23,7 @@ use crate::{
         PageSource, RootRef, TreeRoot,
         insert::{Existing, Inserted},
         mutable_tree::Tree,
-        position::{Position, Step},
+        position::{PathStep, Position},
         reading::{reading, reading_from, reading_twice},
     },
 };
@@ -34,7 +34,7 @@ use std::{collections::HashMap, mem, sync::Arc, time::Duration};
 pub(crate) struct WriteTransaction {
     // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
     pub(super) pages: WritePages,
-    pub(super) teller: Teller,
+    pub(super) event_delivery: EventDelivery,
     pub(super) base: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
@@ -42,7 +42,7 @@ pub(crate) struct WriteTransaction {
     pub(super) savepoints: Vec<SavepointState>,
     pub(super) named: NamedEdits,
     /// The numbers of the application.
-    pub(super) marks: record::Marks,
+    pub(super) marks: record::RecordMarks,
     /// Pages for small commits to come, as its record will have them.
     pub(super) journal: Option<JournalPages>,
     pub(super) timing: TransactionTiming,
@@ -143,7 +143,7 @@ impl WriteTransaction {
             root,
             is_changed: false,
             version: 0,
-            near: Vec::new(),
+            hint: Vec::new(),
         };
         self.tables.open.insert(handle, table);
     }
@@ -186,8 +186,8 @@ impl WriteTransaction {
         name: &[u8],
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
-        self.change_near(handle, name, |tree, near| {
-            near.clear();
+        self.change_with_hint(handle, name, |tree, hint| {
+            hint.clear();
             change(tree)
         })
     }
@@ -201,30 +201,30 @@ impl WriteTransaction {
         value: StoredValue<'_>,
         existing: Existing,
     ) -> Result<Inserted> {
-        self.change_near(handle, name, |tree, near| {
-            tree.insert_near(near, key, value, existing)
+        self.change_with_hint(handle, name, |tree, hint| {
+            tree.insert_with_hint(hint, key, value, existing)
         })
     }
 
     /// Removes a record; says whether there was one.
     pub(crate) fn remove(&mut self, handle: usize, name: &[u8], key: &[u8]) -> Result<bool> {
-        self.change_near(handle, name, |tree, near| tree.remove_near(near, key))
+        self.change_with_hint(handle, name, |tree, hint| tree.remove_with_hint(hint, key))
     }
 
     /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
-    pub(crate) fn behind_removed(&self, handle: usize) -> Option<Position> {
-        let near = &self.tables.open.get(&handle)?.near;
-        let leaf = near.last()?;
-        (leaf.index < leaf.count).then(|| Position::on(near.clone()))
+    pub(crate) fn position_after_removed(&self, handle: usize) -> Option<Position> {
+        let hint = &self.tables.open.get(&handle)?.hint;
+        let leaf = hint.last()?;
+        (leaf.index < leaf.count).then(|| Position::on(hint.clone()))
     }
 
-    /// Changes a table, with [`OpenTable::near`], which `change` keeps true.
+    /// Changes a table, with [`OpenTable::hint`], which `change` keeps true.
     #[inline(always)]
-    fn change_near<R>(
+    fn change_with_hint<R>(
         &mut self,
         handle: usize,
         name: &[u8],
-        change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<Step>) -> Result<R>,
+        change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<PathStep>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
         self.tables.version += 1;
@@ -240,7 +240,7 @@ impl WriteTransaction {
         self.status.is_broken = true;
         // The root is changed where it is: a copy would wait for each of its fields to be written.
         let result = changing(&mut self.pages, |pages| {
-            change(&mut Tree::new(pages, root), &mut table.near)
+            change(&mut Tree::new(pages, root), &mut table.hint)
         });
         table.is_changed |= *root != before;
         self.status.is_broken = result.is_err();
@@ -299,7 +299,7 @@ impl WriteTransaction {
         table.root = root;
         table.is_changed = false;
         table.version = version;
-        table.near.clear();
+        table.hint.clear();
         Ok(())
     }
 
@@ -355,7 +355,7 @@ impl WriteTransaction {
         }
         self.forget_table(old_handle, old)?;
         self.set_root(new_handle, new, root)?;
-        // The catalog holds the root without the tags that sealing gives it.
+        // The catalog holds the root without the checksums that sealing gives it.
         let table = self.open(new_handle, new)?;
         table.is_changed = true;
         Ok(())
@@ -382,7 +382,7 @@ impl WriteTransaction {
     /// Calls `visit` for each table, in the order of names, as this transaction sees it.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
     ) -> Result<()> {
         self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
@@ -394,9 +394,11 @@ impl WriteTransaction {
         reading(&self.pages, || {
             let comparisons = &self.base.comparisons;
             catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
-                let open = open.get(name).map(|root| catalog::Entry::Table(*root));
+                let open = open
+                    .get(name)
+                    .map(|root| catalog::CatalogEntry::Table(*root));
                 match entry {
-                    catalog::Entry::Dropped(_) => Ok(()),
+                    catalog::CatalogEntry::Dropped(_) => Ok(()),
                     entry => visit(name, open.unwrap_or(entry)),
                 }
             })

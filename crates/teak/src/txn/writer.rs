@@ -2,11 +2,11 @@
 
 use super::{
     arena::Arena, dropped_trees::DroppedTrees, high_water::HighWater, hot_zone::Zone,
-    named_list::NamedPins, page_writes::UnwrittenPage, policies::Asked, punching::Punching,
-    tail_state::Tail, written::WrittenRuns,
+    named_list::NamedPins, page_writes::UnwrittenPage, policies::RequestedPolicies,
+    punching::Punching, tail_state::Tail, written::WrittenExtents,
 };
 use crate::{
-    Run, TransactionId,
+    Extent, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
     space::Space,
@@ -16,13 +16,13 @@ use std::{sync::Arc, time::Instant};
 
 /// What only the writer touches, kept from one write transaction to the next.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct WriterState {
     pub(super) space: Space,
     pub(super) arena: Arena,
     /// The record of the newest commit. Its slot and sequence are decided when it is written.
     pub(super) newest: Record,
-    pub(super) asked: Asked,
-    pub(super) written: WrittenRuns,
+    pub(super) asked: RequestedPolicies,
+    pub(super) written: WrittenExtents,
     /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
     pub(super) unwritten: Arc<[UnwrittenPage]>,
     /// Whether a clean close has to be noted.
@@ -32,7 +32,7 @@ pub(super) struct Writer {
     /// How often processes had given blocks of the file back.
     pub(super) blocks_given_back: u64,
     /// Where the file may be cut, and when.
-    pub(super) excess: Excess,
+    pub(super) truncation_point: TruncationPoint,
     pub(super) tail: Tail,
     pub(super) punching: Punching,
     pub(super) high_water: HighWater,
@@ -47,7 +47,7 @@ pub(super) struct Writer {
 /// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
 /// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Excess {
+pub(super) struct TruncationPoint {
     /// The commit that made the database shorter.
     pub(super) since: TransactionId,
     /// The most pages that a commit since then has.
@@ -56,10 +56,10 @@ pub(super) struct Excess {
     pub(super) seen: Option<TransactionId>,
 }
 
-impl Writer {
+impl WriterState {
     /// Goes on from a commit of another process, as the space map does already.
     pub(super) fn take_over(&mut self, record: Record) {
-        self.written = WrittenRuns::of(&record);
+        self.written = WrittenExtents::of(&record);
         self.newest = Record {
             clean_close: false,
             ..record
@@ -68,7 +68,7 @@ impl Writer {
         self.unwritten = Arc::default();
         self.is_changed = true;
         self.is_stale = false;
-        self.excess = Excess::of(&self.newest);
+        self.truncation_point = TruncationPoint::of(&self.newest);
     }
 
     /// Whether the file is becoming shorter, which takes flushes.
@@ -83,7 +83,10 @@ impl Writer {
 
     /// The file may be this long when what made the database shorter is on the disk.
     pub(super) fn least_bytes(&self) -> u64 {
-        let page_count = self.excess.page_count.max(self.space.page_count());
+        let page_count = self
+            .truncation_point
+            .page_count
+            .max(self.space.page_count());
         page_count * u64::from(self.newest.page_size)
     }
 
@@ -92,10 +95,10 @@ impl Writer {
     pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
         let bytes = self.least_bytes();
         let is_early = is_planted(Planted::CutEarly);
-        if storage.len() <= bytes || durable < self.excess.since && !is_early {
+        if storage.len() <= bytes || durable < self.truncation_point.since && !is_early {
             return false;
         }
-        let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
+        let is_due = durable > *self.truncation_point.seen.get_or_insert(durable) || is_early;
         if is_due {
             let _ = storage.set_len(bytes);
         }
@@ -103,22 +106,22 @@ impl Writer {
     }
 
     /// Notes a commit, with what died in it, sorted.
-    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
-        self.excess = match record.page_count < self.newest.page_count {
-            true => Excess::of(&record),
-            false => Excess {
-                page_count: self.excess.page_count.max(record.page_count),
-                ..self.excess
+    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Extent, TransactionId)]) {
+        self.truncation_point = match record.page_count < self.newest.page_count {
+            true => TruncationPoint::of(&record),
+            false => TruncationPoint {
+                page_count: self.truncation_point.page_count.max(record.page_count),
+                ..self.truncation_point
             },
         };
         self.newest = record;
-        self.asked = Asked::default();
+        self.asked = RequestedPolicies::default();
         self.written.forget_dead(deaths);
         self.is_changed = true;
     }
 }
 
-impl Excess {
+impl TruncationPoint {
     /// From a commit on.
     pub(super) fn of(record: &Record) -> Self {
         Self {

@@ -3,21 +3,21 @@ use super::*;
 /// Runs by their start and length.
 type Pairs = &'static [(u32, u32)];
 
-fn runs(pairs: &[(u32, u32)]) -> Vec<Run> {
+fn extents(pairs: &[(u32, u32)]) -> Vec<Extent> {
     pairs
         .iter()
-        .map(|&(start, len)| Run::new(start, len))
+        .map(|&(start, len)| Extent::new(start, len))
         .collect()
 }
 
-fn dead(pairs: &[(u32, u32)]) -> Vec<(Run, TransactionId)> {
-    let runs = runs(pairs).into_iter();
-    runs.map(|run| (run, TransactionId(1))).collect()
+fn dead(pairs: &[(u32, u32)]) -> Vec<(Extent, TransactionId)> {
+    let extents = extents(pairs).into_iter();
+    extents.map(|extent| (extent, TransactionId(1))).collect()
 }
 
 #[test]
 fn the_dead_are_taken_out_wherever_they_lie() {
-    let written = runs(&[(10, 5), (20, 1), (30, 10)]);
+    let written = extents(&[(10, 5), (20, 1), (30, 10)]);
     let cases: [(Pairs, Pairs); 6] = [
         (&[], &[(10, 5), (20, 1), (30, 10)]),
         (&[(4, 6), (15, 5), (40, 1)], &[(10, 5), (20, 1), (30, 10)]),
@@ -32,34 +32,34 @@ fn the_dead_are_taken_out_wherever_they_lie() {
     for (deaths, left) in cases {
         let mut written = written.clone();
         take_out(&mut written, &dead(deaths));
-        assert_eq!(written, runs(left), "{deaths:?}");
+        assert_eq!(written, extents(left), "{deaths:?}");
     }
 }
 
 #[test]
 fn what_died_is_not_listed_any_more() {
-    let mut written = WrittenRuns::new(4096);
-    written.note(TransactionId(2), &runs(&[(10, 4)]), TransactionId(1));
+    let mut written = WrittenExtents::new(4096);
+    written.note(TransactionId(2), &extents(&[(10, 4)]), TransactionId(1));
     written.forget_dead(&dead(&[(11, 2)]));
-    let all = written.with(&runs(&[(20, 1)])).unwrap();
-    assert_eq!(all, runs(&[(10, 1), (13, 1), (20, 1)]));
+    let all = written.with(&extents(&[(20, 1)])).unwrap();
+    assert_eq!(all, extents(&[(10, 1), (13, 1), (20, 1)]));
 }
 
 #[test]
 fn what_is_cut_off_is_not_listed() {
-    let mut written = WrittenRuns::new(4096);
+    let mut written = WrittenExtents::new(4096);
     written.note(
         TransactionId(1),
-        &runs(&[(10, 4), (20, 10), (40, 1)]),
+        &extents(&[(10, 4), (20, 10), (40, 1)]),
         TransactionId(0),
     );
     written.cut(25);
-    assert_eq!(written.with(&[]), Some(runs(&[(10, 4), (20, 5)])));
+    assert_eq!(written.with(&[]), Some(extents(&[(10, 4), (20, 5)])));
 }
 
 #[test]
-fn runs_that_touch_or_overlap_become_one() {
-    let many = runs(&[(10, 5), (20, 1), (30, 10), (50, 1)]);
+fn extents_that_touch_or_overlap_become_one() {
+    let many = extents(&[(10, 5), (20, 1), (30, 10), (50, 1)]);
     let cases: [(Pairs, Pairs); 6] = [
         (&[], &[(10, 5), (20, 1), (30, 10), (50, 1)]),
         (&[(15, 5)], &[(10, 11), (30, 10), (50, 1)]),
@@ -84,7 +84,7 @@ fn runs_that_touch_or_overlap_become_one() {
         ),
     ];
     for (few, all) in cases {
-        assert_eq!(union(&many, &runs(few)), runs(all), "{few:?}");
-        assert_eq!(union(&runs(few), &many), runs(all), "{few:?}");
+        assert_eq!(union(&many, &extents(few)), extents(all), "{few:?}");
+        assert_eq!(union(&extents(few), &many), extents(all), "{few:?}");
     }
 }

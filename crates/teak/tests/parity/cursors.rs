@@ -2,7 +2,7 @@
 
 use super::{Place, TREES, place, table};
 use std::{cmp::Ordering, ops::ControlFlow};
-use teak::{Error, FreeCursor};
+use teak::{DetachedCursor, Error};
 
 /// Nothing has to be bound, renewed or closed: each operation is told the transaction.
 #[test]
@@ -10,7 +10,7 @@ fn cursor_lifecycle() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     assert!(cursor.next(&txn).unwrap());
     txn.commit().unwrap();
     let reader = database.begin_read().unwrap();
@@ -32,7 +32,7 @@ fn cursor_table_and_copy() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     cursor.seek(&txn, b"fir").unwrap();
     let mut copy = cursor.clone();
     assert!(copy.next(&txn).unwrap());
@@ -45,7 +45,7 @@ fn cursor_compare() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let (mut one, mut other) = (FreeCursor::new(&words), FreeCursor::new(&words));
+    let (mut one, mut other) = (DetachedCursor::new(&words), DetachedCursor::new(&words));
     assert_eq!(one.compare(&other, &txn).unwrap(), None);
     one.seek(&txn, b"fir").unwrap();
     other.seek(&txn, b"oak").unwrap();
@@ -61,11 +61,11 @@ fn cursor_position_operations() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     // Where it is nowhere, NEXT is FIRST and PREV is LAST, and there is no current record.
     assert!(!cursor.current(&txn).unwrap());
     assert!(cursor.clone().prev(&txn).unwrap());
-    let at = |moved: bool, cursor: &FreeCursor| {
+    let at = |moved: bool, cursor: &DetachedCursor| {
         moved.then(|| String::from_utf8(cursor.key().to_vec()).unwrap())
     };
     let mut moves: Vec<Option<String>> = Vec::new();
@@ -112,14 +112,14 @@ fn cursor_state() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
-    assert!(!cursor.is_behind_last(&txn).unwrap());
+    let mut cursor = DetachedCursor::new(&words);
+    assert!(!cursor.is_after_last(&txn).unwrap());
     cursor.first(&txn).unwrap();
     assert!(cursor.is_first(&txn).unwrap() && !cursor.is_last(&txn).unwrap());
     cursor.last(&txn).unwrap();
-    assert!(cursor.is_last(&txn).unwrap() && !cursor.is_behind_last(&txn).unwrap());
+    assert!(cursor.is_last(&txn).unwrap() && !cursor.is_after_last(&txn).unwrap());
     cursor.remove(&mut txn).unwrap();
-    assert!(cursor.is_behind_last(&txn).unwrap());
+    assert!(cursor.is_after_last(&txn).unwrap());
     let mut borrowing = words.cursor(&txn).unwrap();
     borrowing.next().unwrap();
     assert!(borrowing.is_first() && !borrowing.is_last());
@@ -131,7 +131,7 @@ fn cursor_put_and_del() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     cursor.seek(&txn, b"elm").unwrap();
     assert!(cursor.remove(&mut txn).unwrap());
     let mut other = cursor.clone();
@@ -158,7 +158,7 @@ fn cursor_batch_get() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     let mut keys = Vec::new();
     assert!(
         cursor
@@ -192,7 +192,7 @@ fn cursor_scan() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     let has = |wanted: u8| {
         move |_: &[u8], value: &[u8]| match value == [wanted] {
             true => ControlFlow::Break(()),
@@ -205,7 +205,7 @@ fn cursor_scan() {
     assert_eq!(cursor.key(), b"elm");
     cursor.seek(&txn, b"fir").unwrap();
     assert!(!cursor.scan(&txn, has(1)).unwrap());
-    assert!(cursor.is_behind_last(&txn).unwrap());
+    assert!(cursor.is_after_last(&txn).unwrap());
 }
 
 /// `cursor_distance`, `cursor_scroll`, `cursor_distribute`.
@@ -230,7 +230,7 @@ fn cursor_after_its_transaction() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     cursor.seek(&txn, b"fir").unwrap();
     txn.abort();
     let txn = database.begin_read().unwrap();

@@ -3,7 +3,8 @@
 use super::{Place, place};
 use std::cmp::Ordering;
 use teak::{
-    Bunch, Error, FreeCursor, MultiTable, Result, TableOptions, ValueSize, WriteTxn, codec::Bytes,
+    DeleteScope, DetachedCursor, Error, MultiTable, Result, TableOptions, ValueSize, WriteTxn,
+    codec::Bytes,
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -26,7 +27,7 @@ fn all(table: &Raw, txn: &WriteTxn) -> Vec<String> {
 }
 
 /// Where a cursor is, if a step found something.
-fn at(cursor: &FreeCursor, txn: &WriteTxn, moved: Result<bool>) -> String {
+fn at(cursor: &DetachedCursor, txn: &WriteTxn, moved: Result<bool>) -> String {
     match moved.unwrap() {
         true => {
             let value = cursor.value(txn).unwrap();
@@ -42,7 +43,7 @@ fn cursor_position_operations_of_values() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = FreeCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::for_multi(&table);
     macro_rules! leads {
         ($($method:ident ($($argument:expr),*) => $place:expr;)*) => {
             $(
@@ -94,7 +95,7 @@ fn cursor_multiple_operations() {
     let table = pairs(&mut txn);
     let many: Vec<u8> = (0..=255).collect();
     table.insert_packed(&mut txn, b"a", &many).unwrap();
-    let mut cursor = FreeCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::for_multi(&table);
     assert_eq!(cursor.read_packed(&txn).unwrap(), None);
     assert!(cursor.seek_value(&txn, b"a", &[100]).unwrap());
     assert_eq!(cursor.read_packed(&txn).unwrap(), Some(&many[100..]));
@@ -111,14 +112,14 @@ fn cursor_state_of_values() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = FreeCursor::for_multi(&table);
-    let state = |cursor: &FreeCursor| {
+    let mut cursor = DetachedCursor::for_multi(&table);
+    let state = |cursor: &DetachedCursor| {
         [
             cursor.is_first(&txn).unwrap(),
             cursor.is_last(&txn).unwrap(),
             cursor.is_first_value(&txn).unwrap(),
             cursor.is_last_value(&txn).unwrap(),
-            cursor.is_behind_last(&txn).unwrap(),
+            cursor.is_after_last(&txn).unwrap(),
         ]
     };
     assert_eq!(state(&cursor), [false; 5]);
@@ -144,7 +145,7 @@ fn cursor_count() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = FreeCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::for_multi(&table);
     assert_eq!(cursor.count(&txn).unwrap(), 0);
     cursor.first(&txn).unwrap();
     assert_eq!(cursor.count(&txn).unwrap(), 3);
@@ -158,7 +159,7 @@ fn cursor_compare_of_values() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut one = FreeCursor::for_multi(&table);
+    let mut one = DetachedCursor::for_multi(&table);
     one.first(&txn).unwrap();
     let mut other = one.clone();
     other.next(&txn).unwrap();
@@ -173,7 +174,7 @@ fn cursor_put_and_del_of_values() {
     let Place { database, .. } = &place();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = FreeCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::for_multi(&table);
     assert!(!cursor.insert_new(&mut txn, b"a", b"9").unwrap());
     assert_eq!(*cursor.value(&txn).unwrap(), *b"1");
     assert!(!cursor.insert_pair(&mut txn, b"a", b"3").unwrap());
@@ -204,18 +205,18 @@ fn cursor_put_and_del_of_values() {
 #[test]
 fn bunch_delete_of_values() {
     let Place { database, .. } = &place();
-    for (bunch, left) in [
-        (Bunch::ValuesBefore, &["a3", "a5"][..]),
-        (Bunch::ValuesToHere, &["a5"]),
-        (Bunch::ValuesFromHere, &["a1"]),
-        (Bunch::ValuesBehind, &["a1", "a3"]),
-        (Bunch::Values, &[]),
+    for (scope, left) in [
+        (DeleteScope::ValuesBefore, &["a3", "a5"][..]),
+        (DeleteScope::ValuesUpToCurrent, &["a5"]),
+        (DeleteScope::ValuesFromCurrent, &["a1"]),
+        (DeleteScope::ValuesAfter, &["a1", "a3"]),
+        (DeleteScope::AllValues, &[]),
     ] {
         let mut txn = database.begin_write().unwrap();
         let table = pairs(&mut txn);
-        let mut cursor = FreeCursor::for_multi(&table);
+        let mut cursor = DetachedCursor::for_multi(&table);
         assert!(cursor.seek_value_exact(&txn, b"a", b"3").unwrap());
-        let removed = cursor.remove_bunch(&mut txn, bunch).unwrap();
+        let removed = cursor.remove_scope(&mut txn, scope).unwrap();
         assert_eq!(removed as usize, 3 - left.len());
         let expected = [left, &["b2", "c2", "c4"]].concat();
         assert_eq!(all(&table, &txn), expected);

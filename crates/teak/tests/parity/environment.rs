@@ -205,7 +205,7 @@ fn close() {
     assert_eq!(words.len(&txn).unwrap(), 5);
     assert!(matches!(other.begin_read(), Err(Error::InvalidArgument(_))));
     drop((txn, other));
-    let info = teak::look(&path).unwrap();
+    let info = teak::inspect(&path).unwrap();
     assert!(info.was_closed && info.durable_transaction == info.transaction);
 }
 
@@ -245,7 +245,7 @@ fn path() {
     assert_eq!(database.path(), path);
 }
 
-/// Each page is compared with its tag when it is first read, without being asked for.
+/// Each page is compared with its checksum when it is first read, without being asked for.
 #[test]
 fn validation() {
     let Place {

@@ -58,30 +58,30 @@ fn preopen_info() {
     let mut txn = database.begin_write().unwrap();
     table(&mut txn, &TREES);
     let transaction = txn.commit().unwrap();
-    let info = teak::look(&path).unwrap();
+    let info = teak::inspect(&path).unwrap();
     assert_eq!((info.transaction, info.was_closed), (transaction, false));
     assert_eq!((info.page_size, info.geometry), (4096, Default::default()));
     assert_eq!(info.file_bytes, fs::metadata(&path).unwrap().len());
     assert!(info.database_bytes <= info.file_bytes);
     database.close().unwrap();
-    let info = teak::look(&path).unwrap();
+    let info = teak::inspect(&path).unwrap();
     assert_eq!(info.durable_transaction, info.transaction);
     assert!(info.was_closed && info.unreadable_records.is_empty());
 
     let directory = path.parent().unwrap();
     assert!(matches!(
-        teak::look(directory),
+        teak::inspect(directory),
         Err(Error::NotADatabase { .. })
     ));
     assert!(matches!(
-        teak::look(directory.join("none")),
+        teak::inspect(directory.join("none")),
         Err(Error::NotFound(_))
     ));
     let other = directory.join("other");
     for bytes in [&b""[..], b"text", &[0; 100_000]] {
         fs::write(&other, bytes).unwrap();
         assert!(matches!(
-            teak::look(&other),
+            teak::inspect(&other),
             Err(Error::NotADatabase { .. })
         ));
     }
@@ -89,7 +89,7 @@ fn preopen_info() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[100] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let info = teak::look(&path).unwrap();
+    let info = teak::inspect(&path).unwrap();
     assert!(info.unreadable_records.len() <= 1);
     assert!(Database::open(&path).is_ok());
 }
@@ -113,9 +113,9 @@ fn page_walk() {
     let mut records = 0;
     let count = &mut |page: teak::PageVisit<'_>| {
         let kind = (page.table.is_some(), format!("{:?}", page.page_use));
-        *counts.entry(kind).or_default() += u64::from(page.run.len);
+        *counts.entry(kind).or_default() += u64::from(page.extent.len);
         assert!(page.used_bytes > 0 && page.birth <= stat.changed);
-        assert!(page.used_bytes <= u64::from(page.run.len) * 4096);
+        assert!(page.used_bytes <= u64::from(page.extent.len) * 4096);
         if page.table == Some(b"words") && page.page_use == PageUse::Leaf {
             assert_eq!(page.level, 0);
             records += page.entries as u64;

@@ -2,7 +2,7 @@
 
 use super::{place, table};
 use teak::{
-    Action, CachedPlace, Durability, Error, Exactness, Freshness, Swap, Table, Transaction,
+    Action, CacheOutcome, CachedLookup, Durability, Error, Exactness, Swap, Table, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -55,21 +55,24 @@ fn cached_get() {
     let mut txn = place.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     txn.commit().unwrap();
-    let (txn, mut cached) = (place.database.begin_read().unwrap(), CachedPlace::default());
+    let (txn, mut cached) = (
+        place.database.begin_read().unwrap(),
+        CachedLookup::default(),
+    );
     let mut get = |txn: &_| {
         let (value, freshness) = table.get_cached(txn, b"a", &mut cached).unwrap();
         (value.map(<[u8]>::to_vec), freshness)
     };
-    assert_eq!(get(&txn), (Some(vec![0]), Freshness::Renewed));
-    assert_eq!(get(&txn), (Some(vec![0]), Freshness::Kept));
+    assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Miss));
+    assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Hit));
     let mut change = place.database.begin_write().unwrap();
     table.remove(&mut change, b"a").unwrap();
     change.commit().unwrap();
     let txn = place.database.begin_read().unwrap();
-    assert_eq!(get(&txn), (None, Freshness::Renewed));
+    assert_eq!(get(&txn), (None, CacheOutcome::Miss));
     assert_eq!(
         get(&txn),
-        (None, Freshness::Kept),
+        (None, CacheOutcome::Hit),
         "that there is none is kept, too"
     );
 }

@@ -1,7 +1,7 @@
 //! Ranges and bunches of records, and tables as a whole.
 
 use super::{Place, Raw, TREES, place, table};
-use teak::{Bunch, Error, FreeCursor, TableOptions, codec::Bytes};
+use teak::{DeleteScope, DetachedCursor, Error, TableOptions, codec::Bytes};
 
 /// Behind all others, from the leaves up, and many at once.
 #[test]
@@ -63,18 +63,18 @@ fn range_delete() {
 #[test]
 fn bunch_delete() {
     let Place { database, .. } = &place();
-    for (bunch, left) in [
-        (Bunch::Before, &["fir", "oak", "yew"][..]),
-        (Bunch::ToHere, &["oak", "yew"]),
-        (Bunch::FromHere, &["ash", "elm"]),
-        (Bunch::Behind, &["ash", "elm", "fir"]),
-        (Bunch::Whole, &[]),
+    for (scope, left) in [
+        (DeleteScope::Before, &["fir", "oak", "yew"][..]),
+        (DeleteScope::UpToCurrent, &["oak", "yew"]),
+        (DeleteScope::FromCurrent, &["ash", "elm"]),
+        (DeleteScope::After, &["ash", "elm", "fir"]),
+        (DeleteScope::All, &[]),
     ] {
         let mut txn = database.begin_write().unwrap();
         let words = table(&mut txn, &TREES);
-        let mut cursor = FreeCursor::new(&words);
+        let mut cursor = DetachedCursor::new(&words);
         cursor.seek(&txn, b"fir").unwrap();
-        let removed = cursor.remove_bunch(&mut txn, bunch).unwrap();
+        let removed = cursor.remove_scope(&mut txn, scope).unwrap();
         assert_eq!(removed as usize, TREES.len() - left.len());
         let records = words.iter(&txn).unwrap();
         let keys: Vec<_> = records.map(|record| record.unwrap().0).collect();
@@ -82,7 +82,7 @@ fn bunch_delete() {
     }
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let mut cursor = FreeCursor::new(&words);
+    let mut cursor = DetachedCursor::new(&words);
     cursor.seek(&txn, b"fir").unwrap();
     assert!(cursor.remove(&mut txn).unwrap());
     assert_eq!(words.len(&txn).unwrap(), 4);

@@ -3,7 +3,7 @@
 use super::{place, table};
 use std::ops::Bound;
 use teak::{
-    Deletion, Error, FreeCursor, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
+    Deletion, DetachedCursor, Error, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
     ValueSize,
     codec::{Bytes, Str, U32},
 };
@@ -44,14 +44,14 @@ fn a_cursor_where_its_record_was_removed() {
     let place = place();
     let mut txn = place.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b", "c", "d"]);
-    let mut cursor = FreeCursor::new(&table);
+    let mut cursor = DetachedCursor::new(&table);
     assert!(cursor.seek_exact(&txn, b"b").unwrap());
     assert!(cursor.remove(&mut txn).unwrap());
     assert!(cursor.current(&txn).unwrap() && cursor.key() == b"c");
     assert!(cursor.next(&txn).unwrap() && cursor.key() == b"d");
     assert!(cursor.is_last(&txn).unwrap());
     assert!(!cursor.next(&txn).unwrap());
-    assert!(cursor.is_behind_last(&txn).unwrap());
+    assert!(cursor.is_after_last(&txn).unwrap());
 }
 
 /// `mdbx_estimate_range`, forwards and the wrong way round.

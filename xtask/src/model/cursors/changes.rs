@@ -3,24 +3,24 @@
 use super::{
     super::{
         multi::oracle::Pair,
-        oracle::{AnyModel, Tables},
-        shape::{Key, Value},
-        violation::{Outcome, expect_error, expect_same},
+        oracle::{AnyModel, OracleTables},
+        shape::{ModelKey, ModelValue},
+        violation::{ModelResult, expect_error, expect_same},
     },
-    Cursor, CursorChange, Place,
-    places::{compare, contains, next, prev, values, walk},
+    CursorChange, CursorPosition, ModelCursor,
+    positions::{compare, contains, next, prev, values, walk},
 };
 use std::cmp::Ordering;
-use teak::{Bunch, Error, WriteTxn};
+use teak::{DeleteScope, Error, WriteTxn};
 
-impl Cursor {
+impl ModelCursor {
     /// Changes its table, where that is there, and the model of it.
     pub(crate) fn change(
         &mut self,
         txn: &mut WriteTxn,
-        tables: &mut Tables,
+        tables: &mut OracleTables,
         change: &CursorChange,
-    ) -> Outcome {
+    ) -> ModelResult {
         if self.model(tables).is_none() {
             return Ok(());
         }
@@ -28,8 +28,8 @@ impl Cursor {
         let Some(model) = model else {
             return Ok(());
         };
-        let here = match &self.place {
-            Place::At(pair) if contains(model, pair) => Some(pair.clone()),
+        let here = match &self.position {
+            CursorPosition::At(pair) if contains(model, pair) => Some(pair.clone()),
             _ => None,
         };
         match change {
@@ -45,7 +45,7 @@ impl Cursor {
                         table.insert(key, *record);
                     }
                 }
-                self.place = Place::At((key.clone(), value.clone()));
+                self.position = CursorPosition::At((key.clone(), value.clone()));
             }
             CursorChange::InsertNew((key, value), record) => {
                 let there = values(model, key).into_iter().next();
@@ -57,7 +57,7 @@ impl Cursor {
                 if is_new {
                     put(model, &pair, record);
                 }
-                self.place = Place::At(pair);
+                self.position = CursorPosition::At(pair);
             }
             CursorChange::Append(pair, record) => {
                 let value = given(model, &pair.1, record);
@@ -71,9 +71,9 @@ impl Cursor {
                 let last = last.map(|value| (pair.0.clone(), value));
                 self.arrive(model, (pair, record), last, appended)?;
             }
-            CursorChange::RemoveBunch(bunch) => {
-                let removed = self.cursor.remove_bunch(txn, *bunch);
-                let Some(pairs) = self.bunch(model, *bunch) else {
+            CursorChange::RemoveScope(scope) => {
+                let removed = self.cursor.remove_scope(txn, *scope);
+                let Some(pairs) = self.scope(model, *scope) else {
                     return expect_error("a bunch beside nothing", removed, |error| {
                         matches!(error, Error::InvalidArgument(_))
                     });
@@ -88,9 +88,11 @@ impl Cursor {
             }
             CursorChange::RemoveAllValues => {
                 let count = self.cursor.remove_all_values(txn)?;
-                let expected = match (model, &self.place) {
-                    (AnyModel::Multi(table), Place::At((key, _))) => table.remove_key(key),
-                    (AnyModel::Plain(table), Place::At((key, _))) => table.remove(key).into(),
+                let expected = match (model, &self.position) {
+                    (AnyModel::Multi(table), CursorPosition::At((key, _))) => table.remove_key(key),
+                    (AnyModel::Plain(table), CursorPosition::At((key, _))) => {
+                        table.remove(key).into()
+                    }
                     _ => 0,
                 };
                 expect_same("remove_all_values", count, expected)?;
@@ -101,7 +103,7 @@ impl Cursor {
                     let new = (old.0.clone(), value.clone());
                     table.remove(&old);
                     table.insert(&new);
-                    self.place = Place::At(new);
+                    self.position = CursorPosition::At(new);
                 }
                 (AnyModel::Plain(table), Some(old)) => {
                     let is_done = self.cursor.update(txn, record.bytes())?;
@@ -127,10 +129,10 @@ impl Cursor {
     fn arrive(
         &mut self,
         model: &mut AnyModel,
-        (pair, record): (&Pair, &Value),
+        (pair, record): (&Pair, &ModelValue),
         last: Option<Pair>,
         appended: teak::Result<()>,
-    ) -> Outcome {
+    ) -> ModelResult {
         if last.is_some_and(|last| compare(model, &last, pair).is_ge()) {
             return expect_error("appending what is not behind", appended, |error| {
                 matches!(error, Error::NotSorted { .. })
@@ -138,35 +140,35 @@ impl Cursor {
         }
         appended?;
         put(model, pair, record);
-        self.place = Place::At(pair.clone());
+        self.position = CursorPosition::At(pair.clone());
         Ok(())
     }
 
     /// The records of a bunch; `None` if it is refused.
-    fn bunch(&self, model: &AnyModel, bunch: Bunch) -> Option<Vec<Pair>> {
+    fn scope(&self, model: &AnyModel, scope: DeleteScope) -> Option<Vec<Pair>> {
         use Ordering::{Equal, Greater, Less};
-        let (sides, is_of_key): (&[_], _) = match bunch {
-            Bunch::Before => (&[Less], false),
-            Bunch::ToHere => (&[Less, Equal], false),
-            Bunch::FromHere => (&[Equal, Greater], false),
-            Bunch::Behind => (&[Greater], false),
-            Bunch::Whole => (&[Less, Equal, Greater], false),
-            Bunch::ValuesBefore => (&[Less], true),
-            Bunch::ValuesToHere => (&[Less, Equal], true),
-            Bunch::ValuesFromHere => (&[Equal, Greater], true),
-            Bunch::ValuesBehind => (&[Greater], true),
-            Bunch::Values => (&[Less, Equal, Greater], true),
+        let (sides, is_of_key): (&[_], _) = match scope {
+            DeleteScope::Before => (&[Less], false),
+            DeleteScope::UpToCurrent => (&[Less, Equal], false),
+            DeleteScope::FromCurrent => (&[Equal, Greater], false),
+            DeleteScope::After => (&[Greater], false),
+            DeleteScope::All => (&[Less, Equal, Greater], false),
+            DeleteScope::ValuesBefore => (&[Less], true),
+            DeleteScope::ValuesUpToCurrent => (&[Less, Equal], true),
+            DeleteScope::ValuesFromCurrent => (&[Equal, Greater], true),
+            DeleteScope::ValuesAfter => (&[Greater], true),
+            DeleteScope::AllValues => (&[Less, Equal, Greater], true),
         };
-        let side_of = |pair: &Pair| match &self.place {
-            Place::At(here) => compare(model, pair, here),
-            Place::BeforeFirst => Greater,
-            Place::BehindLast | Place::Nowhere => Less,
+        let side_of = |pair: &Pair| match &self.position {
+            CursorPosition::At(here) => compare(model, pair, here),
+            CursorPosition::BeforeFirst => Greater,
+            CursorPosition::AfterLast | CursorPosition::Nowhere => Less,
         };
-        let is_meant = |pair: &Pair| match &self.place {
-            Place::At(here) => !is_of_key || here.0 == pair.0,
+        let is_meant = |pair: &Pair| match &self.position {
+            CursorPosition::At(here) => !is_of_key || here.0 == pair.0,
             _ => !is_of_key,
         };
-        if self.place == Place::Nowhere && bunch != Bunch::Whole && !is_of_key {
+        if self.position == CursorPosition::Nowhere && scope != DeleteScope::All && !is_of_key {
             return None;
         }
         let all = walk(model, next(model, None), false);
@@ -176,14 +178,14 @@ impl Cursor {
 }
 
 /// What stands behind a key in such a table.
-fn given<'v>(model: &AnyModel, value: &'v Key, record: &Value) -> &'v [u8] {
+fn given<'v>(model: &AnyModel, value: &'v ModelKey, record: &ModelValue) -> &'v [u8] {
     match model {
         AnyModel::Multi(_) => value,
         AnyModel::Plain(_) => record.bytes(),
     }
 }
 
-fn put(model: &mut AnyModel, pair: &Pair, record: &Value) {
+fn put(model: &mut AnyModel, pair: &Pair, record: &ModelValue) {
     match model {
         AnyModel::Multi(table) => drop(table.insert(pair)),
         AnyModel::Plain(table) => drop(table.insert(&pair.0, *record)),

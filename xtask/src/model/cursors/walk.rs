@@ -1,26 +1,26 @@
 //! Walks through one state of a table, by a cursor that borrows its transaction.
 
 use super::{
-    CursorRead, CursorStep, Place, expected, expected_packed, expected_records,
-    places::{contains, next, prev, value_of, values},
+    CursorPosition, CursorRead, CursorStep, expected, expected_packed, expected_records,
+    positions::{contains, next, prev, value_of, values},
 };
 use crate::model::{
     oracle::AnyModel,
-    violation::{Outcome, expect_bytes, expect_same},
+    violation::{ModelResult, expect_bytes, expect_same},
 };
 use teak::{Transaction, codec::Bytes};
 
 /// The cursor of a table of either kind.
-enum Engine<'t> {
+enum EngineCursor<'t> {
     Plain(teak::Cursor<'t>),
     Multi(teak::MultiCursor<'t>),
 }
 
 /// A cursor of the engine, and where it is to be.
 struct Walker<'m, 't> {
-    cursor: Engine<'t>,
+    cursor: EngineCursor<'t>,
     model: &'m AnyModel,
-    place: Place,
+    position: CursorPosition,
     /// Whether a search has found nothing, after which it is on no record, but not at an end either.
     is_lost: bool,
 }
@@ -31,17 +31,19 @@ pub(crate) fn perform<T: Transaction>(
     name: &[u8],
     model: &AnyModel,
     (steps, read): &(Vec<CursorStep>, CursorRead),
-) -> Outcome {
+) -> ModelResult {
     let cursor = match model {
-        AnyModel::Plain(_) => Engine::Plain(txn.open_table::<Bytes, Bytes>(name)?.cursor(txn)?),
+        AnyModel::Plain(_) => {
+            EngineCursor::Plain(txn.open_table::<Bytes, Bytes>(name)?.cursor(txn)?)
+        }
         AnyModel::Multi(_) => {
-            Engine::Multi(txn.open_multi_table::<Bytes, Bytes>(name)?.cursor(txn)?)
+            EngineCursor::Multi(txn.open_multi_table::<Bytes, Bytes>(name)?.cursor(txn)?)
         }
     };
     let mut walker = Walker {
         cursor,
         model,
-        place: Place::Nowhere,
+        position: CursorPosition::Nowhere,
         is_lost: false,
     };
     steps.iter().try_for_each(|step| walker.step(step))?;
@@ -49,7 +51,7 @@ pub(crate) fn perform<T: Transaction>(
 }
 
 impl Walker<'_, '_> {
-    fn step(&mut self, step: &CursorStep) -> Outcome {
+    fn step(&mut self, step: &CursorStep) -> ModelResult {
         let step = match step {
             CursorStep::Next | CursorStep::NextKey if self.is_lost => &CursorStep::First,
             CursorStep::Prev | CursorStep::PrevKey if self.is_lost => &CursorStep::Last,
@@ -58,7 +60,7 @@ impl Walker<'_, '_> {
         let Some(found) = self.cursor.go(step)? else {
             return Ok(());
         };
-        let (is_found, to) = expected(&self.place, self.model, step);
+        let (is_found, to) = expected(&self.position, self.model, step);
         expect_same(&format!("{step:?} of a walk"), found, is_found)?;
         let stays = matches!(
             step,
@@ -68,44 +70,44 @@ impl Walker<'_, '_> {
                 | CursorStep::LastValue
         );
         match to {
-            Some(to) => (self.place, self.is_lost) = (to, false),
+            Some(to) => (self.position, self.is_lost) = (to, false),
             None if stays => {}
-            None => (self.place, self.is_lost) = (Place::Nowhere, true),
+            None => (self.position, self.is_lost) = (CursorPosition::Nowhere, true),
         }
         self.verify()
     }
 
-    fn read(&mut self, read: &CursorRead) -> Outcome {
+    fn read(&mut self, read: &CursorRead) -> ModelResult {
         match (read, &mut self.cursor) {
             _ if self.is_lost => {}
             (CursorRead::Records { count, .. }, cursor) => {
                 let mut seen = Vec::new();
                 let mut note = |key: &[u8], value: &[u8]| seen.push((key.to_vec(), value.to_vec()));
                 let is_more = match cursor {
-                    Engine::Plain(cursor) => cursor.read_batch(*count, note)?,
-                    Engine::Multi(cursor) => cursor.read_batch(*count, &mut note)?,
+                    EngineCursor::Plain(cursor) => cursor.read_batch(*count, note)?,
+                    EngineCursor::Multi(cursor) => cursor.read_batch(*count, &mut note)?,
                 };
-                let to = expected_records(self.model, &self.place, false, (&seen, *count))?;
+                let to = expected_records(self.model, &self.position, false, (&seen, *count))?;
                 expect_same("whether there are more", is_more, to.is_some())?;
-                self.place = to.map_or(Place::BehindLast, Place::At);
+                self.position = to.map_or(CursorPosition::AfterLast, CursorPosition::At);
             }
-            (CursorRead::Packed { is_back }, Engine::Multi(cursor)) => {
+            (CursorRead::Packed { is_back }, EngineCursor::Multi(cursor)) => {
                 let packed = match is_back {
                     true => cursor.read_packed_back()?,
                     false => cursor.read_packed()?,
                 };
-                if let Some(pair) = expected_packed(self.model, &self.place, *is_back, packed)? {
-                    self.place = Place::At(pair);
+                if let Some(pair) = expected_packed(self.model, &self.position, *is_back, packed)? {
+                    self.position = CursorPosition::At(pair);
                 }
             }
-            (CursorRead::Packed { .. }, Engine::Plain(_)) => {}
+            (CursorRead::Packed { .. }, EngineCursor::Plain(_)) => {}
         }
         self.verify()
     }
 
     /// What the cursor says of its place.
-    fn verify(&self) -> Outcome {
-        let Place::At(pair) = &self.place else {
+    fn verify(&self) -> ModelResult {
+        let CursorPosition::At(pair) = &self.position else {
             return expect_same(
                 "whether it is on a record",
                 self.cursor.is_on_record(),
@@ -122,7 +124,7 @@ impl Walker<'_, '_> {
             next(model, Some(pair)).is_none(),
         ];
         expect_same("whether it is at an end", self.cursor.ends(), ends)?;
-        let Engine::Multi(cursor) = &self.cursor else {
+        let EngineCursor::Multi(cursor) = &self.cursor else {
             return Ok(());
         };
         let all = values(model, &pair.0);
@@ -133,9 +135,9 @@ impl Walker<'_, '_> {
     }
 }
 
-impl Engine<'_> {
+impl EngineCursor<'_> {
     /// Whether a step finds what it is for; `None` if there is no such step.
-    fn go(&mut self, step: &CursorStep) -> Outcome<Option<bool>> {
+    fn go(&mut self, step: &CursorStep) -> ModelResult<Option<bool>> {
         use CursorStep as Step;
         let found = match self {
             Self::Plain(cursor) => match step {
@@ -200,7 +202,7 @@ impl Engine<'_> {
         }
     }
 
-    fn value(&self) -> Outcome<&[u8]> {
+    fn value(&self) -> ModelResult<&[u8]> {
         Ok(match self {
             Self::Plain(cursor) => cursor.value()?,
             Self::Multi(cursor) => cursor.value(),

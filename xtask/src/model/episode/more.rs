@@ -3,22 +3,23 @@
 use super::{
     super::{
         multi::RawMultiTable,
-        oracle::{AnyModel, KeyRange, Tables, borrowed},
+        oracle::{AnyModel, KeyRange, OracleTables, borrowed},
         reads::{self, RawTable},
-        shape::{Key, Value},
-        violation::{Outcome, Violation, expect_bytes, expect_error, expect_same},
+        shape::{ModelKey, ModelValue},
+        violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
     },
-    Episode, Reader, Writing, no_such_table,
+    ModelEpisode, ModelReader, ModelWriter, no_such_table,
 };
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 use teak::{
-    Error, Freshness, Geometry, PageUse, Transaction, TransactionId, WarmUp, WriteTxn, codec::Bytes,
+    CacheOutcome, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp, WriteTxn,
+    codec::Bytes,
 };
 
 /// Places that are kept.
 const CACHED_MAX: usize = 64;
 
-impl Episode {
+impl ModelEpisode {
     /// Copies or moves a range of one table to another, which is as it has to be for that.
     pub(super) fn copy_range(
         &mut self,
@@ -26,8 +27,8 @@ impl Episode {
         to: &[u8],
         range: &KeyRange,
         moves: bool,
-    ) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
+    ) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         let source = tables.get(from).ok_or_else(no_such_table)?.clone();
         let target = tables.get_mut(to).ok_or_else(no_such_table)?;
         let bounds = borrowed(range);
@@ -71,26 +72,26 @@ impl Episode {
     }
 
     /// Begins to write, in each way in turn.
-    pub(super) fn begin(&mut self) -> Outcome<WriteTxn> {
+    pub(super) fn begin(&mut self) -> ModelResult<WriteTxn> {
         self.begins += 1;
         let database = self.database()?;
         let begun = match self.begins % 4 {
             0 => database.try_begin_write()?,
             1 => database.begin_write_timeout(Duration::from_secs(1))?,
             2 => database
-                .try_writer_place()?
-                .map(|place| place.begin())
+                .try_lock_writer()?
+                .map(|guard| guard.begin())
                 .transpose()?,
             _ => Some(database.begin_write()?),
         };
         let txn =
-            begun.ok_or_else(|| Violation::Other("the writer's place was taken".to_owned()))?;
+            begun.ok_or_else(|| ModelViolation::Other("the writer lock was taken".to_owned()))?;
         expect_same("dirty bytes at the beginning", txn.dirty_bytes(), 0)?;
         Ok(txn)
     }
 
     /// Commits, in each way in turn.
-    pub(super) fn commit_somehow(&mut self, txn: WriteTxn) -> Outcome<TransactionId> {
+    pub(super) fn commit_in_turn(&mut self, txn: WriteTxn) -> ModelResult<TransactionId> {
         self.commits += 1;
         let id = txn.id();
         let committed = match self.commits % 4 {
@@ -116,7 +117,7 @@ impl Episode {
     }
 
     /// Which transaction changed each table last.
-    pub(super) fn changes(&self) -> Outcome<BTreeMap<Vec<u8>, TransactionId>> {
+    pub(super) fn changes(&self) -> ModelResult<BTreeMap<Vec<u8>, TransactionId>> {
         let tables = self.database()?.begin_read()?.tables()?;
         Ok((tables.into_iter())
             .map(|info| (info.name, info.stat.changed))
@@ -127,9 +128,9 @@ impl Episode {
     pub(super) fn expect_changed(
         &self,
         before: &BTreeMap<Vec<u8>, TransactionId>,
-        tables: &Tables,
+        tables: &OracleTables,
         committed: TransactionId,
-    ) -> Outcome {
+    ) -> ModelResult {
         let reader = self.database()?.begin_read()?;
         for info in reader.tables()? {
             let (old, new) = (self.committed.get(&info.name), tables.get(&info.name));
@@ -147,7 +148,7 @@ impl Episode {
     }
 
     /// Has all that was committed brought to the disk, in each way in turn.
-    pub(super) fn sync(&mut self) -> Outcome {
+    pub(super) fn sync(&mut self) -> ModelResult {
         self.syncs += 1;
         let database = self.database()?;
         match self.syncs % 4 {
@@ -164,7 +165,7 @@ impl Episode {
     }
 
     /// What can only be rolled back: so nothing comes of it.
-    pub(super) fn break_off(&mut self) -> Outcome {
+    pub(super) fn expect_only_rollback(&mut self) -> ModelResult {
         if let Some(mut writing) = self.writing.take() {
             self.handles.clear();
             writing.txn.set_broken();
@@ -181,7 +182,7 @@ impl Episode {
     }
 
     /// Walks over all pages, and counts the records of each plain table.
-    pub(super) fn walk_pages(&self) -> Outcome {
+    pub(super) fn walk_pages(&self) -> ModelResult {
         let reader = self.database()?.begin_read()?;
         let mut counts: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         reader.walk_pages(&mut |page| {
@@ -204,12 +205,17 @@ impl Episode {
     }
 
     /// Looks a record up where it was before.
-    pub(super) fn get_cached(&mut self, reader: Option<usize>, name: &[u8], key: &Key) -> Outcome {
+    pub(super) fn get_cached(
+        &mut self,
+        reader: Option<usize>,
+        name: &[u8],
+        key: &ModelKey,
+    ) -> ModelResult {
         let mut cached = std::mem::take(&mut self.cached);
         if cached.len() > CACHED_MAX {
             cached.clear();
         }
-        let place = cached.entry((name.to_vec(), key.clone())).or_default();
+        let hint = cached.entry((name.to_vec(), key.clone())).or_default();
         let newest = self.database()?.begin_read()?;
         let (txn, tables) = match reader {
             Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
@@ -219,17 +225,17 @@ impl Episode {
         let value = model.ok_or_else(no_such_table)?.get(key);
         let table: RawTable = txn.open_table(name)?;
         for is_again in [false, true] {
-            let (found, freshness) = table.get_cached(txn, key, place)?;
-            expect_bytes("get_cached", found, value.map(Value::bytes))?;
-            let is_kept = freshness == Freshness::Kept;
-            expect_same("whether a place is kept", is_kept || !is_again, true)?;
+            let (found, freshness) = table.get_cached(txn, key, hint)?;
+            expect_bytes("get_cached", found, value.map(ModelValue::bytes))?;
+            let is_kept = freshness == CacheOutcome::Hit;
+            expect_same("whether a hint is kept", is_kept || !is_again, true)?;
         }
         self.cached = cached;
         Ok(())
     }
 
-    pub(super) fn set_marks(&mut self, marks: [u64; 3]) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
+    pub(super) fn set_marks(&mut self, marks: [u64; 3]) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         txn.set_marks(marks)?;
         tables.marks.values = marks;
         tables.marks.set_in = Some(txn.id());
@@ -237,11 +243,11 @@ impl Episode {
     }
 
     /// Has the file in memory, and then not.
-    pub(super) fn warm_up(&self, how: WarmUp) -> Outcome {
+    pub(super) fn warm_up(&self, mode: WarmUp) -> ModelResult {
         let database = self.database()?;
         // How much may be locked is the system's choice.
-        match database.warm_up(how, Duration::from_secs(1)) {
-            Err(Error::Io { .. }) if how == WarmUp::Lock => {}
+        match database.warm_up(mode, Duration::from_secs(1)) {
+            Err(Error::Io { .. }) if mode == WarmUp::Lock => {}
             warmed => {
                 let is_some = warmed?.bytes > 0;
                 expect_same("whether something was warmed up", is_some, true)?;
@@ -250,8 +256,8 @@ impl Episode {
         Ok(database.release_memory()?)
     }
 
-    pub(super) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
+    pub(super) fn draw_sequence(&mut self, name: &[u8], count: u64) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
         let model = tables.get_mut(name).map(Arc::make_mut);
         let model = model.ok_or_else(no_such_table)?;
         let (first, next) = match model {
@@ -270,7 +276,7 @@ impl Episode {
         expect_same("the sequence", (first, next), expected)
     }
 
-    pub(super) fn set_geometry(&mut self, geometry: Geometry) -> Outcome {
+    pub(super) fn set_geometry(&mut self, geometry: Geometry) -> ModelResult {
         let limit = self.settings.size_limit_bytes;
         let geometry = Geometry {
             upper_limit_bytes: limit.unwrap_or(geometry.upper_limit_bytes),
@@ -280,7 +286,7 @@ impl Episode {
     }
 
     /// Commits, and has a reader of just that state.
-    pub(super) fn commit_and_read(&mut self) -> Outcome {
+    pub(super) fn commit_and_read(&mut self) -> ModelResult {
         let Some(writing) = self.writing.take() else {
             return Ok(());
         };
@@ -291,14 +297,14 @@ impl Episode {
         }
         self.snapshots = snapshots;
         self.committed = tables.clone();
-        let reader = Reader { txn, tables };
+        let reader = ModelReader { txn, tables };
         reader.verify()?;
         self.readers.push(reader);
         Ok(())
     }
 
     /// Begins to write on the state of a reader, which must be the newest.
-    pub(super) fn begin_at(&mut self, reader: usize) -> Outcome {
+    pub(super) fn begin_at(&mut self, reader: usize) -> ModelResult {
         let txn = &self.readers[reader].txn;
         let is_newest = self.database()?.begin_read()?.id() == txn.id();
         let database = self.database()?;
@@ -310,7 +316,7 @@ impl Episode {
         };
         match begun {
             Ok(txn) if is_newest => {
-                self.writing = Some(Writing {
+                self.writing = Some(ModelWriter {
                     txn,
                     tables: self.committed.clone(),
                     savepoints: Vec::new(),
@@ -326,7 +332,7 @@ impl Episode {
         }
     }
 
-    pub(super) fn refresh(&mut self, reader: usize) -> Outcome {
+    pub(super) fn refresh(&mut self, reader: usize) -> ModelResult {
         let newest = self.database()?.begin_read()?.id();
         let tables = self.committed.clone();
         let reader = &mut self.readers[reader];
@@ -338,13 +344,13 @@ impl Episode {
     }
 
     /// Parks a reader and goes on with it, if there is no other of its state, which may be a clone.
-    pub(super) fn park(&mut self, reader: usize) -> Outcome {
-        let Reader { txn, tables } = self.readers.swap_remove(reader);
+    pub(super) fn park(&mut self, reader: usize) -> ModelResult {
+        let ModelReader { txn, tables } = self.readers.swap_remove(reader);
         let id = txn.id();
         match txn.park() {
             Ok(parked) => {
                 let txn = parked.resume()?;
-                let reader = Reader { txn, tables };
+                let reader = ModelReader { txn, tables };
                 reader.verify()?;
                 self.readers.push(reader);
                 Ok(())
@@ -357,7 +363,7 @@ impl Episode {
     }
 
     /// Compacts, and finds all as it was.
-    pub(super) fn compact(&mut self) -> Outcome {
+    pub(super) fn compact(&mut self) -> ModelResult {
         let mut steps = 0;
         let compacted = self.database()?.compact(&mut |_| {
             steps += 1;
@@ -366,7 +372,8 @@ impl Episode {
                 _ => ControlFlow::Continue(()),
             }
         });
-        compacted.map_err(|error| Violation::Other(format!("compacting: {error} ({error:?})")))?;
+        compacted
+            .map_err(|error| ModelViolation::Other(format!("compacting: {error} ({error:?})")))?;
         reads::verify(&self.database()?.begin_read()?, &self.committed)?;
         self.check()
     }

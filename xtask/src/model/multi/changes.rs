@@ -3,8 +3,8 @@
 use super::{
     super::{
         oracle::{KeyRange, borrowed},
-        shape::Key,
-        violation::{Outcome, Violation, expect_bytes, expect_error, expect_same},
+        shape::ModelKey,
+        violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
     },
     RawMultiTable,
     oracle::{MultiModel, Pair, PairRange},
@@ -18,20 +18,20 @@ use teak::{Action, BulkOptions, Error, WriteTxn, codec::Bytes};
 pub(crate) enum MultiChange {
     Insert(Pair),
     InsertNewKey(Pair),
-    InsertValues(Key, Vec<Key>),
+    InsertValues(ModelKey, Vec<ModelKey>),
     /// The same, one behind the other.
-    InsertPacked(Key, Vec<Key>),
+    InsertPacked(ModelKey, Vec<ModelKey>),
     InsertMany(Vec<Pair>),
     /// The first value becomes the second.
-    Replace(Key, Key, Key),
-    SetValues(Key, Vec<Key>),
+    Replace(ModelKey, ModelKey, ModelKey),
+    SetValues(ModelKey, Vec<ModelKey>),
     Append(Pair),
     AppendValue(Pair),
     /// This value becomes the other one, or goes, whatever the key has.
-    Modify(Pair, Option<Key>),
-    CompareAndSwap(Key, Option<Key>, Option<Key>),
+    Modify(Pair, Option<ModelKey>),
+    CompareAndSwap(ModelKey, Option<ModelKey>, Option<ModelKey>),
     Remove(Pair),
-    RemoveKey(Key),
+    RemoveKey(ModelKey),
     RemoveMany(Vec<Pair>),
     RemoveRange(KeyRange),
     RemovePairs(PairRange),
@@ -40,7 +40,7 @@ pub(crate) enum MultiChange {
     /// Pairs that are not sorted where they have to be: refused, and undone.
     BulkLoadWrong(Vec<Pair>),
     /// A value that no page can carry, or that has another size than all others.
-    InsertWrong(Key, usize),
+    InsertWrong(ModelKey, usize),
     Clear,
     /// Changes within a nested transaction, and whether it is kept.
     Nested(Vec<MultiChange>, bool),
@@ -52,7 +52,7 @@ pub(crate) fn perform(
     table: &RawMultiTable,
     model: &mut MultiModel,
     change: &MultiChange,
-) -> Outcome {
+) -> ModelResult {
     match change {
         MultiChange::Insert(pair) => {
             let is_new = table.insert(txn, &pair.0, &pair.1)?;
@@ -153,7 +153,7 @@ fn insert_new_key(
     table: &RawMultiTable,
     model: &mut MultiModel,
     pair: &Pair,
-) -> Outcome {
+) -> ModelResult {
     let first = table.insert_new_key(txn, &pair.0, &pair.1)?;
     let expected = model.values(&pair.0).next();
     if expected.is_none() {
@@ -166,8 +166,8 @@ fn insert_packed(
     txn: &mut WriteTxn,
     table: &RawMultiTable,
     model: &mut MultiModel,
-    (key, values): (&Key, &[Key]),
-) -> Outcome {
+    (key, values): (&ModelKey, &[ModelKey]),
+) -> ModelResult {
     let packed = values.iter().flat_map(|value| value.iter().copied());
     let packed: Vec<u8> = packed.collect();
     // Before there is a first value nobody knows its size.
@@ -190,8 +190,8 @@ fn replace(
     txn: &mut WriteTxn,
     table: &RawMultiTable,
     model: &mut MultiModel,
-    (key, old, new): (&Key, &Key, &Key),
-) -> Outcome {
+    (key, old, new): (&ModelKey, &ModelKey, &ModelKey),
+) -> ModelResult {
     let result = table.replace(txn, key, old, new);
     let (old, new) = ((key.clone(), old.clone()), (key.clone(), new.clone()));
     match (model.contains(&old), model.contains(&new)) {
@@ -212,12 +212,12 @@ fn append(
     table: &RawMultiTable,
     model: &mut MultiModel,
     pair: &Pair,
-) -> Outcome {
+) -> ModelResult {
     let result = table.append(txn, &pair.0, &pair.1);
     let last = model.prev(None);
     if last.is_none_or(|last| model.sorts_before(&last, pair)) {
         model.insert(pair);
-        return result.map_err(Violation::from);
+        return result.map_err(ModelViolation::from);
     }
     expect_error("appending what is not behind", result, |error| {
         matches!(error, Error::NotSorted { .. })
@@ -229,7 +229,7 @@ fn nested(
     table: &RawMultiTable,
     model: &mut MultiModel,
     (changes, keep): (&[MultiChange], bool),
-) -> Outcome {
+) -> ModelResult {
     let mut inner = model.clone();
     let mut outcome = Ok(());
     let result = txn.nested(|txn| {
@@ -253,13 +253,13 @@ fn append_value(
     table: &RawMultiTable,
     model: &mut MultiModel,
     pair: &Pair,
-) -> Outcome {
+) -> ModelResult {
     let result = table.append_value(txn, &pair.0, &pair.1);
     let last = model.values(&pair.0).next_back();
     let last = last.map(|value| (pair.0.clone(), value));
     if last.is_none_or(|last| model.sorts_before(&last, pair)) {
         model.insert(pair);
-        return result.map_err(Violation::from);
+        return result.map_err(ModelViolation::from);
     }
     expect_error("appending a value that is not behind", result, |error| {
         matches!(error, Error::NotSorted { .. })
@@ -270,8 +270,8 @@ fn modify(
     txn: &mut WriteTxn,
     table: &RawMultiTable,
     model: &mut MultiModel,
-    (pair, new): (&Pair, Option<&Key>),
-) -> Outcome {
+    (pair, new): (&Pair, Option<&ModelKey>),
+) -> ModelResult {
     let old = table.modify(txn, &pair.0, &pair.1, |old| {
         let action = new.map_or_else(Action::<Bytes>::remove, |new| Action::<Bytes>::put(new));
         Ok((action, old.map(<[u8]>::to_vec)))
@@ -287,10 +287,10 @@ fn modify(
 /// What a swap says and does.
 fn compare_and_swap(
     model: &mut MultiModel,
-    key: &Key,
-    (old, new): (Option<&Key>, Option<&Key>),
+    key: &ModelKey,
+    (old, new): (Option<&ModelKey>, Option<&ModelKey>),
 ) -> bool {
-    let pair = |value: &Key| (key.clone(), value.clone());
+    let pair = |value: &ModelKey| (key.clone(), value.clone());
     match (old, new) {
         (None, None) => true,
         (None, Some(new)) => model.insert(&pair(new)),
@@ -307,13 +307,13 @@ fn compare_and_swap(
     }
 }
 
-fn pairs_of(key: &Key, values: &[Key]) -> Vec<Pair> {
+fn pairs_of(key: &ModelKey, values: &[ModelKey]) -> Vec<Pair> {
     let pairs = values.iter().map(|value| (key.clone(), value.clone()));
     pairs.collect()
 }
 
-fn slices(values: &[Key]) -> Vec<&[u8]> {
-    values.iter().map(Key::deref).collect()
+fn slices(values: &[ModelKey]) -> Vec<&[u8]> {
+    values.iter().map(ModelKey::deref).collect()
 }
 
 fn pair_slices(pairs: &[Pair]) -> Vec<(&[u8], &[u8])> {

@@ -1,11 +1,11 @@
 //! Draws what is done with tables in which a key has several values.
 
 use super::super::{
-    counting::Counting,
+    counting::TableCounting,
     draw::draw_bound,
     operation::Direction,
     oracle::KeyRange,
-    shape::{Key, KeyShape, SWAPPED},
+    shape::{KeyShape, ModelKey, SWAPPED},
 };
 use super::{
     changes::MultiChange,
@@ -63,17 +63,17 @@ pub(crate) fn draw_kind(rng: &mut Rng, key_len_max: usize, domain: u64) -> Multi
 }
 
 /// Draws for one table.
-pub(crate) struct MultiView<'a> {
+pub(crate) struct MultiDrawContext<'a> {
     pub(crate) table: &'a MultiModel,
     pub(crate) domain: u64,
     pub(crate) key_len_max: usize,
 }
 
-impl MultiView<'_> {
+impl MultiDrawContext<'_> {
     pub(crate) fn read(&self, rng: &mut Rng) -> MultiRead {
         let direction = Direction::draw(rng);
         match rng.u8(0..11) {
-            10 if rng.bool() => MultiRead::Count(Counting {
+            10 if rng.bool() => MultiRead::Count(TableCounting {
                 of: self.probe(rng),
                 number: rng.u64(0..self.table.len() as u64 + 2),
                 range: self.range_pairs(rng),
@@ -135,7 +135,7 @@ impl MultiView<'_> {
                 let memory_bytes = [0, 70_000, 1 << 20][rng.usize(0..3)];
                 MultiChange::BulkLoadUnsorted(self.pairs(rng, 1000), memory_bytes)
             }
-            955..970 => MultiChange::BulkLoad(self.pairs_behind(rng)),
+            955..970 => MultiChange::BulkLoad(self.pairs_after(rng)),
             970..975 => self.bulk_load_wrong(rng),
             975..999 => self.insert_wrong(rng),
             _ => MultiChange::Clear,
@@ -143,7 +143,7 @@ impl MultiView<'_> {
     }
 
     fn bulk_load_wrong(&self, rng: &mut Rng) -> MultiChange {
-        let mut pairs = self.pairs_behind(rng);
+        let mut pairs = self.pairs_after(rng);
         match pairs.first().cloned() {
             Some(first) if pairs.len() > 1 => {
                 pairs.push(first);
@@ -161,12 +161,12 @@ impl MultiView<'_> {
         MultiChange::InsertWrong(self.key(rng), len)
     }
 
-    fn key(&self, rng: &mut Rng) -> Key {
+    fn key(&self, rng: &mut Rng) -> ModelKey {
         let kind = &self.table.kind;
         kind.shape.key(rng.u64(0..kind.key_domain))
     }
 
-    fn value(&self, rng: &mut Rng) -> Key {
+    fn value(&self, rng: &mut Rng) -> ModelKey {
         self.table.kind.value_shape.key(rng.u64(0..self.domain))
     }
 
@@ -179,11 +179,11 @@ impl MultiView<'_> {
         let pair = self.pair(rng);
         match rng.u8(0..3) {
             0 => pair,
-            _ => self.table.at_or_behind(&pair).unwrap_or(pair),
+            _ => self.table.at_or_after(&pair).unwrap_or(pair),
         }
     }
 
-    fn values(&self, rng: &mut Rng) -> Vec<Key> {
+    fn values(&self, rng: &mut Rng) -> Vec<ModelKey> {
         let count = [3, 40, 600][rng.usize(0..3)];
         let count = rng.usize(0..count);
         (0..count).map(|_| self.value(rng)).collect()
@@ -195,7 +195,7 @@ impl MultiView<'_> {
     }
 
     /// Sorted pairs that are all behind the table's last.
-    fn pairs_behind(&self, rng: &mut Rng) -> Vec<Pair> {
+    fn pairs_after(&self, rng: &mut Rng) -> Vec<Pair> {
         let count = rng.usize(0..1000);
         let pairs: Vec<_> = (0..count).map(|_| self.pair(rng)).collect();
         let mut pairs = self.table.sorted(&pairs);

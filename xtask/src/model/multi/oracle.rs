@@ -2,7 +2,7 @@
 
 use super::super::{
     oracle::{KeyRange, is_inverted},
-    shape::{Key, KeyShape, sort_form},
+    shape::{KeyShape, ModelKey, sort_form},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use std::{
 use teak::{KeyOrder, TableOptions, ValueSize};
 
 /// A key and one of its values.
-pub(crate) type Pair = (Key, Key);
+pub(crate) type Pair = (ModelKey, ModelKey);
 
 /// The two ends of a range of pairs.
 pub(crate) type PairRange = (Bound<Pair>, Bound<Pair>);
@@ -51,7 +51,7 @@ impl MultiKind {
 pub(crate) struct MultiModel {
     pub(crate) kind: MultiKind,
     /// Sort forms of keys and values. No key is there without a value.
-    keys: BTreeMap<Key, BTreeSet<Key>>,
+    keys: BTreeMap<ModelKey, BTreeSet<ModelKey>>,
     len: usize,
     pub(crate) sequence: u64,
 }
@@ -126,13 +126,13 @@ impl MultiModel {
     }
 
     /// The keys, as they were inserted, with the number of their values.
-    pub(crate) fn keys(&self) -> impl DoubleEndedIterator<Item = (Key, u64)> {
+    pub(crate) fn keys(&self) -> impl DoubleEndedIterator<Item = (ModelKey, u64)> {
         let count = |(form, values): (_, &BTreeSet<_>)| (self.key(form), values.len() as u64);
         self.keys.iter().map(count)
     }
 
     /// The values of a key.
-    pub(crate) fn values(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = Key> {
+    pub(crate) fn values(&self, key: &[u8]) -> impl DoubleEndedIterator<Item = ModelKey> {
         let values = self.keys.get(&self.key_form(key)).into_iter().flatten();
         values.map(|form| self.value(form))
     }
@@ -177,12 +177,12 @@ impl MultiModel {
         let Some((key, value)) = pair else {
             return self.range(&(Bound::Unbounded, Bound::Unbounded)).next();
         };
-        let behind = (Bound::Excluded(self.value_form(value)), Bound::Unbounded);
+        let after = (Bound::Excluded(self.value_form(value)), Bound::Unbounded);
         let of_key = self.keys.get(&self.key_form(key));
-        let next = of_key.and_then(|values| values.range(behind).next());
+        let next = of_key.and_then(|values| values.range(after).next());
         match next {
             Some(value) => Some((key.clone(), self.value(value))),
-            None => self.first_behind(key),
+            None => self.first_after(key),
         }
     }
 
@@ -202,19 +202,19 @@ impl MultiModel {
     }
 
     /// The first pair of the keys behind this one.
-    pub(crate) fn first_behind(&self, key: &Key) -> Option<Pair> {
+    pub(crate) fn first_after(&self, key: &ModelKey) -> Option<Pair> {
         self.range(&(Bound::Excluded(key.clone()), Bound::Unbounded))
             .next()
     }
 
     /// The last pair of the keys before this one.
-    pub(crate) fn last_before(&self, key: &Key) -> Option<Pair> {
+    pub(crate) fn last_before(&self, key: &ModelKey) -> Option<Pair> {
         self.range(&(Bound::Unbounded, Bound::Excluded(key.clone())))
             .next_back()
     }
 
     /// The first pair that is not before this one.
-    pub(crate) fn at_or_behind(&self, pair: &Pair) -> Option<Pair> {
+    pub(crate) fn at_or_after(&self, pair: &Pair) -> Option<Pair> {
         match self.contains(pair) {
             true => Some(pair.clone()),
             false => self.next(Some(pair)),
@@ -239,19 +239,19 @@ impl MultiModel {
         (self.key_form(key), self.value_form(value))
     }
 
-    fn key_form(&self, key: &[u8]) -> Key {
+    fn key_form(&self, key: &[u8]) -> ModelKey {
         sort_form(self.kind.order, key)
     }
 
-    fn value_form(&self, value: &[u8]) -> Key {
+    fn value_form(&self, value: &[u8]) -> ModelKey {
         sort_form(self.kind.value_order, value)
     }
 
-    fn key(&self, form: &Key) -> Key {
+    fn key(&self, form: &ModelKey) -> ModelKey {
         sort_form(self.kind.order, form)
     }
 
-    fn value(&self, form: &Key) -> Key {
+    fn value(&self, form: &ModelKey) -> ModelKey {
         sort_form(self.kind.value_order, form)
     }
 }

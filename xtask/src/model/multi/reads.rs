@@ -4,9 +4,9 @@ use super::{
     super::{
         counting::{self, PairCounting},
         operation::Direction,
-        oracle::{AnyModel, KeyRange, Tables, borrowed},
-        shape::Key,
-        violation::{Outcome, expect_bytes, expect_same},
+        oracle::{AnyModel, KeyRange, OracleTables, borrowed},
+        shape::ModelKey,
+        violation::{ModelResult, expect_bytes, expect_same},
     },
     RawMultiTable,
     oracle::{MultiModel, Pair, PairRange},
@@ -22,7 +22,7 @@ use teak::{Exactness, PairDifference, ReadTxn, Transaction};
 #[derive(Clone, Debug)]
 pub(crate) enum MultiRead {
     /// All that is known of a key.
-    Key(Key),
+    Key(ModelKey),
     Contains(Pair),
     Keys,
     Range(KeyRange, Direction, usize),
@@ -36,7 +36,7 @@ pub(crate) fn perform<T: Transaction>(
     table: &RawMultiTable,
     model: &MultiModel,
     read: &MultiRead,
-) -> Outcome {
+) -> ModelResult {
     match read {
         MultiRead::Key(key) => read_key(txn, table, model, key),
         MultiRead::Contains(pair) => {
@@ -45,7 +45,7 @@ pub(crate) fn perform<T: Transaction>(
             let next = table.get_or_next(txn, &pair.0, &pair.1)?;
             let is_exact = |exactness| exactness == Exactness::Exact;
             let next = next.map(|(exactness, key, value)| (is_exact(exactness), key, value));
-            let expected = model.at_or_behind(pair);
+            let expected = model.at_or_after(pair);
             let expected = expected.map(|(key, value)| (is_there, key.to_vec(), value.to_vec()));
             expect_same("get_or_next", next, expected)
         }
@@ -62,7 +62,7 @@ pub(crate) fn perform<T: Transaction>(
             *direction,
             *pairs_max,
         ),
-        MultiRead::Count(what) => counting::perform_multi(txn, table, model, what),
+        MultiRead::Count(description) => counting::perform_multi(txn, table, model, description),
     }
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn perform<T: Transaction>(
 pub(crate) fn perform_owned(
     txn: &ReadTxn,
     name: &[u8],
-    tables: &Tables,
+    tables: &OracleTables,
     read: &MultiRead,
-) -> Outcome {
+) -> ModelResult {
     let table: RawMultiTable = txn.open_multi_table(name)?;
     let Some(model) = tables.get(name).and_then(|table| table.multi()) else {
         return Ok(());
@@ -116,7 +116,7 @@ pub(crate) fn verify<T: Transaction>(
     txn: &T,
     table: &RawMultiTable,
     model: &MultiModel,
-) -> Outcome {
+) -> ModelResult {
     let all = (Bound::Unbounded, Bound::Unbounded);
     scan(
         table.iter(txn)?,
@@ -129,10 +129,10 @@ pub(crate) fn verify<T: Transaction>(
 }
 
 /// A state of a table, as the engine and as the model have it.
-type State<'s> = (&'s ReadTxn, Option<&'s Arc<AnyModel>>);
+type MultiState<'s> = (&'s ReadTxn, Option<&'s Arc<AnyModel>>);
 
 /// Compares what differs between two states with what differs between their models.
-pub(crate) fn compare(name: &[u8], older: State<'_>, newer: State<'_>) -> Outcome {
+pub(crate) fn compare(name: &[u8], older: MultiState<'_>, newer: MultiState<'_>) -> ModelResult {
     let models = [older.1, newer.1].map(|table| table.map(|table| table.multi()));
     let (old, new) = match models {
         // Dropped, and created as one of the other kind: refused.
@@ -184,8 +184,8 @@ fn read_key<T: Transaction>(
     txn: &T,
     table: &RawMultiTable,
     model: &MultiModel,
-    key: &Key,
-) -> Outcome {
+    key: &ModelKey,
+) -> ModelResult {
     let (mut values, mut expected) = (table.values(txn, key)?, model.values(key));
     let count = model.count(key);
     expect_same("count", table.count(txn, key)?, count as u64)?;
@@ -227,7 +227,7 @@ fn read_key<T: Transaction>(
     Ok(())
 }
 
-fn keys<T: Transaction>(txn: &T, table: &RawMultiTable, model: &MultiModel) -> Outcome {
+fn keys<T: Transaction>(txn: &T, table: &RawMultiTable, model: &MultiModel) -> ModelResult {
     let mut keys = table.keys(txn)?;
     for (key, count) in model.keys() {
         let (found, values) = keys.next().transpose()?.unzip();
@@ -242,7 +242,7 @@ fn scan(
     mut expected: impl DoubleEndedIterator<Item = Pair>,
     direction: Direction,
     pairs_max: usize,
-) -> Outcome {
+) -> ModelResult {
     for step in 0..pairs_max {
         let (pair, expected) = match direction.is_forwards(step) {
             true => (engine.next(), expected.next()),

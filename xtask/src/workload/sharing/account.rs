@@ -1,15 +1,15 @@
 //! What one program said, line by line.
 
-use super::Mark;
+use super::CommitMark;
 use crate::Failure;
 
 /// What a program did, and was promised.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Account {
+pub(crate) struct MemberAccount {
     /// The newest commit of the order whenever it opened the database.
     pub(crate) found: Vec<u64>,
     /// Its commits, with their numbers in the order, oldest first.
-    pub(crate) begun: Vec<(u64, Mark)>,
+    pub(crate) begun: Vec<(u64, CommitMark)>,
     /// Those numbers of its own that returned, in any mode.
     pub(crate) seen: Vec<u64>,
     /// The greatest number that it was told of to be durable.
@@ -18,7 +18,7 @@ pub(crate) struct Account {
     pub(crate) closes: Vec<u64>,
 }
 
-impl Account {
+impl MemberAccount {
     /// Reads what `member` said; a last line that is not whole does not count.
     pub(crate) fn read(member: u32, output: &str) -> Result<Self, Failure> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);
@@ -38,7 +38,7 @@ impl Account {
             "found" => self.found.push(number),
             "begin" => {
                 let count = self.begun.len() as u64 + 1;
-                self.begun.push((number, Mark { member, count }));
+                self.begun.push((number, CommitMark { member, count }));
             }
             "seen" => self.seen.push(number),
             "durable" => self.durable = self.durable.max(number),

@@ -2,11 +2,11 @@
 
 use super::{
     super::{
-        history::State,
-        inspect::{Finding, expect_clean, expect_records},
+        history::TableState,
+        inspect::{InspectedDatabase, expect_clean, expect_records},
         victim::open_options,
     },
-    Mark, Order,
+    CommitMark, CommitOrder,
     member::{ORDER, make},
 };
 use crate::Failure;
@@ -21,12 +21,16 @@ use teak::{
 ///
 /// # Errors
 /// Everything that should not be.
-pub(crate) fn inspect(path: &Path, order: &mut Order, member: u32) -> Result<Finding, Failure> {
+pub(crate) fn inspect(
+    path: &Path,
+    order: &mut CommitOrder,
+    member: u32,
+) -> Result<InspectedDatabase, Failure> {
     if !path.exists() {
         return if order.is_file_promised() {
             Err(Failure("there is no database".to_owned()))
         } else {
-            Ok(Finding {
+            Ok(InspectedDatabase {
                 number: None,
                 recovery: Recovery::Clean,
             })
@@ -39,10 +43,10 @@ pub(crate) fn inspect(path: &Path, order: &mut Order, member: u32) -> Result<Fin
     let number = marks.len() as u64;
     order.expect_possible(number)?;
     expect_recovery(&recovery, &database, number, order)?;
-    let state = order.state_behind(&marks)?;
+    let state = order.state_after(&marks)?;
     expect_state(&database.begin_read()?, &marks, &state)?;
 
-    let mark = Mark { member, count: 1 };
+    let mark = CommitMark { member, count: 1 };
     let (marks, state) = (
         [&marks[..], &[mark]].concat(),
         order.state_with(state, mark),
@@ -65,19 +69,19 @@ pub(crate) fn inspect(path: &Path, order: &mut Order, member: u32) -> Result<Fin
     expect_clean(&database)?;
     database.close()?;
     order.settle(marks, state);
-    Ok(Finding {
+    Ok(InspectedDatabase {
         number: Some(number),
         recovery,
     })
 }
 
-fn open(path: &Path, order: &Order) -> Result<Database, Failure> {
+fn open(path: &Path, order: &CommitOrder) -> Result<Database, Failure> {
     let options = open_options(order.common.script, order.common.page_size);
     Ok(options.create(false).open(path)?)
 }
 
 /// The commits that the database says it holds. They are numbered from 1 on.
-fn marks(txn: &ReadTxn) -> Result<Vec<Mark>, Failure> {
+fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>, Failure> {
     let table = match txn.open_table::<U64, Str>(ORDER) {
         Ok(table) => table,
         Err(teak::Error::TableNotFound(_)) => return Ok(Vec::new()),
@@ -86,7 +90,7 @@ fn marks(txn: &ReadTxn) -> Result<Vec<Mark>, Failure> {
     let mut marks = Vec::new();
     for record in table.iter(txn)? {
         let (number, text) = record?;
-        match Mark::parse(text) {
+        match CommitMark::parse(text) {
             Some(mark) if number == marks.len() as u64 + 1 => marks.push(mark),
             _ => {
                 let last = marks.len();
@@ -103,7 +107,7 @@ fn expect_recovery(
     recovery: &Recovery,
     database: &Database,
     number: u64,
-    order: &Order,
+    order: &CommitOrder,
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match recovery {
@@ -122,7 +126,7 @@ fn expect_recovery(
 }
 
 /// Fails unless the database holds what these commits left, no more and no less.
-fn expect_state(txn: &ReadTxn, marks: &[Mark], state: &State) -> Result<(), Failure> {
+fn expect_state(txn: &ReadTxn, marks: &[CommitMark], state: &TableState) -> Result<(), Failure> {
     let found = self::marks(txn)?;
     if found != marks {
         let (found, expected) = (found.last(), marks.last());

@@ -6,11 +6,11 @@
 
 use super::{
     super::{
-        Script,
-        commit::{Commit, Then},
+        CommitScript,
+        commit::{AfterCommit, WorkloadCommit},
         victim::{change, open_options, say},
     },
-    Mark,
+    CommitMark,
 };
 use crate::Failure;
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
@@ -24,13 +24,13 @@ pub(super) const ORDER: &str = "order";
 
 /// Commits to a database that others commit to as well, and says what it was promised
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MemberArguments {
     #[arg(long)]
     path: PathBuf,
     #[arg(long)]
     seed: u64,
     #[arg(long, value_enum)]
-    script: Script,
+    script: CommitScript,
     /// A number that no other program over this database has
     #[arg(long)]
     member: u32,
@@ -45,13 +45,13 @@ pub(crate) struct Arguments {
 
 /// Which commits a program makes: all kinds, or mostly one.
 #[derive(Clone, Copy, Debug)]
-enum Habit {
+enum CommitHabit {
     Mixed,
     Mostly(Durability),
 }
 
 /// Commits until it is killed, or has made as many as it should.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MemberArguments) -> Result<(), Failure> {
     let mut member = Member::open(arguments, 0)?;
     let last = arguments.commits.unwrap_or(u64::MAX);
     while member.count < last {
@@ -61,8 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 struct Member<'a> {
-    arguments: &'a Arguments,
-    habit: Habit,
+    arguments: &'a MemberArguments,
+    habit: CommitHabit,
     database: Database,
     /// How many commits it has begun.
     count: u64,
@@ -73,14 +73,14 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn open(arguments: &'a Arguments, count: u64) -> Result<Self, Failure> {
+    fn open(arguments: &'a MemberArguments, count: u64) -> Result<Self, Failure> {
         let options = open_options(arguments.script, arguments.page_size);
         let options = options.journal_bytes(arguments.journal_bytes);
         let database = options.open(&arguments.path)?;
         let number = newest(&database.begin_read()?)?;
         say("found", number)?;
         Ok(Self {
-            habit: Habit::of(arguments),
+            habit: CommitHabit::of(arguments),
             arguments,
             database,
             count,
@@ -91,17 +91,17 @@ impl<'a> Member<'a> {
 
     fn step(mut self) -> Result<Self, Failure> {
         self.count += 1;
-        let mark = Mark {
+        let mark = CommitMark {
             member: self.arguments.member,
             count: self.count,
         };
-        let commit = Commit::draw(mark.origin(self.arguments.seed), self.arguments.script);
+        let commit = WorkloadCommit::draw(mark.origin(self.arguments.seed), self.arguments.script);
         let mut txn = self.database.begin_write()?;
         self.number = newest(&txn)? + 1;
         say("begin", self.number)?;
         make(&mut txn, self.number, mark, &commit)?;
         self.commit(txn, self.habit.durability(commit.durability, self.count))?;
-        if commit.then == Then::Reopen {
+        if commit.then == AfterCommit::Reopen {
             let (arguments, count) = (self.arguments, self.count);
             self.close()?;
             return Self::open(arguments, count);
@@ -127,15 +127,15 @@ impl<'a> Member<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, then: Then) -> Result<(), Failure> {
+    fn follow(&mut self, then: AfterCommit) -> Result<(), Failure> {
         match then {
-            Then::Sync => {
+            AfterCommit::Sync => {
                 // What others have committed, and this one sees, is flushed too.
                 let seen = newest(&self.database.begin_read()?)?;
                 self.database.sync()?;
                 say("durable", seen)?;
             }
-            Then::Wait => {
+            AfterCommit::Wait => {
                 // A lazy one may have nobody who flushes it.
                 let limit = Duration::from_millis(2);
                 if let Some((number, ticket)) = self.tickets.back()
@@ -144,7 +144,7 @@ impl<'a> Member<'a> {
                     say("durable", *number)?;
                 }
             }
-            Then::Nothing | Then::Reopen => {}
+            AfterCommit::Nothing | AfterCommit::Reopen => {}
         }
         let mut durable = None;
         while let Some((number, ticket)) = self.tickets.front() {
@@ -164,9 +164,9 @@ impl<'a> Member<'a> {
     }
 }
 
-impl Habit {
+impl CommitHabit {
     /// Follows from the seed and the number of the program.
-    fn of(arguments: &Arguments) -> Self {
+    fn of(arguments: &MemberArguments) -> Self {
         let seed = arguments.seed ^ u64::from(arguments.member).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match fastrand::Rng::with_seed(seed).u8(0..6) {
             0 => Self::Mostly(Durability::Durable),
@@ -188,8 +188,8 @@ impl Habit {
 pub(super) fn make(
     txn: &mut WriteTxn,
     number: u64,
-    mark: Mark,
-    commit: &Commit,
+    mark: CommitMark,
+    commit: &WorkloadCommit,
 ) -> Result<(), Failure> {
     change(txn, commit)?;
     let order = txn.create_table::<U64, Str>(ORDER)?;

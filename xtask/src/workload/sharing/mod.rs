@@ -14,29 +14,29 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use account::Account;
+pub(crate) use account::MemberAccount;
 pub(crate) use inspect::inspect;
-pub(crate) use member::{Arguments, run};
-pub(crate) use order::{Boot, Order};
+pub(crate) use member::{MemberArguments, run};
+pub(crate) use order::{BootAccounts, CommitOrder};
 
-use super::{Script, child::program, commit::Origin};
+use super::{CommitScript, child::program, commit::Origin};
 use crate::Failure;
 use std::{ffi::OsString, path::Path};
 
 /// Which commit it is, wherever it stands in the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct CommitMark {
     /// A number that no other program over this database has.
     pub(crate) member: u32,
     /// Of the commits that this program has begun.
     pub(crate) count: u64,
 }
 
-impl Mark {
+impl CommitMark {
     fn origin(self, seed: u64) -> Origin {
         Origin {
             seed,
-            life: self.member,
+            incarnation: self.member,
             number: self.count,
         }
     }
@@ -56,28 +56,28 @@ impl Mark {
 
 /// What the programs over a database have in common.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Common {
+pub(crate) struct SharedPlan {
     pub(crate) seed: u64,
     pub(crate) page_size: usize,
     pub(crate) journal_bytes: u64,
     /// Whether lazy commits have limits.
-    pub(crate) script: Script,
+    pub(crate) script: CommitScript,
 }
 
 /// What a program is to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct MemberPlan<'a> {
     pub(crate) path: &'a Path,
-    pub(crate) common: Common,
+    pub(crate) common: SharedPlan,
     pub(crate) member: u32,
     /// None for commits without end.
     pub(crate) commits: Option<u64>,
 }
 
-impl Plan<'_> {
+impl MemberPlan<'_> {
     /// The program and its arguments.
     pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
-        let Common {
+        let SharedPlan {
             seed,
             page_size,
             journal_bytes,

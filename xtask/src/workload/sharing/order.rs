@@ -2,34 +2,34 @@
 
 use super::{
     super::{
-        commit::Commit,
-        history::{State, apply},
+        commit::WorkloadCommit,
+        history::{TableState, apply},
     },
-    Account, Common, Mark,
+    CommitMark, MemberAccount, SharedPlan,
 };
 use crate::Failure;
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 /// What is known of a number of the order.
 #[derive(Clone, Default, Debug)]
-struct Claims {
+struct NumberClaims {
     /// The commits that were to get it.
-    begun: Vec<Mark>,
+    begun: Vec<CommitMark>,
     /// The one that got it and returned.
-    returned: Option<Mark>,
+    returned: Option<CommitMark>,
 }
 
 /// What the programs of one boot of the machine said.
 #[derive(Default)]
-pub(crate) struct Boot {
-    accounts: Vec<(u32, Account)>,
+pub(crate) struct BootAccounts {
+    accounts: Vec<(u32, MemberAccount)>,
     /// The greatest number that was said to be durable, by whom that counts.
     durable: u64,
 }
 
-impl Boot {
+impl BootAccounts {
     /// Adds what a program said, and what of it is a promise.
-    pub(crate) fn add(&mut self, member: u32, account: Account, durable: u64) {
+    pub(crate) fn add(&mut self, member: u32, account: MemberAccount, durable: u64) {
         self.durable = self.durable.max(durable);
         self.accounts.push((member, account));
     }
@@ -47,10 +47,10 @@ impl Boot {
 
 /// All commits of a database that may count.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
-    pub(crate) common: Common,
+pub(crate) struct CommitOrder {
+    pub(crate) common: SharedPlan,
     /// By their numbers, behind those that are settled.
-    claims: BTreeMap<u64, Claims>,
+    claims: BTreeMap<u64, NumberClaims>,
     /// No power cut takes it any more.
     durable: u64,
     /// Whether there must be a database.
@@ -58,13 +58,13 @@ pub(crate) struct Order {
     /// In which states the database may have been closed.
     closed: Vec<RangeInclusive<u64>>,
     /// The commits that were found to be there and durable, the first of the order first, and what they led to.
-    settled: Vec<Mark>,
-    state: State,
+    settled: Vec<CommitMark>,
+    state: TableState,
 }
 
-impl Order {
+impl CommitOrder {
     /// There is no database.
-    pub(crate) fn nothing(common: Common) -> Self {
+    pub(crate) fn nothing(common: SharedPlan) -> Self {
         Self {
             common,
             claims: BTreeMap::new(),
@@ -72,7 +72,7 @@ impl Order {
             is_file_promised: false,
             closed: vec![0..=0],
             settled: Vec::new(),
-            state: State::new(),
+            state: TableState::new(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Order {
     ///
     /// # Errors
     /// If they found or made what cannot be.
-    pub(crate) fn live(&mut self, boot: &Boot) -> Result<(), Failure> {
+    pub(crate) fn live(&mut self, boot: &BootAccounts) -> Result<(), Failure> {
         let Some(found) = boot.found() else {
             return Ok(());
         };
@@ -134,7 +134,7 @@ impl Order {
         Ok(())
     }
 
-    fn claim(&mut self, member: u32, account: &Account, found: u64) -> Result<(), Failure> {
+    fn claim(&mut self, member: u32, account: &MemberAccount, found: u64) -> Result<(), Failure> {
         for (number, mark) in &account.begun {
             self.claims.entry(*number).or_default().begun.push(*mark);
         }
@@ -182,7 +182,7 @@ impl Order {
     }
 
     /// Fails unless these may be the commits that the database holds, in their order; the state that they lead to.
-    pub(super) fn state_behind(&self, marks: &[Mark]) -> Result<State, Failure> {
+    pub(super) fn state_after(&self, marks: &[CommitMark]) -> Result<TableState, Failure> {
         let settled = self.settled.len();
         if marks.len() < settled || marks[..settled] != self.settled {
             return Err(Failure(format!(
@@ -206,18 +206,18 @@ impl Order {
         Ok(state)
     }
 
-    fn add(&self, state: &mut State, mark: Mark) {
+    fn add(&self, state: &mut TableState, mark: CommitMark) {
         for change in self.commit(mark).changes {
             apply(state, change);
         }
     }
 
-    pub(super) fn commit(&self, mark: Mark) -> Commit {
-        Commit::draw(mark.origin(self.common.seed), self.common.script)
+    pub(super) fn commit(&self, mark: CommitMark) -> WorkloadCommit {
+        WorkloadCommit::draw(mark.origin(self.common.seed), self.common.script)
     }
 
     /// Notes that the database was closed with exactly these commits, which led to `state`.
-    pub(super) fn settle(&mut self, marks: Vec<Mark>, state: State) {
+    pub(super) fn settle(&mut self, marks: Vec<CommitMark>, state: TableState) {
         let number = marks.len() as u64;
         self.claims.clear();
         (self.settled, self.state) = (marks, state);
@@ -226,7 +226,7 @@ impl Order {
     }
 
     /// The state behind these commits and `mark`.
-    pub(super) fn state_with(&self, mut state: State, mark: Mark) -> State {
+    pub(super) fn state_with(&self, mut state: TableState, mark: CommitMark) -> TableState {
         self.add(&mut state, mark);
         state
     }

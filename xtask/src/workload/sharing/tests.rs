@@ -1,23 +1,25 @@
 //! What the programs say, and what follows from it.
 
-use super::{super::Script, Account, Boot, Common, Mark, Order};
+use super::{
+    super::CommitScript, BootAccounts, CommitMark, CommitOrder, MemberAccount, SharedPlan,
+};
 
-const COMMON: Common = Common {
+const COMMON: SharedPlan = SharedPlan {
     seed: 7,
     page_size: 4096,
     journal_bytes: 0,
-    script: Script::Plain,
+    script: CommitScript::Plain,
 };
 
-fn mark(member: u32, count: u64) -> Mark {
-    Mark { member, count }
+fn mark(member: u32, count: u64) -> CommitMark {
+    CommitMark { member, count }
 }
 
 /// The order behind a boot in which these programs said this, all of which was promised.
-fn behind(said: &[(u32, &str)]) -> Result<Order, crate::Failure> {
-    let (mut order, mut boot) = (Order::nothing(COMMON), Boot::default());
+fn after(said: &[(u32, &str)]) -> Result<CommitOrder, crate::Failure> {
+    let (mut order, mut boot) = (CommitOrder::nothing(COMMON), BootAccounts::default());
     for (member, said) in said {
-        let account = Account::read(*member, said)?;
+        let account = MemberAccount::read(*member, said)?;
         let durable = account.durable;
         boot.add(*member, account, durable);
     }
@@ -33,25 +35,25 @@ fn what_one_was_promised_holds_for_the_commits_of_all() {
             "found 1\nbegin 2\nseen 2\nbegin 4\nseen 4\ndurable 3\nclosing 4\nbeg",
         ),
     ];
-    let order = behind(&said).unwrap();
+    let order = after(&said).unwrap();
     assert!(order.expect_possible(2).is_err());
     for number in 3..=5 {
         order.expect_possible(number).unwrap();
     }
     assert!(order.expect_possible(6).is_err());
     let marks = [mark(1, 1), mark(2, 1), mark(1, 2), mark(2, 2)];
-    order.state_behind(&marks).unwrap();
+    order.state_after(&marks).unwrap();
     let swapped = [mark(1, 1), mark(2, 1), mark(2, 2)];
-    assert!(order.state_behind(&swapped).is_err());
+    assert!(order.state_after(&swapped).is_err());
     assert!(!order.may_be_closed(3) && order.may_be_closed(4) && order.may_be_closed(5));
 }
 
 #[test]
 fn the_commit_of_a_killed_one_may_be_there_or_another_in_its_place() {
-    let order = behind(&[(1, "found 0\nbegin 1\n"), (2, "found 0\nbegin 1\n")]).unwrap();
-    order.state_behind(&[mark(1, 1)]).unwrap();
-    order.state_behind(&[mark(2, 1)]).unwrap();
-    assert!(order.state_behind(&[mark(3, 1)]).is_err());
+    let order = after(&[(1, "found 0\nbegin 1\n"), (2, "found 0\nbegin 1\n")]).unwrap();
+    order.state_after(&[mark(1, 1)]).unwrap();
+    order.state_after(&[mark(2, 1)]).unwrap();
+    assert!(order.state_after(&[mark(3, 1)]).is_err());
 }
 
 #[test]
@@ -60,13 +62,13 @@ fn one_number_is_of_one_commit_that_returned() {
         (1, "found 0\nbegin 1\nseen 1\n"),
         (2, "found 0\nbegin 1\nseen 1\n"),
     ];
-    assert!(behind(&twice).is_err());
-    assert!(behind(&[(1, "found 0\nbegin 1\nseen 1\n"), (2, "found 2\nbegin 3\n")]).is_err());
+    assert!(after(&twice).is_err());
+    assert!(after(&[(1, "found 0\nbegin 1\nseen 1\n"), (2, "found 2\nbegin 3\n")]).is_err());
 }
 
 #[test]
 fn marks_are_read_as_they_are_written() {
     let written = mark(12, 345);
-    assert_eq!(Mark::parse(&written.text()), Some(written));
-    assert_eq!(Mark::parse("12 of life 3"), None);
+    assert_eq!(CommitMark::parse(&written.text()), Some(written));
+    assert_eq!(CommitMark::parse("12 of life 3"), None);
 }

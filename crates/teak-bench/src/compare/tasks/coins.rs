@@ -4,12 +4,12 @@
 use crate::{
     compare::{
         chain::{Chain, Coin},
-        message::{Done, Part},
+        message::{PartResult, TaskPart},
         meter::Meter,
-        model::Block,
+        model::RecordBlock,
     },
     data::Digest,
-    engines::store::{Connection, Pair, Read, Store, Write},
+    engines::store::{Connection, Read, Store, StorePair, Write},
 };
 use anyhow::{Result, ensure};
 use std::{collections::HashMap, path::Path};
@@ -27,12 +27,12 @@ pub(crate) struct Coins {
     /// What the database has.
     pub(crate) flushed: Digest,
     pub(crate) flushed_bytes: u64,
-    changes: HashMap<Coin, Change>,
+    changes: HashMap<Coin, CoinChange>,
 }
 
 /// What a coin has become that was not written yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum CoinChange {
     Created,
     Spent,
 }
@@ -71,7 +71,7 @@ impl Coins {
         of_chain + self.changes.len() as u64 * ENTRY_BYTES
     }
 
-    fn note_put(&mut self, pairs: &[Pair<'_>]) {
+    fn note_put(&mut self, pairs: &[StorePair<'_>]) {
         for (key, value) in pairs {
             self.flushed.add_record(key, value);
             self.flushed_bytes += (key.len() + value.len()) as u64;
@@ -85,27 +85,30 @@ impl Coins {
         let mut wanted = Vec::new();
         for coin in block.spent {
             // One that was never written need not be removed either.
-            if self.changes.remove(&coin) != Some(Change::Created) {
+            if self.changes.remove(&coin) != Some(CoinChange::Created) {
                 wanted.push(coin);
-                self.changes.insert(coin, Change::Spent);
+                self.changes.insert(coin, CoinChange::Spent);
             }
         }
         for coin in block.created {
-            self.changes.insert(coin, Change::Created);
+            self.changes.insert(coin, CoinChange::Created);
         }
         (wanted, touched)
     }
 
     /// All changes, to be written now: what is new, and what is gone.
-    fn take_changes(&mut self) -> (Block, Block) {
-        let mut changes: Vec<(Coin, Change)> = self.changes.drain().collect();
+    fn take_changes(&mut self) -> (RecordBlock, RecordBlock) {
+        let mut changes: Vec<(Coin, CoinChange)> = self.changes.drain().collect();
         // The order of the map is another in each process.
         changes.sort_unstable_by_key(|(coin, _)| *coin);
-        let of = |wanted: Change| -> Vec<Coin> {
+        let of = |wanted: CoinChange| -> Vec<Coin> {
             let changes = changes.iter().filter(|(_, change)| *change == wanted);
             changes.map(|(coin, _)| *coin).collect()
         };
-        (block(&of(Change::Created)), block(&of(Change::Spent)))
+        (
+            block(&of(CoinChange::Created)),
+            block(&of(CoinChange::Spent)),
+        )
     }
 }
 
@@ -113,10 +116,10 @@ impl Coins {
 pub(crate) fn replay<S: Store>(
     store: &S,
     coins: &mut Coins,
-    part: Part,
+    part: TaskPart,
     flush_bytes: u64,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let mut meter = Meter::new(directory)?;
     let mut connection = store.connect()?;
     let mut expected = Digest::default();
@@ -165,8 +168,8 @@ pub(crate) fn replay<S: Store>(
 }
 
 /// Coins as records.
-fn block(coins: &[Coin]) -> Block {
-    let (mut block, mut key, mut value) = (Block::default(), Vec::new(), Vec::new());
+fn block(coins: &[Coin]) -> RecordBlock {
+    let (mut block, mut key, mut value) = (RecordBlock::default(), Vec::new(), Vec::new());
     for coin in coins {
         key.clear();
         value.clear();

@@ -3,9 +3,9 @@
 use super::{ahead, block};
 use crate::{
     compare::{
-        message::Done,
+        message::PartResult,
         meter::Meter,
-        model::{Model, Stream},
+        model::{DatabaseModel, RecordStream},
     },
     engines::store::{Connection, Store, Write},
 };
@@ -18,41 +18,53 @@ const BATCH: usize = 10_000;
 const SIZES: u64 = 20;
 
 /// In any order, a batch a transaction.
-pub(crate) fn load_random<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+pub(crate) fn load_random<S: Store>(
+    store: &S,
+    model: &DatabaseModel,
+    directory: &Path,
+) -> Result<PartResult> {
     let numbers: Vec<u64> = model.live().collect();
-    load_in_batches(store, model, directory, &numbers, Arrival::Anyhow)
+    load_in_batches(store, model, directory, &numbers, ArrivalOrder::Random)
 }
 
 /// In the order of keys, a batch a transaction, by the call that the engine has for that.
-pub(crate) fn load_sorted<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+pub(crate) fn load_sorted<S: Store>(
+    store: &S,
+    model: &DatabaseModel,
+    directory: &Path,
+) -> Result<PartResult> {
     let numbers = in_key_order(model);
-    load_in_batches(store, model, directory, &numbers, Arrival::Sorted)
+    load_in_batches(store, model, directory, &numbers, ArrivalOrder::Sorted)
 }
 
 /// In any order, all at once, by the best that the engine has.
-pub(crate) fn load_bulk<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+pub(crate) fn load_bulk<S: Store>(
+    store: &S,
+    model: &DatabaseModel,
+    directory: &Path,
+) -> Result<PartResult> {
     let mut meter = Meter::new(directory)?;
-    let mut stream = Stream::new(model);
+    let mut stream = RecordStream::new(model);
     let count = model.live().count() as u64;
     meter.run(count, |_, _| store.connect()?.load(&mut stream))?;
-    meter.take_off(stream.making);
+    meter.take_off(stream.build_time);
     meter.finish_at_rest(store)
 }
 
 /// In which order records come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arrival {
-    Anyhow,
+enum ArrivalOrder {
+    Random,
     Sorted,
 }
 
 fn load_in_batches<S: Store>(
     store: &S,
-    model: &Model,
+    model: &DatabaseModel,
     directory: &Path,
     numbers: &[u64],
-    arrival: Arrival,
-) -> Result<Done> {
+    arrival: ArrivalOrder,
+) -> Result<PartResult> {
     let mut meter = Meter::new(directory)?;
     let mut connection = store.connect()?;
     let total = numbers.len() as u64;
@@ -67,8 +79,8 @@ fn load_in_batches<S: Store>(
                 latencies.time(|| {
                     let mut transaction = connection.write()?;
                     match arrival {
-                        Arrival::Anyhow => transaction.put_all(batch)?,
-                        Arrival::Sorted => transaction.append(batch)?,
+                        ArrivalOrder::Random => transaction.put_all(batch)?,
+                        ArrivalOrder::Sorted => transaction.append(batch)?,
                     }
                     transaction.commit()
                 })?;
@@ -85,7 +97,7 @@ fn load_in_batches<S: Store>(
 }
 
 /// The numbers of all records, as their keys are in order.
-fn in_key_order(model: &Model) -> Vec<u64> {
+fn in_key_order(model: &DatabaseModel) -> Vec<u64> {
     let mut numbers: Vec<(Vec<u8>, u64)> = model
         .live()
         .map(|number| (model.keys.sort_key(number), number))

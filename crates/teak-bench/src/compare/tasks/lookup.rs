@@ -2,13 +2,13 @@
 
 use crate::{
     compare::{
-        message::{Done, Part},
-        meter::{Meter, Unwatched, Watch},
-        model::{Block, Model},
-        work::Work,
+        message::{PartResult, TaskPart},
+        meter::{Meter, NoTimer, OperationTimer},
+        model::{DatabaseModel, RecordBlock},
+        work::CompareWorkload,
     },
     data::Digest,
-    engines::store::{Connection, Lookup, Read, Store},
+    engines::store::{Connection, LookupTransaction, Read, Store},
 };
 use anyhow::{Result, ensure};
 use fastrand::Rng;
@@ -26,10 +26,10 @@ const ZIPF_EXPONENT: f64 = 0.99;
 /// Looks up keys, first without a look at the clock, then others one by one with it.
 pub(crate) fn look_up<S: Store>(
     store: &S,
-    model: &Model,
-    part: Part,
+    model: &DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let timed = (part.operations / TIMED_EVERY).max(1);
     let (block, expected) = keys(model, part, timed + part.operations)?;
     let keys = block.keys();
@@ -39,7 +39,7 @@ pub(crate) fn look_up<S: Store>(
     let work = part.task.work;
     let mut digest = look_up_each(&mut connection, work, timed, &mut meter.latencies)?;
     meter.run(part.operations, |_, found| {
-        *found = look_up_each(&mut connection, work, black_box(keys), &mut Unwatched)?;
+        *found = look_up_each(&mut connection, work, black_box(keys), &mut NoTimer)?;
         Ok(())
     })?;
     digest.add(meter.digest);
@@ -51,8 +51,8 @@ pub(crate) fn look_up<S: Store>(
 }
 
 /// Keys to look up, and what that comes to.
-fn keys(model: &Model, part: Part, count: u64) -> Result<(Block, Digest)> {
-    let (mut block, mut expected) = (Block::default(), Digest::default());
+fn keys(model: &DatabaseModel, part: TaskPart, count: u64) -> Result<(RecordBlock, Digest)> {
+    let (mut block, mut expected) = (RecordBlock::default(), Digest::default());
     let live = model.live();
     let records = live.end - live.start;
     let mut rng = Rng::with_seed(part.seed);
@@ -60,10 +60,10 @@ fn keys(model: &Model, part: Part, count: u64) -> Result<(Block, Digest)> {
     let zipf = Zipf::new(records as f64, ZIPF_EXPONENT)?;
     for _ in 0..count {
         let number = match part.task.work {
-            Work::GetZipf => live.start + zipf.sample(&mut skewed) as u64 - 1,
+            CompareWorkload::GetZipf => live.start + zipf.sample(&mut skewed) as u64 - 1,
             _ => model.pick(&mut rng),
         };
-        if part.task.work == Work::GetMiss {
+        if part.task.work == CompareWorkload::GetMiss {
             block.add_missing(model, number);
         } else {
             block.add_key(model, number);
@@ -75,13 +75,13 @@ fn keys(model: &Model, part: Part, count: u64) -> Result<(Block, Digest)> {
 
 fn look_up_each(
     connection: &mut impl Connection,
-    work: Work,
+    work: CompareWorkload,
     keys: &[&[u8]],
-    watch: &mut impl Watch,
+    watch: &mut impl OperationTimer,
 ) -> Result<Digest> {
     let mut digest = Digest::default();
     match work {
-        Work::GetBegin => {
+        CompareWorkload::GetBegin => {
             for key in keys {
                 watch.time(|| {
                     let mut transaction = connection.read()?;
@@ -89,13 +89,13 @@ fn look_up_each(
                 })?;
             }
         }
-        Work::GetMany => {
+        CompareWorkload::GetMany => {
             let mut transaction = connection.read()?;
             for group in keys.chunks(GROUP) {
                 watch.time(|| transaction.get_many(group, |value| digest.add_value(value)))?;
             }
         }
-        Work::LargeGet => {
+        CompareWorkload::LargeGet => {
             let mut transaction = connection.read()?;
             for key in keys {
                 let mut see = |value: &[u8]| {

@@ -16,7 +16,7 @@ pub(super) use range::{range, scan};
 pub(super) use threads::{commits, mixed};
 pub(super) use write::{crud, delete, put_each, update};
 
-use super::model::{Block, Model};
+use super::model::{DatabaseModel, RecordBlock};
 
 /// Large values that are put.
 pub(super) const LARGE_VALUES: u64 = 128;
@@ -26,13 +26,13 @@ const AHEAD_BYTES: u64 = 16 << 20;
 const AHEAD_RECORDS: u64 = 100_000;
 
 /// How many records of a model are made ahead.
-fn ahead(model: &Model) -> u64 {
+fn ahead(model: &DatabaseModel) -> u64 {
     (AHEAD_BYTES / (model.value_len as u64 + 64)).clamp(1, AHEAD_RECORDS)
 }
 
 /// The records with these numbers as they are now.
-fn block(model: &Model, numbers: impl Iterator<Item = u64>) -> Block {
-    let mut block = Block::default();
+fn block(model: &DatabaseModel, numbers: impl Iterator<Item = u64>) -> RecordBlock {
+    let mut block = RecordBlock::default();
     numbers.for_each(|number| block.add(model, number));
     block
 }

@@ -2,13 +2,13 @@
 
 use crate::{
     compare::{
-        message::{Done, Part},
-        meter::{Meter, Unwatched, Watch},
-        model::{Block, Model},
-        work::Work,
+        message::{PartResult, TaskPart},
+        meter::{Meter, NoTimer, OperationTimer},
+        model::{DatabaseModel, RecordBlock},
+        work::CompareWorkload,
     },
     data::Digest,
-    engines::store::{Connection, Read, Store, Way},
+    engines::store::{Connection, Read, ScanDirection, Store},
 };
 use anyhow::{Result, ensure};
 use fastrand::Rng;
@@ -20,14 +20,14 @@ const TIMED_EVERY: u64 = 5;
 /// Goes over everything.
 pub(crate) fn scan<S: Store>(
     store: &S,
-    model: &Model,
-    part: Part,
+    model: &DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let expected = model.digest();
     let way = match part.task.work {
-        Work::ScanBack => Way::Backwards,
-        _ => Way::Forwards,
+        CompareWorkload::ScanBack => ScanDirection::Backwards,
+        _ => ScanDirection::Forwards,
     };
     let mut connection = store.connect()?;
     let mut meter = Meter::new(directory)?;
@@ -47,17 +47,17 @@ pub(crate) fn scan<S: Store>(
 /// Goes over records from random keys on. Whoever gave the order compares what the engines found.
 pub(crate) fn range<S: Store>(
     store: &S,
-    model: &Model,
-    part: Part,
+    model: &DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let most = match part.task.work {
-        Work::Range100 => 100,
+        CompareWorkload::Range100 => 100,
         _ => 10,
     };
     let timed = (part.operations / TIMED_EVERY).max(1);
     let mut rng = Rng::with_seed(part.seed);
-    let mut block = Block::default();
+    let mut block = RecordBlock::default();
     for _ in 0..timed + part.operations {
         block.add_key(model, model.pick(&mut rng));
     }
@@ -74,7 +74,7 @@ pub(crate) fn range<S: Store>(
         &mut early,
     )?;
     meter.run(part.operations, |_, digest| {
-        go_over(&mut connection, most, keys, &mut Unwatched, digest)
+        go_over(&mut connection, most, keys, &mut NoTimer, digest)
     })?;
     meter.digest.add(early);
     meter.finish()
@@ -84,13 +84,13 @@ fn go_over(
     connection: &mut impl Connection,
     most: u64,
     keys: &[&[u8]],
-    watch: &mut impl Watch,
+    watch: &mut impl OperationTimer,
     digest: &mut Digest,
 ) -> Result<()> {
     let mut transaction = connection.read()?;
     for key in keys {
         watch.time(|| {
-            transaction.scan(Way::From(key), most, |key, value| {
+            transaction.scan(ScanDirection::From(key), most, |key, value| {
                 digest.add_record(key, value);
             })
         })?;

@@ -2,12 +2,12 @@
 
 use crate::{
     compare::{
-        message::{Done, Part},
-        meter::{Meter, Watch},
-        model::{Block, Model},
+        message::{PartResult, TaskPart},
+        meter::{Meter, OperationTimer},
+        model::{DatabaseModel, RecordBlock},
     },
     data::Digest,
-    engines::store::{Connection, Lookup, Store, Write},
+    engines::store::{Connection, LookupTransaction, Store, Write},
     latencies::Latencies,
 };
 use anyhow::{Result, anyhow, ensure};
@@ -27,12 +27,12 @@ const REWRITTEN: usize = 10_000;
 /// Commits of one record each, in turn a new value for an old key and a new key, from all threads at once.
 pub(crate) fn commits<S: Store>(
     store: &S,
-    model: &mut Model,
-    part: Part,
+    model: &mut DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let mut rng = Rng::with_seed(part.seed);
-    let mut block = Block::default();
+    let mut block = RecordBlock::default();
     for index in 0..part.operations {
         let number = if index % 2 == 0 {
             let number = model.pick(&mut rng);
@@ -86,16 +86,16 @@ pub(crate) fn commits<S: Store>(
 /// waiting for the disk, until they are through.
 pub(crate) fn mixed<S: Store>(
     store: &S,
-    model: &Model,
-    part: Part,
+    model: &DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let threads = u64::from(part.task.threads);
     let mut rng = Rng::with_seed(part.seed);
     let mut blocks = Vec::new();
     let mut expected = Digest::default();
     for _ in 0..threads {
-        let mut block = Block::default();
+        let mut block = RecordBlock::default();
         for _ in 0..part.operations / threads {
             let number = model.pick(&mut rng);
             block.add_key(model, number);
@@ -118,11 +118,11 @@ pub(crate) fn mixed<S: Store>(
         }
         connection.wait()
     };
-    let read = |block: &Block| {
+    let read = |block: &RecordBlock| {
         let (mut latencies, mut digest) = (Latencies::new()?, Digest::default());
         let mut connection = store.connect()?;
         for key in block.keys() {
-            Watch::time(&mut latencies, || {
+            OperationTimer::time(&mut latencies, || {
                 connection.read()?.get(key, |value| digest.add_value(value))
             })?;
         }

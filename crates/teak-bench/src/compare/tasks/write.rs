@@ -3,14 +3,14 @@
 use super::{ahead, block};
 use crate::{
     compare::{
-        message::{Done, Part},
+        message::{PartResult, TaskPart},
         meter::Meter,
-        model::{Block, Model},
+        model::{DatabaseModel, RecordBlock},
     },
     data::Digest,
     engines::{
         Durability,
-        store::{Connection, Lookup, Store, Write},
+        store::{Connection, LookupTransaction, Store, Write},
     },
 };
 use anyhow::{Result, ensure};
@@ -23,16 +23,16 @@ const BATCH: usize = 10_000;
 /// New values for random records, a transaction each.
 pub(crate) fn update<S: Store>(
     store: &S,
-    model: &mut Model,
-    part: Part,
+    model: &mut DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let mut rng = Rng::with_seed(part.seed);
     let mut meter = Meter::new(directory)?;
     let mut left = part.operations;
     while left > 0 {
         let count = left.min(ahead(model));
-        let mut block = Block::default();
+        let mut block = RecordBlock::default();
         for _ in 0..count {
             let number = model.pick(&mut rng);
             model.update(number);
@@ -48,7 +48,11 @@ pub(crate) fn update<S: Store>(
 }
 
 /// All records of a model, a transaction each.
-pub(crate) fn put_each<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+pub(crate) fn put_each<S: Store>(
+    store: &S,
+    model: &DatabaseModel,
+    directory: &Path,
+) -> Result<PartResult> {
     let mut meter = Meter::new(directory)?;
     let numbers: Vec<u64> = model.live().collect();
     for numbers in numbers.chunks(ahead(model) as usize) {
@@ -57,7 +61,7 @@ pub(crate) fn put_each<S: Store>(store: &S, model: &Model, directory: &Path) -> 
     meter.finish_at_rest(store)
 }
 
-fn put_block<S: Store>(store: &S, meter: &mut Meter<'_>, block: &Block) -> Result<()> {
+fn put_block<S: Store>(store: &S, meter: &mut Meter<'_>, block: &RecordBlock) -> Result<()> {
     let mut connection = store.connect()?;
     let pairs = block.pairs();
     meter.run(pairs.len() as u64, |latencies, _| {
@@ -75,10 +79,10 @@ fn put_block<S: Store>(store: &S, meter: &mut Meter<'_>, block: &Block) -> Resul
 /// Transactions of two new records, one lookup, one new value, one removal.
 pub(crate) fn crud<S: Store>(
     store: &S,
-    model: &mut Model,
-    part: Part,
+    model: &mut DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let mut rng = Rng::with_seed(part.seed);
     let mut meter = Meter::new(directory)?;
     let mut connection = store.connect()?;
@@ -86,7 +90,7 @@ pub(crate) fn crud<S: Store>(
     let mut left = part.operations;
     while left > 0 {
         let count = left.min(ahead(model) / 4 + 1);
-        let mut block = Block::default();
+        let mut block = RecordBlock::default();
         for _ in 0..count {
             let looked_up = model.pick(&mut rng);
             block.add_key(model, looked_up);
@@ -134,13 +138,13 @@ pub(crate) fn crud<S: Store>(
 /// Removes the oldest records, which are anywhere in the order of keys.
 pub(crate) fn delete<S: Store>(
     store: &S,
-    model: &mut Model,
-    part: Part,
+    model: &mut DatabaseModel,
+    part: TaskPart,
     directory: &Path,
-) -> Result<Done> {
+) -> Result<PartResult> {
     let mut meter = Meter::new(directory)?;
     let mut connection = store.connect()?;
-    let mut block = Block::default();
+    let mut block = RecordBlock::default();
     for _ in 0..part.operations {
         let number = model.remove();
         block.add_key(model, number);

@@ -1,14 +1,14 @@
 //! LMDB's tables of several kinds.
 
 use super::{
-    Lmdb, Writing, ffi,
-    raw::{Access, Move, Table},
+    Lmdb, PageWriteMode, ffi,
+    raw::{LmdbAccess, LmdbMove, LmdbTable},
 };
 use crate::{
     data::{Digest, PackedSum, Record},
     engines::{
-        Batch, Counting, Ending, Engine, FIXED_LEN, KeyRange, KindsEngine, Nested, Opening, Pair,
-        Space, TableKind, ValueKind,
+        CountMethod, Engine, FIXED_LEN, KeyRange, KindsEngine, MultiPair, Nested, NestedEnding,
+        OpenSettings, PairBatch, Space, TableKind, ValueKind,
     },
 };
 use anyhow::Result;
@@ -18,8 +18,8 @@ impl Lmdb {
     /// Creates the environment in `directory`, with a table of some kind. None counts.
     pub(in crate::engines) fn open_kind(
         directory: &Path,
-        opening: &Opening,
-        writing: Writing,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
         kind: TableKind,
     ) -> Result<Self> {
         let table_flags = match kind {
@@ -32,8 +32,8 @@ impl Lmdb {
 }
 
 impl KindsEngine for Lmdb {
-    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+    fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()> {
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         for pair in pairs {
             transaction.put(&pair.key, pair.value(), 0)?;
         }
@@ -41,12 +41,12 @@ impl KindsEngine for Lmdb {
     }
 
     /// LMDB takes many values of a key at once if all have one length.
-    fn insert_batch(&mut self, batch: &Batch) -> Result<()> {
+    fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let is_fixed = batch.packed.len() == batch.pairs.len() * FIXED_LEN;
         if batch.per_key == 1 || !is_fixed {
             return self.insert_pairs(&batch.pairs);
         }
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         let mut cursor = transaction.write_cursor()?;
         let packed = batch.packed.chunks(batch.per_key * FIXED_LEN);
         for (pairs, values) in batch.groups().zip(packed) {
@@ -56,8 +56,8 @@ impl KindsEngine for Lmdb {
         transaction.commit()
     }
 
-    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+    fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest> {
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
         let mut digest = Digest::default();
         for pair in pairs {
             if let Some(value) = transaction.get(&pair.key)? {
@@ -67,9 +67,9 @@ impl KindsEngine for Lmdb {
         Ok(digest)
     }
 
-    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64> {
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
+    fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64> {
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut found = 0;
         for pair in pairs {
             found += u64::from(cursor.find_pair(&pair.key, pair.value())?);
@@ -77,9 +77,9 @@ impl KindsEngine for Lmdb {
         Ok(found)
     }
 
-    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64> {
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
+    fn count_values(&mut self, pairs: &[MultiPair]) -> Result<u64> {
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut count = 0;
         for pair in pairs {
             if cursor.find_key(&pair.key)? {
@@ -94,10 +94,10 @@ impl KindsEngine for Lmdb {
     }
 
     fn scan_packed(&mut self) -> Result<PackedSum> {
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut sum = PackedSum::default();
-        while let Some((_, first)) = cursor.go(Move::NextKey)? {
+        while let Some((_, first)) = cursor.go(LmdbMove::NextKey)? {
             sum.add(cursor.packed(first)?);
             while let Some(values) = cursor.next_packed()? {
                 sum.add(values);
@@ -107,7 +107,7 @@ impl KindsEngine for Lmdb {
     }
 
     fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         for record in records {
             transaction.put(&record.key, &record.value, ffi::MDB_APPEND)?;
         }
@@ -116,20 +116,20 @@ impl KindsEngine for Lmdb {
 
     fn count_ranges(
         &mut self,
-        counting: Counting,
+        counting: CountMethod,
         ranges: &[KeyRange],
     ) -> Result<Option<Vec<u64>>> {
-        if counting != Counting::Walk {
+        if counting != CountMethod::Walk {
             return Ok(None);
         }
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut counts = Vec::with_capacity(ranges.len());
         for (low, high) in ranges {
             let (mut found, mut count) = (cursor.seek(low)?, 0);
             while found.is_some_and(|(key, _)| key < &high[..]) {
                 count += 1;
-                found = cursor.go(Move::Next)?;
+                found = cursor.go(LmdbMove::Next)?;
             }
             counts.push(count);
         }
@@ -137,44 +137,44 @@ impl KindsEngine for Lmdb {
     }
 
     fn remove_range(&mut self, (low, high): &KeyRange) -> Result<u64> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         let removed = transaction.write_cursor()?.remove_range(low, high)?;
         transaction.commit()?;
         Ok(removed)
     }
 
     fn clear(&mut self) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         transaction.clear()?;
         transaction.commit()
     }
 
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         for nested in nested {
             let mut inner = transaction.nested()?;
             for record in &nested.records {
                 inner.put(&record.key, &record.value, 0)?;
             }
             match nested.ending {
-                Ending::Kept => inner.commit()?,
-                Ending::RolledBack => drop(inner),
+                NestedEnding::Kept => inner.commit()?,
+                NestedEnding::RolledBack => drop(inner),
             }
         }
         transaction.commit()
     }
 
     fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
+        while let Some((key, value)) = cursor.go(LmdbMove::Next)? {
             see(key, value);
         }
         Ok(())
     }
 
     fn len(&mut self) -> Result<u64> {
-        self.environment.begin(Access::Read)?.len()
+        self.environment.begin(LmdbAccess::Read)?.len()
     }
 
     fn space(&mut self) -> Result<Space> {

@@ -5,8 +5,9 @@ mod raw;
 mod store;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
-    ReadStep, Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
+    Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
+    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space, in_key_order,
+    reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -14,7 +15,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use lmdb_master_sys as ffi;
-use raw::{Access, Environment, Move, Settings, Table, Transaction};
+use raw::{LmdbAccess, LmdbEnvironment, LmdbMove, LmdbSettings, LmdbTable, LmdbTransaction};
 use std::{
     ffi::c_uint,
     iter,
@@ -27,13 +28,17 @@ const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
 
 /// An open LMDB environment.
 pub(crate) struct Lmdb {
-    environment: Environment,
+    environment: LmdbEnvironment,
     path: PathBuf,
 }
 
 impl Lmdb {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
-    pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
+    ) -> Result<Self> {
         let table_flags = match opening.keys {
             KeyOrder::Bytes => 0,
             KeyOrder::Integers => ffi::MDB_INTEGERKEY,
@@ -44,8 +49,8 @@ impl Lmdb {
     /// The same, with flags of the table.
     fn open_with(
         directory: &Path,
-        opening: &Opening,
-        writing: Writing,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
         table_flags: c_uint,
     ) -> Result<Self> {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
@@ -54,21 +59,21 @@ impl Lmdb {
             Durability::Lazy | Durability::Careless => flags |= ffi::MDB_NOSYNC,
             Durability::Async => bail!("LMDB has no asynchronous commits"),
         }
-        if writing == Writing::Map {
+        if writing == PageWriteMode::Map {
             flags |= ffi::MDB_WRITEMAP;
         }
-        if opening.slots != Slots::Threads {
+        if opening.slots != SlotOwner::Threads {
             flags |= ffi::MDB_NOTLS;
         }
         let map_bytes = opening.data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
-        let settings = Settings {
+        let settings = LmdbSettings {
             flags,
             map_bytes: usize::try_from(map_bytes)?,
             max_readers: opening.slots.max(),
             table_flags,
         };
         let path = directory.join(FILE_NAME);
-        let environment = Environment::open(&path, &settings)?;
+        let environment = LmdbEnvironment::open(&path, &settings)?;
         Ok(Self { environment, path })
     }
 }
@@ -79,7 +84,7 @@ impl Engine for Lmdb {
             Insertion::Single | Insertion::Batch | Insertion::Presorted => 0,
             Insertion::Append => ffi::MDB_APPEND,
         };
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
         if insertion == Insertion::Presorted {
             in_key_order(records).into_iter().try_for_each(put)?;
@@ -90,8 +95,8 @@ impl Engine for Lmdb {
         transaction.commit()
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+    fn change(&self, changes: &[RecordChange<'_>]) -> Result<()> {
+        let mut transaction = self.environment.begin(LmdbAccess::Write)?;
         for change in changes {
             match change.value {
                 Some(value) => transaction.put(change.key, value, 0)?,
@@ -106,7 +111,7 @@ impl Engine for Lmdb {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        self.commit_each_by(Access::WriteLazily, records, latencies)
+        self.commit_each_by(LmdbAccess::WriteLazily, records, latencies)
     }
 
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
@@ -119,7 +124,7 @@ impl Engine for Lmdb {
     }
 
     fn get(&mut self, keys: &[Key]) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
         let mut digest = Digest::default();
         for key in keys {
             if let Some(value) = transaction.get(key)? {
@@ -131,7 +136,7 @@ impl Engine for Lmdb {
 
     /// LMDB has no call for many keys: one lookup after the other is what its users do.
     fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
         let mut digest = Digest::default();
         for chunk in keys.chunks(group) {
             for key in chunk {
@@ -143,23 +148,23 @@ impl Engine for Lmdb {
         Ok(digest)
     }
 
-    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest> {
+    fn get_in_transactions(&mut self, keys: &[Key], reading: ReadStart) -> Result<Digest> {
         let step = ReadStep::TransactionWithLookup(reading);
         self.read(step, &mut iter::once(keys))
     }
 
     fn scan(&mut self) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
-        let mut cursor = transaction.cursor(Table::Records)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut digest = Digest::default();
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        while let Some((key, value)) = cursor.go(LmdbMove::Next)? {
             digest.add_record(key, value);
         }
         Ok(digest)
     }
 
     fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
         Ok(transaction.get(key)?.map(<[u8]>::to_vec))
     }
 
@@ -193,7 +198,7 @@ impl Committer for Lmdb {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        self.commit_each_by(Access::Write, records, latencies)
+        self.commit_each_by(LmdbAccess::Write, records, latencies)
     }
 
     fn commit_in_turn(
@@ -202,7 +207,7 @@ impl Committer for Lmdb {
         waits: &mut Latencies,
     ) -> Result<()> {
         for record in records {
-            let mut transaction = waits.time(|| self.environment.begin(Access::Write))?;
+            let mut transaction = waits.time(|| self.environment.begin(LmdbAccess::Write))?;
             transaction.put(&record.key, &record.value, 0)?;
             transaction.commit()?;
         }
@@ -221,7 +226,7 @@ impl Lmdb {
 
     fn commit_each_by(
         &self,
-        access: Access,
+        access: LmdbAccess,
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
@@ -239,12 +244,12 @@ impl Lmdb {
 impl Reader for Lmdb {
     fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest> {
         match step {
-            ReadStep::Transaction(Reading::Begin) => begin_each(&self.environment, batches),
-            ReadStep::Transaction(Reading::Renew) => renew_each(&self.environment, batches),
-            ReadStep::TransactionWithLookup(Reading::Begin) => {
+            ReadStep::Transaction(ReadStart::Begin) => begin_each(&self.environment, batches),
+            ReadStep::Transaction(ReadStart::Renew) => renew_each(&self.environment, batches),
+            ReadStep::TransactionWithLookup(ReadStart::Begin) => {
                 get_begun(&self.environment, batches)
             }
-            ReadStep::TransactionWithLookup(Reading::Renew) => {
+            ReadStep::TransactionWithLookup(ReadStart::Renew) => {
                 get_renewed(&self.environment, batches)
             }
             ReadStep::Lookup => get_each(&self.environment, batches),
@@ -252,51 +257,63 @@ impl Reader for Lmdb {
     }
 
     fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(LmdbAccess::Read)?;
         begun();
-        let mut cursor = transaction.cursor(Table::Records)?;
+        let mut cursor = transaction.cursor(LmdbTable::Records)?;
         let mut fingerprint = Fingerprint::default();
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        while let Some((key, value)) = cursor.go(LmdbMove::Next)? {
             fingerprint.add(key, value);
         }
         Ok(fingerprint)
     }
 
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {
-        let begun = (0..count).map(|_| self.environment.begin(Access::Read));
+        let begun = (0..count).map(|_| self.environment.begin(LmdbAccess::Read));
         Ok(Box::new(begun.collect::<Result<Vec<_>>>()?))
     }
 }
 
 /// Batches of keys to look up.
-type Batches<'b, 'k> = dyn Iterator<Item = &'k [Key]> + 'b;
+type LmdbKeyBatches<'b, 'k> = dyn Iterator<Item = &'k [Key]> + 'b;
 
-fn begin_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn begin_each(
+    environment: &LmdbEnvironment,
+    batches: &mut LmdbKeyBatches<'_, '_>,
+) -> Result<Digest> {
     fold_keys(batches, (), |(), _| {
-        drop(environment.begin(Access::Read)?);
+        drop(environment.begin(LmdbAccess::Read)?);
         Ok(())
     })?;
     Ok(Digest::default())
 }
 
-fn renew_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
-    let at_rest = environment.begin(Access::Read)?.reset();
+fn renew_each(
+    environment: &LmdbEnvironment,
+    batches: &mut LmdbKeyBatches<'_, '_>,
+) -> Result<Digest> {
+    let at_rest = environment.begin(LmdbAccess::Read)?.reset();
     fold_keys(batches, at_rest, |at_rest, _| Ok(at_rest.renew()?.reset()))?;
     Ok(Digest::default())
 }
 
-fn get_begun(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_begun(
+    environment: &LmdbEnvironment,
+    batches: &mut LmdbKeyBatches<'_, '_>,
+) -> Result<Digest> {
     let mut digest = Digest::default();
     fold_keys(batches, (), |(), key| {
-        let transaction = environment.begin(Access::Read)?;
+        let transaction = environment.begin(LmdbAccess::Read)?;
         add(&transaction, key, &mut digest)
     })?;
     Ok(digest)
 }
 
-fn get_renewed(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_renewed(
+    environment: &LmdbEnvironment,
+    batches: &mut LmdbKeyBatches<'_, '_>,
+) -> Result<Digest> {
     let mut digest = Digest::default();
-    let at_rest = environment.begin(Access::Read)?.reset();
+    let at_rest = environment.begin(LmdbAccess::Read)?.reset();
     fold_keys(batches, at_rest, |at_rest, key| {
         let transaction = at_rest.renew()?;
         add(&transaction, key, &mut digest)?;
@@ -305,16 +322,16 @@ fn get_renewed(environment: &Environment, batches: &mut Batches<'_, '_>) -> Resu
     Ok(digest)
 }
 
-fn get_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_each(environment: &LmdbEnvironment, batches: &mut LmdbKeyBatches<'_, '_>) -> Result<Digest> {
     let mut digest = Digest::default();
-    let transaction = environment.begin(Access::Read)?;
+    let transaction = environment.begin(LmdbAccess::Read)?;
     fold_keys(batches, (), |(), key| add(&transaction, key, &mut digest))?;
     Ok(digest)
 }
 
 /// Looks up `key`.
 #[inline]
-fn add(transaction: &Transaction<'_>, key: &Key, digest: &mut Digest) -> Result<()> {
+fn add(transaction: &LmdbTransaction<'_>, key: &Key, digest: &mut Digest) -> Result<()> {
     if let Some(value) = transaction.get(key)? {
         digest.add_value(value);
     }
@@ -322,11 +339,11 @@ fn add(transaction: &Transaction<'_>, key: &Key, digest: &mut Digest) -> Result<
 }
 
 /// Pages on the free list. Each of its records is an array of numbers, the first of which is their count.
-fn free_pages(environment: &Environment) -> Result<u64> {
-    let transaction = environment.begin(Access::Read)?;
-    let mut cursor = transaction.cursor(Table::FreeList)?;
+fn free_pages(environment: &LmdbEnvironment) -> Result<u64> {
+    let transaction = environment.begin(LmdbAccess::Read)?;
+    let mut cursor = transaction.cursor(LmdbTable::FreeList)?;
     let mut count = 0;
-    while let Some((_, value)) = cursor.go(Move::Next)? {
+    while let Some((_, value)) = cursor.go(LmdbMove::Next)? {
         let first = value
             .first_chunk()
             .context("a record of LMDB's free list is too short")?;

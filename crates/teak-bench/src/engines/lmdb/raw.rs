@@ -1,6 +1,6 @@
 //! The part of LMDB's C interface that is needed, with lifetimes and nothing else added.
 //!
-//! Invariants: an [`Environment`] is open from its making to its drop; each transaction borrows it, and
+//! Invariants: an [`LmdbEnvironment`] is open from its making to its drop; each transaction borrows it, and
 //! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from LMDB
 //! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
 //! Threads may share an environment. Nothing else may leave its thread: LMDB ties a transaction to it.
@@ -24,7 +24,7 @@ const FILE_MODE: ffi::mdb_mode_t = 0o644;
 
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum LmdbAccess {
     Read,
     Write,
     /// A commit does not wait for the disk.
@@ -33,7 +33,7 @@ pub(super) enum Access {
 
 /// The two tables that each environment has.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Table {
+pub(super) enum LmdbTable {
     /// Number 0: the pages that may be used again.
     FreeList = 0,
     /// Number 1: the unnamed database, where the records are.
@@ -42,7 +42,7 @@ pub(super) enum Table {
 
 /// Where a cursor goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Move {
+pub(super) enum LmdbMove {
     /// To the next record; the first, if it has not been anywhere.
     Next,
     /// To the one before; the last, if it has not been anywhere.
@@ -53,7 +53,7 @@ pub(super) enum Move {
 
 /// How an environment is opened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct LmdbSettings {
     pub(super) flags: c_uint,
     /// The largest size of the file.
     pub(super) map_bytes: usize,
@@ -64,16 +64,16 @@ pub(super) struct Settings {
 }
 
 /// An open environment.
-pub(crate) struct Environment {
+pub(crate) struct LmdbEnvironment {
     handle: NonNull<ffi::MDB_env>,
 }
 
 // SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of its own.
-unsafe impl Sync for Environment {}
+unsafe impl Sync for LmdbEnvironment {}
 
-impl Environment {
+impl LmdbEnvironment {
     /// Opens the environment at `path`, or creates it.
-    pub(super) fn open(path: &Path, settings: &Settings) -> Result<Self> {
+    pub(super) fn open(path: &Path, settings: &LmdbSettings) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is a place to write the new handle to.
@@ -91,18 +91,18 @@ impl Environment {
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
         environment
-            .begin(Access::Write)?
+            .begin(LmdbAccess::Write)?
             .prepare(settings.table_flags)?;
         Ok(environment)
     }
 
     /// Begins a transaction.
     #[inline]
-    pub(super) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
+    pub(super) fn begin(&self, access: LmdbAccess) -> Result<LmdbTransaction<'_>> {
         let flags = match access {
-            Access::Read => ffi::MDB_RDONLY,
-            Access::Write => 0,
-            Access::WriteLazily => ffi::MDB_NOSYNC,
+            LmdbAccess::Read => ffi::MDB_RDONLY,
+            LmdbAccess::Write => 0,
+            LmdbAccess::WriteLazily => ffi::MDB_NOSYNC,
         };
         begin_within(self, ptr::null_mut(), flags)
     }
@@ -151,7 +151,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for LmdbEnvironment {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and everything that borrowed it has ended.
         unsafe { ffi::mdb_env_close(self.handle.as_ptr()) }
@@ -159,17 +159,17 @@ impl Drop for Environment {
 }
 
 /// A running transaction; dropping it aborts it.
-pub(crate) struct Transaction<'e> {
+pub(crate) struct LmdbTransaction<'e> {
     handle: NonNull<ffi::MDB_txn>,
-    environment: &'e Environment,
+    environment: &'e LmdbEnvironment,
 }
 
-impl<'e> Transaction<'e> {
+impl<'e> LmdbTransaction<'e> {
     /// The value of `key`.
     #[inline]
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
-        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
         // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
         match unsafe { ffi::mdb_get(handle, table, &raw mut key, &raw mut value) } {
             ffi::MDB_NOTFOUND => Ok(None),
@@ -185,7 +185,7 @@ impl<'e> Transaction<'e> {
     #[inline]
     pub(super) fn put(&mut self, key: &[u8], value: &[u8], flags: c_uint) -> Result<()> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
-        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
         // SAFETY: the transaction runs; without `MDB_RESERVE` LMDB only reads key and value.
         check(unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut value, flags) })
     }
@@ -193,7 +193,7 @@ impl<'e> Transaction<'e> {
     /// Removes a record that is there.
     pub(super) fn remove(&mut self, key: &[u8]) -> Result<()> {
         let mut key = borrowed(key);
-        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
         // SAFETY: the transaction runs; LMDB only reads the key, and is given no value.
         check(unsafe { ffi::mdb_del(handle, table, &raw mut key, ptr::null_mut()) })
     }
@@ -205,7 +205,7 @@ impl<'e> Transaction<'e> {
         // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
         check(unsafe { ffi::mdb_dbi_open(handle, no_name, flags, &raw mut table) })?;
         ensure!(
-            table == Table::Records as c_uint,
+            table == LmdbTable::Records as c_uint,
             "LMDB numbers its tables otherwise than it did"
         );
         self.commit()
@@ -220,27 +220,27 @@ impl<'e> Transaction<'e> {
 
     /// Ends a read transaction and keeps its handle for another.
     #[inline]
-    pub(super) fn reset(self) -> TransactionAtRest<'e> {
+    pub(super) fn reset(self) -> LmdbResetTransaction<'e> {
         // SAFETY: the transaction runs; taking `self` ended every slice and cursor of it.
         unsafe { ffi::mdb_txn_reset(self.handle.as_ptr()) };
-        TransactionAtRest { transaction: self }
+        LmdbResetTransaction { transaction: self }
     }
 
     /// Opens a cursor, on nothing yet.
-    pub(super) fn cursor(&self, table: Table) -> Result<Cursor<'_>> {
+    pub(super) fn cursor(&self, table: LmdbTable) -> Result<LmdbCursor<'_>> {
         let mut handle = ptr::null_mut();
         let (transaction, table) = (self.handle.as_ptr(), table as c_uint);
         // SAFETY: the transaction runs, both tables are always open, and `handle` is a place for the new one.
         check(unsafe { ffi::mdb_cursor_open(transaction, table, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no cursor")?;
-        Ok(Cursor {
+        Ok(LmdbCursor {
             handle,
             _transaction: self,
         })
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for LmdbTransaction<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
@@ -249,14 +249,14 @@ impl Drop for Transaction<'_> {
 }
 
 /// A read transaction that has ended and can be taken up again.
-pub(super) struct TransactionAtRest<'e> {
-    transaction: Transaction<'e>,
+pub(super) struct LmdbResetTransaction<'e> {
+    transaction: LmdbTransaction<'e>,
 }
 
-impl<'e> TransactionAtRest<'e> {
+impl<'e> LmdbResetTransaction<'e> {
     /// Begins it anew, with the newest snapshot.
     #[inline]
-    pub(super) fn renew(self) -> Result<Transaction<'e>> {
+    pub(super) fn renew(self) -> Result<LmdbTransaction<'e>> {
         // SAFETY: the handle is live and was reset.
         check(unsafe { ffi::mdb_txn_renew(self.transaction.handle.as_ptr()) })?;
         Ok(self.transaction)
@@ -264,19 +264,19 @@ impl<'e> TransactionAtRest<'e> {
 }
 
 /// A cursor over one table.
-pub(super) struct Cursor<'t> {
+pub(super) struct LmdbCursor<'t> {
     handle: NonNull<ffi::MDB_cursor>,
-    _transaction: &'t Transaction<'t>,
+    _transaction: &'t LmdbTransaction<'t>,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> LmdbCursor<'t> {
     /// Moves, and gives the record there, or `None` behind the last.
     #[inline]
-    pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
+    pub(super) fn go(&mut self, to: LmdbMove) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
-            Move::Next => ffi::MDB_NEXT,
-            Move::Previous => ffi::MDB_PREV,
-            Move::NextKey => ffi::MDB_NEXT_NODUP,
+            LmdbMove::Next => ffi::MDB_NEXT,
+            LmdbMove::Previous => ffi::MDB_PREV,
+            LmdbMove::NextKey => ffi::MDB_NEXT_NODUP,
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
@@ -292,7 +292,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-impl Drop for Cursor<'_> {
+impl Drop for LmdbCursor<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and so is its transaction, which it borrows.
         unsafe { ffi::mdb_cursor_close(self.handle.as_ptr()) }
@@ -302,15 +302,15 @@ impl Drop for Cursor<'_> {
 /// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
 #[inline]
 fn begin_within(
-    environment: &Environment,
+    environment: &LmdbEnvironment,
     parent: *mut ffi::MDB_txn,
     flags: c_uint,
-) -> Result<Transaction<'_>> {
+) -> Result<LmdbTransaction<'_>> {
     let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
     // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
     check(unsafe { ffi::mdb_txn_begin(open, parent, flags, &raw mut handle) })?;
     let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
-    Ok(Transaction {
+    Ok(LmdbTransaction {
         handle,
         environment,
     })

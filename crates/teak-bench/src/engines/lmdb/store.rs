@@ -2,17 +2,17 @@
 
 use super::{
     Lmdb,
-    raw::{Access, Environment, Move, Table, Transaction},
+    raw::{LmdbAccess, LmdbEnvironment, LmdbMove, LmdbTable, LmdbTransaction},
 };
 use crate::engines::{
     mapped::mapped_connection,
-    store::{Connection, Lookup, Pair, Read, Store, Way, Write},
+    store::{Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write},
 };
 use anyhow::Result;
 use lmdb_master_sys as ffi;
 
 impl Store for Lmdb {
-    type Connection<'s> = &'s Environment;
+    type Connection<'s> = &'s LmdbEnvironment;
 
     fn connect(&self) -> Result<Self::Connection<'_>> {
         Ok(&self.environment)
@@ -27,4 +27,4 @@ impl Store for Lmdb {
     }
 }
 
-mapped_connection!(cursor: (Table::Records), put: 0, append: ffi::MDB_APPEND);
+mapped_connection!(types: (LmdbEnvironment, LmdbTransaction, LmdbAccess, LmdbMove), cursor: (LmdbTable::Records), put: 0, append: ffi::MDB_APPEND);

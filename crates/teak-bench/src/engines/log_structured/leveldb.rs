@@ -2,9 +2,9 @@
 
 use super::{
     LogStructured,
-    calls::{Calls, Errors, Handle, calls},
+    calls::{Errors, LibraryHandle, LogStructuredCalls, calls},
 };
-use crate::engines::{Durability, store::Room};
+use crate::engines::{Durability, store::CacheBudget};
 use anyhow::Result;
 use std::{
     ffi::{CString, c_char, c_int, c_uchar, c_void},
@@ -22,53 +22,57 @@ const NO_COMPRESSION: c_int = 0;
 
 calls! {
     "leveldb",
-    close = leveldb_close(Handle);
-    get = leveldb_get(Handle, Handle, *const c_char, usize, *mut usize, *mut *mut c_char) -> *mut c_char;
+    close = leveldb_close(LibraryHandle);
+    get = leveldb_get(LibraryHandle, LibraryHandle, *const c_char, usize, *mut usize, *mut *mut c_char) -> *mut c_char;
     free = leveldb_free(*mut c_void);
-    write = leveldb_write(Handle, Handle, Handle, *mut *mut c_char);
-    create_snapshot = leveldb_create_snapshot(Handle) -> Handle;
-    release_snapshot = leveldb_release_snapshot(Handle, Handle);
-    readoptions_create = leveldb_readoptions_create() -> Handle;
-    readoptions_destroy = leveldb_readoptions_destroy(Handle);
-    readoptions_set_snapshot = leveldb_readoptions_set_snapshot(Handle, Handle);
-    writeoptions_create = leveldb_writeoptions_create() -> Handle;
-    writeoptions_destroy = leveldb_writeoptions_destroy(Handle);
-    writeoptions_set_sync = leveldb_writeoptions_set_sync(Handle, c_uchar);
-    writebatch_create = leveldb_writebatch_create() -> Handle;
-    writebatch_destroy = leveldb_writebatch_destroy(Handle);
-    writebatch_put = leveldb_writebatch_put(Handle, *const c_char, usize, *const c_char, usize);
-    writebatch_delete = leveldb_writebatch_delete(Handle, *const c_char, usize);
-    create_iterator = leveldb_create_iterator(Handle, Handle) -> Handle;
-    iter_destroy = leveldb_iter_destroy(Handle);
-    iter_valid = leveldb_iter_valid(Handle) -> c_uchar;
-    iter_seek_to_first = leveldb_iter_seek_to_first(Handle);
-    iter_seek_to_last = leveldb_iter_seek_to_last(Handle);
-    iter_seek = leveldb_iter_seek(Handle, *const c_char, usize);
-    iter_next = leveldb_iter_next(Handle);
-    iter_prev = leveldb_iter_prev(Handle);
-    iter_key = leveldb_iter_key(Handle, *mut usize) -> *const c_char;
-    iter_value = leveldb_iter_value(Handle, *mut usize) -> *const c_char;
-    iter_get_error = leveldb_iter_get_error(Handle, *mut *mut c_char);
+    write = leveldb_write(LibraryHandle, LibraryHandle, LibraryHandle, *mut *mut c_char);
+    create_snapshot = leveldb_create_snapshot(LibraryHandle) -> LibraryHandle;
+    release_snapshot = leveldb_release_snapshot(LibraryHandle, LibraryHandle);
+    readoptions_create = leveldb_readoptions_create() -> LibraryHandle;
+    readoptions_destroy = leveldb_readoptions_destroy(LibraryHandle);
+    readoptions_set_snapshot = leveldb_readoptions_set_snapshot(LibraryHandle, LibraryHandle);
+    writeoptions_create = leveldb_writeoptions_create() -> LibraryHandle;
+    writeoptions_destroy = leveldb_writeoptions_destroy(LibraryHandle);
+    writeoptions_set_sync = leveldb_writeoptions_set_sync(LibraryHandle, c_uchar);
+    writebatch_create = leveldb_writebatch_create() -> LibraryHandle;
+    writebatch_destroy = leveldb_writebatch_destroy(LibraryHandle);
+    writebatch_put = leveldb_writebatch_put(LibraryHandle, *const c_char, usize, *const c_char, usize);
+    writebatch_delete = leveldb_writebatch_delete(LibraryHandle, *const c_char, usize);
+    create_iterator = leveldb_create_iterator(LibraryHandle, LibraryHandle) -> LibraryHandle;
+    iter_destroy = leveldb_iter_destroy(LibraryHandle);
+    iter_valid = leveldb_iter_valid(LibraryHandle) -> c_uchar;
+    iter_seek_to_first = leveldb_iter_seek_to_first(LibraryHandle);
+    iter_seek_to_last = leveldb_iter_seek_to_last(LibraryHandle);
+    iter_seek = leveldb_iter_seek(LibraryHandle, *const c_char, usize);
+    iter_next = leveldb_iter_next(LibraryHandle);
+    iter_prev = leveldb_iter_prev(LibraryHandle);
+    iter_key = leveldb_iter_key(LibraryHandle, *mut usize) -> *const c_char;
+    iter_value = leveldb_iter_value(LibraryHandle, *mut usize) -> *const c_char;
+    iter_get_error = leveldb_iter_get_error(LibraryHandle, *mut *mut c_char);
 }
 
 #[link(name = "leveldb")]
 unsafe extern "C" {
-    fn leveldb_open(_: Handle, _: *const c_char, _: *mut *mut c_char) -> Handle;
-    fn leveldb_options_create() -> Handle;
-    fn leveldb_options_destroy(_: Handle);
-    fn leveldb_options_set_create_if_missing(_: Handle, _: c_uchar);
-    fn leveldb_options_set_compression(_: Handle, _: c_int);
-    fn leveldb_options_set_write_buffer_size(_: Handle, _: usize);
-    fn leveldb_options_set_max_file_size(_: Handle, _: usize);
-    fn leveldb_options_set_cache(_: Handle, _: Handle);
-    fn leveldb_options_set_filter_policy(_: Handle, _: Handle);
-    fn leveldb_cache_create_lru(_: usize) -> Handle;
-    fn leveldb_filterpolicy_create_bloom(_: c_int) -> Handle;
+    fn leveldb_open(_: LibraryHandle, _: *const c_char, _: *mut *mut c_char) -> LibraryHandle;
+    fn leveldb_options_create() -> LibraryHandle;
+    fn leveldb_options_destroy(_: LibraryHandle);
+    fn leveldb_options_set_create_if_missing(_: LibraryHandle, _: c_uchar);
+    fn leveldb_options_set_compression(_: LibraryHandle, _: c_int);
+    fn leveldb_options_set_write_buffer_size(_: LibraryHandle, _: usize);
+    fn leveldb_options_set_max_file_size(_: LibraryHandle, _: usize);
+    fn leveldb_options_set_cache(_: LibraryHandle, _: LibraryHandle);
+    fn leveldb_options_set_filter_policy(_: LibraryHandle, _: LibraryHandle);
+    fn leveldb_cache_create_lru(_: usize) -> LibraryHandle;
+    fn leveldb_filterpolicy_create_bloom(_: c_int) -> LibraryHandle;
 }
 
 /// Opens the database in `directory`, or creates it.
-pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<LogStructured> {
-    static FUNCTIONS: Calls = CALLS;
+pub(crate) fn open(
+    directory: &Path,
+    durability: Durability,
+    room: CacheBudget,
+) -> Result<LogStructured> {
+    static FUNCTIONS: LogStructuredCalls = CALLS;
     let path = CString::new(directory.join("leveldb").as_os_str().as_bytes())?;
     let cache_bytes = usize::try_from(room.cache_bytes)?;
     let mut errors = Errors::new(&FUNCTIONS);
@@ -85,7 +89,7 @@ pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Resu
         leveldb_options_set_cache(options, leveldb_cache_create_lru(cache_bytes));
         let filter = leveldb_filterpolicy_create_bloom(BLOOM_BITS);
         leveldb_options_set_filter_policy(options, filter);
-        let database = leveldb_open(options, path.as_ptr(), errors.place());
+        let database = leveldb_open(options, path.as_ptr(), errors.out_pointer());
         leveldb_options_destroy(options);
         database
     };

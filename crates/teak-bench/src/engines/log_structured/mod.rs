@@ -12,9 +12,11 @@ pub(crate) mod leveldb;
 #[cfg(feature = "rocksdb")]
 pub(crate) mod rocksdb;
 
-use super::store::{Connection, Lookup, Pair, Read, Store, Way, Write, wait_until_quiet};
+use super::store::{
+    Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write, wait_until_quiet,
+};
 use anyhow::{Result, bail};
-use calls::{Calls, Errors, Handle};
+use calls::{Errors, LibraryHandle, LogStructuredCalls};
 use std::{
     ffi::{CStr, c_char, c_uchar},
     ptr, slice,
@@ -22,37 +24,37 @@ use std::{
 
 /// An open database.
 pub(crate) struct LogStructured {
-    calls: &'static Calls,
-    database: Handle,
+    calls: &'static LogStructuredCalls,
+    database: LibraryHandle,
     /// How commits are written.
-    commits: Handle,
+    commits: LibraryHandle,
     /// How all that has been written is brought to the disk.
-    sync: Handle,
+    sync: LibraryHandle,
     /// How it is read without a snapshot.
-    reads: Handle,
+    reads: LibraryHandle,
     /// What RocksDB has besides; goes before the database.
     #[cfg(feature = "rocksdb")]
-    pinned: Option<rocksdb::Pinned>,
+    pinned: Option<rocksdb::PinnedLookups>,
 }
 
 // SAFETY: the libraries let threads use a database, and options that do not change, at the same time.
 unsafe impl Sync for LogStructured {}
 
 /// A snapshot, and how it is read.
-pub(crate) struct Reading<'s> {
+pub(crate) struct LogStructuredRead<'s> {
     store: &'s LogStructured,
-    snapshot: Handle,
-    options: Handle,
+    snapshot: LibraryHandle,
+    options: LibraryHandle,
 }
 
 /// What is to be written.
-pub(crate) struct Writing<'s> {
+pub(crate) struct LogStructuredWrite<'s> {
     store: &'s LogStructured,
-    batch: Handle,
+    batch: LibraryHandle,
 }
 
 impl LogStructured {
-    fn new(calls: &'static Calls, database: Handle, is_durable: bool) -> Self {
+    fn new(calls: &'static LogStructuredCalls, database: LibraryHandle, is_durable: bool) -> Self {
         // SAFETY: making options asks for nothing, and setting one for options that are there.
         unsafe {
             let (commits, sync) = ((calls.writeoptions_create)(), (calls.writeoptions_create)());
@@ -70,7 +72,12 @@ impl LogStructured {
         }
     }
 
-    fn look_up(&self, options: Handle, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    fn look_up(
+        &self,
+        options: LibraryHandle,
+        key: &[u8],
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool> {
         #[cfg(feature = "rocksdb")]
         if let Some(pinned) = &self.pinned {
             return pinned.get(self.database, options, key, see);
@@ -85,7 +92,7 @@ impl LogStructured {
                 start,
                 key_len,
                 &raw mut len,
-                errors.place(),
+                errors.out_pointer(),
             )
         };
         errors.check()?;
@@ -100,10 +107,10 @@ impl LogStructured {
         Ok(true)
     }
 
-    fn write_batch(&self, options: Handle, batch: Handle) -> Result<()> {
+    fn write_batch(&self, options: LibraryHandle, batch: LibraryHandle) -> Result<()> {
         let mut errors = Errors::new(self.calls);
         // SAFETY: database, options and batch are there.
-        unsafe { (self.calls.write)(self.database, options, batch, errors.place()) };
+        unsafe { (self.calls.write)(self.database, options, batch, errors.out_pointer()) };
         errors.check()
     }
 }
@@ -143,21 +150,21 @@ impl Store for LogStructured {
 
 impl Connection for &LogStructured {
     type Read<'r>
-        = Reading<'r>
+        = LogStructuredRead<'r>
     where
         Self: 'r;
     type Write<'w>
-        = Writing<'w>
+        = LogStructuredWrite<'w>
     where
         Self: 'w;
 
-    fn read(&mut self) -> Result<Reading<'_>> {
+    fn read(&mut self) -> Result<LogStructuredRead<'_>> {
         // SAFETY: the database is open, and the options are told a snapshot that lives as long as they do.
         unsafe {
             let snapshot = (self.calls.create_snapshot)(self.database);
             let options = (self.calls.readoptions_create)();
             (self.calls.readoptions_set_snapshot)(options, snapshot);
-            Ok(Reading {
+            Ok(LogStructuredRead {
                 store: self,
                 snapshot,
                 options,
@@ -165,8 +172,8 @@ impl Connection for &LogStructured {
         }
     }
 
-    fn write(&mut self) -> Result<Writing<'_>> {
-        Ok(Writing {
+    fn write(&mut self) -> Result<LogStructuredWrite<'_>> {
+        Ok(LogStructuredWrite {
             store: self,
             // SAFETY: making a batch asks for nothing.
             batch: unsafe { (self.calls.writebatch_create)() },
@@ -174,7 +181,7 @@ impl Connection for &LogStructured {
     }
 }
 
-impl Drop for Reading<'_> {
+impl Drop for LogStructuredRead<'_> {
     fn drop(&mut self) {
         let calls = self.store.calls;
         // SAFETY: both are there, and nothing uses them any more.
@@ -185,13 +192,13 @@ impl Drop for Reading<'_> {
     }
 }
 
-impl Lookup for Reading<'_> {
+impl LookupTransaction for LogStructuredRead<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         self.store.look_up(self.options, key, &mut see)
     }
 }
 
-impl Read for Reading<'_> {
+impl Read for LogStructuredRead<'_> {
     fn get_many(&mut self, keys: &[&[u8]], mut see: impl FnMut(&[u8])) -> Result<()> {
         #[cfg(feature = "rocksdb")]
         if let Some(pinned) = &self.store.pinned {
@@ -201,16 +208,23 @@ impl Read for Reading<'_> {
             .try_for_each(|key| self.get(key, &mut see).map(drop))
     }
 
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let calls = self.store.calls;
         // SAFETY: database and options are there; the iterator lives until the end of this function.
         let cursor = unsafe { (calls.create_iterator)(self.store.database, self.options) };
         // SAFETY: the iterator is there; what it points to stands still until it moves.
         unsafe {
             match way {
-                Way::Forwards => (calls.iter_seek_to_first)(cursor),
-                Way::Backwards => (calls.iter_seek_to_last)(cursor),
-                Way::From(key) => (calls.iter_seek)(cursor, key.as_ptr().cast(), key.len()),
+                ScanDirection::Forwards => (calls.iter_seek_to_first)(cursor),
+                ScanDirection::Backwards => (calls.iter_seek_to_last)(cursor),
+                ScanDirection::From(key) => {
+                    (calls.iter_seek)(cursor, key.as_ptr().cast(), key.len())
+                }
             }
             let mut left = most;
             while left > 0 && (calls.iter_valid)(cursor) != 0 {
@@ -223,32 +237,32 @@ impl Read for Reading<'_> {
                 );
                 left -= 1;
                 match way {
-                    Way::Backwards => (calls.iter_prev)(cursor),
-                    Way::Forwards | Way::From(_) => (calls.iter_next)(cursor),
+                    ScanDirection::Backwards => (calls.iter_prev)(cursor),
+                    ScanDirection::Forwards | ScanDirection::From(_) => (calls.iter_next)(cursor),
                 }
             }
             let mut errors = Errors::new(calls);
-            (calls.iter_get_error)(cursor, errors.place());
+            (calls.iter_get_error)(cursor, errors.out_pointer());
             (calls.iter_destroy)(cursor);
             errors.check()
         }
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for LogStructuredWrite<'_> {
     fn drop(&mut self) {
         // SAFETY: the batch is there, and nothing uses it any more.
         unsafe { (self.store.calls.writebatch_destroy)(self.batch) };
     }
 }
 
-impl Lookup for Writing<'_> {
+impl LookupTransaction for LogStructuredWrite<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         self.store.look_up(self.store.reads, key, &mut see)
     }
 }
 
-impl Write for Writing<'_> {
+impl Write for LogStructuredWrite<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());
         let put = self.store.calls.writebatch_put;
@@ -257,7 +271,7 @@ impl Write for Writing<'_> {
         Ok(())
     }
 
-    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn put_all(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         records
             .iter()
             .try_for_each(|(key, value)| self.put(key, value))
@@ -276,7 +290,7 @@ impl Write for Writing<'_> {
 }
 
 impl Errors {
-    fn new(calls: &'static Calls) -> Self {
+    fn new(calls: &'static LogStructuredCalls) -> Self {
         Self {
             text: ptr::null_mut(),
             free: calls.free,
@@ -284,7 +298,7 @@ impl Errors {
     }
 
     /// Where the library writes what went wrong.
-    fn place(&mut self) -> *mut *mut c_char {
+    fn out_pointer(&mut self) -> *mut *mut c_char {
         &raw mut self.text
     }
 

@@ -2,9 +2,9 @@
 
 use super::{
     LogStructured,
-    calls::{Calls, Errors, Handle, calls},
+    calls::{Errors, LibraryHandle, LogStructuredCalls, calls},
 };
-use crate::engines::{Durability, store::Room};
+use crate::engines::{Durability, store::CacheBudget};
 use anyhow::Result;
 use std::{
     ffi::{CString, c_char, c_int, c_uchar, c_void},
@@ -22,86 +22,90 @@ const NO_COMPRESSION: c_int = 0;
 
 calls! {
     "rocksdb",
-    close = rocksdb_close(Handle);
-    get = rocksdb_get(Handle, Handle, *const c_char, usize, *mut usize, *mut *mut c_char) -> *mut c_char;
+    close = rocksdb_close(LibraryHandle);
+    get = rocksdb_get(LibraryHandle, LibraryHandle, *const c_char, usize, *mut usize, *mut *mut c_char) -> *mut c_char;
     free = rocksdb_free(*mut c_void);
-    write = rocksdb_write(Handle, Handle, Handle, *mut *mut c_char);
-    create_snapshot = rocksdb_create_snapshot(Handle) -> Handle;
-    release_snapshot = rocksdb_release_snapshot(Handle, Handle);
-    readoptions_create = rocksdb_readoptions_create() -> Handle;
-    readoptions_destroy = rocksdb_readoptions_destroy(Handle);
-    readoptions_set_snapshot = rocksdb_readoptions_set_snapshot(Handle, Handle);
-    writeoptions_create = rocksdb_writeoptions_create() -> Handle;
-    writeoptions_destroy = rocksdb_writeoptions_destroy(Handle);
-    writeoptions_set_sync = rocksdb_writeoptions_set_sync(Handle, c_uchar);
-    writebatch_create = rocksdb_writebatch_create() -> Handle;
-    writebatch_destroy = rocksdb_writebatch_destroy(Handle);
-    writebatch_put = rocksdb_writebatch_put(Handle, *const c_char, usize, *const c_char, usize);
-    writebatch_delete = rocksdb_writebatch_delete(Handle, *const c_char, usize);
-    create_iterator = rocksdb_create_iterator(Handle, Handle) -> Handle;
-    iter_destroy = rocksdb_iter_destroy(Handle);
-    iter_valid = rocksdb_iter_valid(Handle) -> c_uchar;
-    iter_seek_to_first = rocksdb_iter_seek_to_first(Handle);
-    iter_seek_to_last = rocksdb_iter_seek_to_last(Handle);
-    iter_seek = rocksdb_iter_seek(Handle, *const c_char, usize);
-    iter_next = rocksdb_iter_next(Handle);
-    iter_prev = rocksdb_iter_prev(Handle);
-    iter_key = rocksdb_iter_key(Handle, *mut usize) -> *const c_char;
-    iter_value = rocksdb_iter_value(Handle, *mut usize) -> *const c_char;
-    iter_get_error = rocksdb_iter_get_error(Handle, *mut *mut c_char);
+    write = rocksdb_write(LibraryHandle, LibraryHandle, LibraryHandle, *mut *mut c_char);
+    create_snapshot = rocksdb_create_snapshot(LibraryHandle) -> LibraryHandle;
+    release_snapshot = rocksdb_release_snapshot(LibraryHandle, LibraryHandle);
+    readoptions_create = rocksdb_readoptions_create() -> LibraryHandle;
+    readoptions_destroy = rocksdb_readoptions_destroy(LibraryHandle);
+    readoptions_set_snapshot = rocksdb_readoptions_set_snapshot(LibraryHandle, LibraryHandle);
+    writeoptions_create = rocksdb_writeoptions_create() -> LibraryHandle;
+    writeoptions_destroy = rocksdb_writeoptions_destroy(LibraryHandle);
+    writeoptions_set_sync = rocksdb_writeoptions_set_sync(LibraryHandle, c_uchar);
+    writebatch_create = rocksdb_writebatch_create() -> LibraryHandle;
+    writebatch_destroy = rocksdb_writebatch_destroy(LibraryHandle);
+    writebatch_put = rocksdb_writebatch_put(LibraryHandle, *const c_char, usize, *const c_char, usize);
+    writebatch_delete = rocksdb_writebatch_delete(LibraryHandle, *const c_char, usize);
+    create_iterator = rocksdb_create_iterator(LibraryHandle, LibraryHandle) -> LibraryHandle;
+    iter_destroy = rocksdb_iter_destroy(LibraryHandle);
+    iter_valid = rocksdb_iter_valid(LibraryHandle) -> c_uchar;
+    iter_seek_to_first = rocksdb_iter_seek_to_first(LibraryHandle);
+    iter_seek_to_last = rocksdb_iter_seek_to_last(LibraryHandle);
+    iter_seek = rocksdb_iter_seek(LibraryHandle, *const c_char, usize);
+    iter_next = rocksdb_iter_next(LibraryHandle);
+    iter_prev = rocksdb_iter_prev(LibraryHandle);
+    iter_key = rocksdb_iter_key(LibraryHandle, *mut usize) -> *const c_char;
+    iter_value = rocksdb_iter_value(LibraryHandle, *mut usize) -> *const c_char;
+    iter_get_error = rocksdb_iter_get_error(LibraryHandle, *mut *mut c_char);
 }
 
 #[link(name = "rocksdb")]
 unsafe extern "C" {
     fn rocksdb_open_column_families(
-        _: Handle,
+        _: LibraryHandle,
         _: *const c_char,
         _: c_int,
         _: *const *const c_char,
-        _: *const Handle,
-        _: *mut Handle,
+        _: *const LibraryHandle,
+        _: *mut LibraryHandle,
         _: *mut *mut c_char,
-    ) -> Handle;
-    fn rocksdb_options_create() -> Handle;
-    fn rocksdb_options_destroy(_: Handle);
-    fn rocksdb_options_set_create_if_missing(_: Handle, _: c_uchar);
-    fn rocksdb_options_set_compression(_: Handle, _: c_int);
-    fn rocksdb_options_set_write_buffer_size(_: Handle, _: usize);
-    fn rocksdb_options_increase_parallelism(_: Handle, _: c_int);
-    fn rocksdb_options_set_level_compaction_dynamic_level_bytes(_: Handle, _: c_uchar);
-    fn rocksdb_options_set_block_based_table_factory(_: Handle, _: Handle);
-    fn rocksdb_block_based_options_create() -> Handle;
-    fn rocksdb_block_based_options_set_block_cache(_: Handle, _: Handle);
-    fn rocksdb_block_based_options_set_filter_policy(_: Handle, _: Handle);
-    fn rocksdb_column_family_handle_destroy(_: Handle);
-    fn rocksdb_cache_create_lru(_: usize) -> Handle;
-    fn rocksdb_filterpolicy_create_bloom_full(_: f64) -> Handle;
+    ) -> LibraryHandle;
+    fn rocksdb_options_create() -> LibraryHandle;
+    fn rocksdb_options_destroy(_: LibraryHandle);
+    fn rocksdb_options_set_create_if_missing(_: LibraryHandle, _: c_uchar);
+    fn rocksdb_options_set_compression(_: LibraryHandle, _: c_int);
+    fn rocksdb_options_set_write_buffer_size(_: LibraryHandle, _: usize);
+    fn rocksdb_options_increase_parallelism(_: LibraryHandle, _: c_int);
+    fn rocksdb_options_set_level_compaction_dynamic_level_bytes(_: LibraryHandle, _: c_uchar);
+    fn rocksdb_options_set_block_based_table_factory(_: LibraryHandle, _: LibraryHandle);
+    fn rocksdb_block_based_options_create() -> LibraryHandle;
+    fn rocksdb_block_based_options_set_block_cache(_: LibraryHandle, _: LibraryHandle);
+    fn rocksdb_block_based_options_set_filter_policy(_: LibraryHandle, _: LibraryHandle);
+    fn rocksdb_column_family_handle_destroy(_: LibraryHandle);
+    fn rocksdb_cache_create_lru(_: usize) -> LibraryHandle;
+    fn rocksdb_filterpolicy_create_bloom_full(_: f64) -> LibraryHandle;
     fn rocksdb_get_pinned(
-        _: Handle,
-        _: Handle,
+        _: LibraryHandle,
+        _: LibraryHandle,
         _: *const c_char,
         _: usize,
         _: *mut *mut c_char,
-    ) -> Handle;
-    fn rocksdb_pinnableslice_value(_: Handle, _: *mut usize) -> *const c_char;
-    fn rocksdb_pinnableslice_destroy(_: Handle);
+    ) -> LibraryHandle;
+    fn rocksdb_pinnableslice_value(_: LibraryHandle, _: *mut usize) -> *const c_char;
+    fn rocksdb_pinnableslice_destroy(_: LibraryHandle);
     fn rocksdb_batched_multi_get_cf(
-        _: Handle,
-        _: Handle,
-        _: Handle,
+        _: LibraryHandle,
+        _: LibraryHandle,
+        _: LibraryHandle,
         _: usize,
         _: *const *const c_char,
         _: *const usize,
-        _: *mut Handle,
+        _: *mut LibraryHandle,
         _: *mut *mut c_char,
         _: bool,
     );
 }
 
-static FUNCTIONS: Calls = CALLS;
+static FUNCTIONS: LogStructuredCalls = CALLS;
 
 /// Opens the database in `directory`, or creates it.
-pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<LogStructured> {
+pub(crate) fn open(
+    directory: &Path,
+    durability: Durability,
+    room: CacheBudget,
+) -> Result<LogStructured> {
     let path = CString::new(directory.join("rocksdb").as_os_str().as_bytes())?;
     let cache_bytes = usize::try_from(room.cache_bytes)?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -132,7 +136,7 @@ pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Resu
             &raw const name,
             &raw const options_of_family,
             &raw mut family,
-            errors.place(),
+            errors.out_pointer(),
         );
         rocksdb_options_destroy(options);
         database
@@ -140,49 +144,50 @@ pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Resu
     errors.check()?;
     let is_durable = durability == Durability::Durable;
     let mut store = LogStructured::new(&FUNCTIONS, database, is_durable);
-    store.pinned = Some(Pinned { family });
+    store.pinned = Some(PinnedLookups { family });
     Ok(store)
 }
 
 /// Lookups whose values stay where they are.
-pub(super) struct Pinned {
-    family: Handle,
+pub(super) struct PinnedLookups {
+    family: LibraryHandle,
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedLookups {
     fn drop(&mut self) {
         // SAFETY: the handle is there, and the database is open until this is gone.
         unsafe { rocksdb_column_family_handle_destroy(self.family) };
     }
 }
 
-impl Pinned {
+impl PinnedLookups {
     pub(super) fn get(
         &self,
-        database: Handle,
-        options: Handle,
+        database: LibraryHandle,
+        options: LibraryHandle,
         key: &[u8],
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<bool> {
         let mut errors = Errors::new(&FUNCTIONS);
         let start = key.as_ptr().cast::<c_char>();
         // SAFETY: database and options are there, and the key is of that length.
-        let found =
-            unsafe { rocksdb_get_pinned(database, options, start, key.len(), errors.place()) };
+        let found = unsafe {
+            rocksdb_get_pinned(database, options, start, key.len(), errors.out_pointer())
+        };
         errors.check()?;
         Ok(show(found, see))
     }
 
     pub(super) fn get_many(
         &self,
-        database: Handle,
-        options: Handle,
+        database: LibraryHandle,
+        options: LibraryHandle,
         keys: &[&[u8]],
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<()> {
         let starts: Vec<*const c_char> = keys.iter().map(|key| key.as_ptr().cast()).collect();
         let lens: Vec<usize> = keys.iter().map(|key| key.len()).collect();
-        let mut values: Vec<Handle> = vec![ptr::null_mut(); keys.len()];
+        let mut values: Vec<LibraryHandle> = vec![ptr::null_mut(); keys.len()];
         let mut texts: Vec<*mut c_char> = vec![ptr::null_mut(); keys.len()];
         // SAFETY: all are there, and there are as many keys, lengths, places for values and for errors as it is told.
         unsafe {
@@ -211,7 +216,7 @@ impl Pinned {
 }
 
 /// Shows what is there, and lets go of it.
-fn show(found: Handle, see: &mut dyn FnMut(&[u8])) -> bool {
+fn show(found: LibraryHandle, see: &mut dyn FnMut(&[u8])) -> bool {
     if found.is_null() {
         return false;
     }

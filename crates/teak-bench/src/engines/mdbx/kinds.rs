@@ -2,13 +2,13 @@
 
 use super::{
     Mdbx, ffi,
-    raw::{Access, Move},
+    raw::{MdbxAccess, MdbxMove},
 };
 use crate::{
     data::{Digest, PackedSum, Record},
     engines::{
-        Batch, Counting, Ending, Engine, FIXED_LEN, KeyRange, KindsEngine, Nested, Opening, Pair,
-        Space, TableKind, ValueKind, Writing,
+        CountMethod, Engine, FIXED_LEN, KeyRange, KindsEngine, MultiPair, Nested, NestedEnding,
+        OpenSettings, PageWriteMode, PairBatch, Space, TableKind, ValueKind,
     },
 };
 use anyhow::Result;
@@ -21,8 +21,8 @@ impl Mdbx {
     /// Creates the environment in `directory`, with a table of some kind. None counts.
     pub(in crate::engines) fn open_kind(
         directory: &Path,
-        opening: &Opening,
-        writing: Writing,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
         kind: TableKind,
     ) -> Result<Self> {
         let table_flags = match kind {
@@ -35,8 +35,8 @@ impl Mdbx {
 }
 
 impl KindsEngine for Mdbx {
-    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+    fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()> {
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         for pair in pairs {
             transaction.put(&pair.key, pair.value(), ffi::MDBX_UPSERT)?;
         }
@@ -44,12 +44,12 @@ impl KindsEngine for Mdbx {
     }
 
     /// libmdbx takes many values of a key at once if all have one length.
-    fn insert_batch(&mut self, batch: &Batch) -> Result<()> {
+    fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let is_fixed = batch.packed.len() == batch.pairs.len() * FIXED_LEN;
         if batch.per_key == 1 || !is_fixed {
             return self.insert_pairs(&batch.pairs);
         }
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         let mut cursor = transaction.write_cursor()?;
         let packed = batch.packed.chunks(batch.per_key * FIXED_LEN);
         for (pairs, values) in batch.groups().zip(packed) {
@@ -59,8 +59,8 @@ impl KindsEngine for Mdbx {
         transaction.commit()
     }
 
-    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+    fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest> {
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut digest = Digest::default();
         for pair in pairs {
             if let Some(value) = transaction.get(&pair.key)? {
@@ -70,8 +70,8 @@ impl KindsEngine for Mdbx {
         Ok(digest)
     }
 
-    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64> {
-        let transaction = self.environment.begin(Access::Read)?;
+    fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64> {
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut cursor = transaction.cursor()?;
         let mut found = 0;
         for pair in pairs {
@@ -80,8 +80,8 @@ impl KindsEngine for Mdbx {
         Ok(found)
     }
 
-    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64> {
-        let transaction = self.environment.begin(Access::Read)?;
+    fn count_values(&mut self, pairs: &[MultiPair]) -> Result<u64> {
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut cursor = transaction.cursor()?;
         let mut count = 0;
         for pair in pairs {
@@ -97,10 +97,10 @@ impl KindsEngine for Mdbx {
     }
 
     fn scan_packed(&mut self) -> Result<PackedSum> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut cursor = transaction.cursor()?;
         let mut sum = PackedSum::default();
-        while let Some((_, first)) = cursor.go(Move::NextKey)? {
+        while let Some((_, first)) = cursor.go(MdbxMove::NextKey)? {
             sum.add(cursor.packed(first)?);
             while let Some(values) = cursor.next_packed()? {
                 sum.add(values);
@@ -110,7 +110,7 @@ impl KindsEngine for Mdbx {
     }
 
     fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         for record in records {
             transaction.put(&record.key, &record.value, ffi::MDBX_APPEND)?;
         }
@@ -119,18 +119,18 @@ impl KindsEngine for Mdbx {
 
     fn count_ranges(
         &mut self,
-        counting: Counting,
+        counting: CountMethod,
         ranges: &[KeyRange],
     ) -> Result<Option<Vec<u64>>> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         match counting {
-            Counting::Exact => return Ok(None),
-            Counting::About => {
+            CountMethod::Exact => return Ok(None),
+            CountMethod::About => {
                 let ranges = ranges.iter();
                 let counts = ranges.map(|(low, high)| transaction.estimate_range(low, high));
                 return counts.collect::<Result<_>>().map(Some);
             }
-            Counting::Walk => {}
+            CountMethod::Walk => {}
         }
         let mut cursor = transaction.cursor()?;
         let mut counts = Vec::with_capacity(ranges.len());
@@ -138,7 +138,7 @@ impl KindsEngine for Mdbx {
             let (mut found, mut count) = (cursor.seek(low)?, 0);
             while found.is_some_and(|(key, _)| key < &high[..]) {
                 count += 1;
-                found = cursor.go(Move::Next)?;
+                found = cursor.go(MdbxMove::Next)?;
             }
             counts.push(count);
         }
@@ -146,44 +146,44 @@ impl KindsEngine for Mdbx {
     }
 
     fn remove_range(&mut self, (low, high): &KeyRange) -> Result<u64> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         let removed = transaction.remove_range(low, high)?;
         transaction.commit()?;
         Ok(removed)
     }
 
     fn clear(&mut self) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         transaction.clear()?;
         transaction.commit()
     }
 
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         for nested in nested {
             let mut inner = transaction.nested()?;
             for record in &nested.records {
                 inner.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
             }
             match nested.ending {
-                Ending::Kept => inner.commit()?,
-                Ending::RolledBack => drop(inner),
+                NestedEnding::Kept => inner.commit()?,
+                NestedEnding::RolledBack => drop(inner),
             }
         }
         transaction.commit()
     }
 
     fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut cursor = transaction.cursor()?;
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        while let Some((key, value)) = cursor.go(MdbxMove::Next)? {
             see(key, value);
         }
         Ok(())
     }
 
     fn len(&mut self) -> Result<u64> {
-        self.environment.begin(Access::Read)?.len()
+        self.environment.begin(MdbxAccess::Read)?.len()
     }
 
     fn space(&mut self) -> Result<Space> {

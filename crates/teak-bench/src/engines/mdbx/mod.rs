@@ -5,8 +5,9 @@ mod raw;
 mod store;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
-    ReadStep, Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
+    Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
+    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space, in_key_order,
+    reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -14,7 +15,7 @@ use crate::{
 };
 use anyhow::{Result, bail};
 use mdbx_sys as ffi;
-use raw::{Access, Environment, Geometry, Move, Settings, Transaction};
+use raw::{MdbxAccess, MdbxEnvironment, MdbxGeometry, MdbxMove, MdbxSettings, MdbxTransaction};
 use std::{
     iter,
     path::{Path, PathBuf},
@@ -28,13 +29,17 @@ const GROWTH_STEP_BYTES: isize = 64 << 20;
 
 /// An open libmdbx environment.
 pub(crate) struct Mdbx {
-    environment: Environment,
+    environment: MdbxEnvironment,
     path: PathBuf,
 }
 
 impl Mdbx {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
-    pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
+    ) -> Result<Self> {
         let table_flags = match opening.keys {
             KeyOrder::Bytes => ffi::MDBX_DB_DEFAULTS,
             KeyOrder::Integers => ffi::MDBX_CREATE | ffi::MDBX_INTEGERKEY,
@@ -45,8 +50,8 @@ impl Mdbx {
     /// The same, with flags of the table.
     fn open_with(
         directory: &Path,
-        opening: &Opening,
-        writing: Writing,
+        opening: &OpenSettings,
+        writing: PageWriteMode,
         table_flags: ffi::MDBX_db_flags_t,
     ) -> Result<Self> {
         let sync = match opening.durability {
@@ -56,25 +61,25 @@ impl Mdbx {
             Durability::Async => bail!("libmdbx has no asynchronous commits"),
         };
         let mut flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NORDAHEAD | sync;
-        if writing == Writing::Map {
+        if writing == PageWriteMode::Map {
             flags |= ffi::MDBX_WRITEMAP;
         }
-        if opening.slots != Slots::Threads {
+        if opening.slots != SlotOwner::Threads {
             flags |= ffi::MDBX_NOSTICKYTHREADS;
         }
         let upper_bytes = opening.data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
-        let geometry = Geometry {
+        let geometry = MdbxGeometry {
             upper_bytes: isize::try_from(upper_bytes)?,
             step_bytes: GROWTH_STEP_BYTES,
         };
-        let settings = Settings {
+        let settings = MdbxSettings {
             flags,
             geometry,
             max_readers: opening.slots.max(),
             table_flags,
         };
         let path = directory.join(FILE_NAME);
-        let environment = Environment::open(&path, &settings)?;
+        let environment = MdbxEnvironment::open(&path, &settings)?;
         Ok(Self { environment, path })
     }
 }
@@ -85,7 +90,7 @@ impl Engine for Mdbx {
             Insertion::Single | Insertion::Batch | Insertion::Presorted => ffi::MDBX_UPSERT,
             Insertion::Append => ffi::MDBX_APPEND,
         };
-        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
         if insertion == Insertion::Presorted {
             in_key_order(records).into_iter().try_for_each(put)?;
@@ -96,8 +101,8 @@ impl Engine for Mdbx {
         transaction.commit()
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
+    fn change(&self, changes: &[RecordChange<'_>]) -> Result<()> {
+        let mut transaction = self.environment.begin(MdbxAccess::Write)?;
         for change in changes {
             match change.value {
                 Some(value) => transaction.put(change.key, value, ffi::MDBX_UPSERT)?,
@@ -112,7 +117,7 @@ impl Engine for Mdbx {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        self.commit_each_by(Access::WriteLazily, records, latencies)
+        self.commit_each_by(MdbxAccess::WriteLazily, records, latencies)
     }
 
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
@@ -125,7 +130,7 @@ impl Engine for Mdbx {
     }
 
     fn get(&mut self, keys: &[Key]) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut digest = Digest::default();
         for key in keys {
             if let Some(value) = transaction.get(key)? {
@@ -140,23 +145,23 @@ impl Engine for Mdbx {
         self.get(keys)
     }
 
-    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest> {
+    fn get_in_transactions(&mut self, keys: &[Key], reading: ReadStart) -> Result<Digest> {
         let step = ReadStep::TransactionWithLookup(reading);
         self.read(step, &mut iter::once(keys))
     }
 
     fn scan(&mut self) -> Result<Digest> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         let mut cursor = transaction.cursor()?;
         let mut digest = Digest::default();
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        while let Some((key, value)) = cursor.go(MdbxMove::Next)? {
             digest.add_record(key, value);
         }
         Ok(digest)
     }
 
     fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         Ok(transaction.get(key)?.map(<[u8]>::to_vec))
     }
 
@@ -166,7 +171,7 @@ impl Engine for Mdbx {
 
     fn dead_pages(&self) -> Result<DeadPages> {
         Ok(DeadPages {
-            count: self.environment.begin(Access::Read)?.dead_pages()?,
+            count: self.environment.begin(MdbxAccess::Read)?.dead_pages()?,
             pending: None,
         })
     }
@@ -190,7 +195,7 @@ impl Committer for Mdbx {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        self.commit_each_by(Access::Write, records, latencies)
+        self.commit_each_by(MdbxAccess::Write, records, latencies)
     }
 
     fn commit_in_turn(
@@ -199,7 +204,7 @@ impl Committer for Mdbx {
         waits: &mut Latencies,
     ) -> Result<()> {
         for record in records {
-            let mut transaction = waits.time(|| self.environment.begin(Access::Write))?;
+            let mut transaction = waits.time(|| self.environment.begin(MdbxAccess::Write))?;
             transaction.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
             transaction.commit()?;
         }
@@ -210,13 +215,13 @@ impl Committer for Mdbx {
 impl Mdbx {
     /// Bytes of pages that are in use.
     fn used(&self) -> Result<u64> {
-        let used_pages = self.environment.begin(Access::Read)?.used_pages()?;
+        let used_pages = self.environment.begin(MdbxAccess::Read)?.used_pages()?;
         Ok(used_pages * self.environment.page_size()?)
     }
 
     fn commit_each_by(
         &self,
-        access: Access,
+        access: MdbxAccess,
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
@@ -234,12 +239,12 @@ impl Mdbx {
 impl Reader for Mdbx {
     fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest> {
         match step {
-            ReadStep::Transaction(Reading::Begin) => begin_each(&self.environment, batches),
-            ReadStep::Transaction(Reading::Renew) => renew_each(&self.environment, batches),
-            ReadStep::TransactionWithLookup(Reading::Begin) => {
+            ReadStep::Transaction(ReadStart::Begin) => begin_each(&self.environment, batches),
+            ReadStep::Transaction(ReadStart::Renew) => renew_each(&self.environment, batches),
+            ReadStep::TransactionWithLookup(ReadStart::Begin) => {
                 get_begun(&self.environment, batches)
             }
-            ReadStep::TransactionWithLookup(Reading::Renew) => {
+            ReadStep::TransactionWithLookup(ReadStart::Renew) => {
                 get_renewed(&self.environment, batches)
             }
             ReadStep::Lookup => get_each(&self.environment, batches),
@@ -247,51 +252,63 @@ impl Reader for Mdbx {
     }
 
     fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint> {
-        let transaction = self.environment.begin(Access::Read)?;
+        let transaction = self.environment.begin(MdbxAccess::Read)?;
         begun();
         let mut cursor = transaction.cursor()?;
         let mut fingerprint = Fingerprint::default();
-        while let Some((key, value)) = cursor.go(Move::Next)? {
+        while let Some((key, value)) = cursor.go(MdbxMove::Next)? {
             fingerprint.add(key, value);
         }
         Ok(fingerprint)
     }
 
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {
-        let begun = (0..count).map(|_| self.environment.begin(Access::Read));
+        let begun = (0..count).map(|_| self.environment.begin(MdbxAccess::Read));
         Ok(Box::new(begun.collect::<Result<Vec<_>>>()?))
     }
 }
 
 /// Batches of keys to look up.
-type Batches<'b, 'k> = dyn Iterator<Item = &'k [Key]> + 'b;
+type MdbxKeyBatches<'b, 'k> = dyn Iterator<Item = &'k [Key]> + 'b;
 
-fn begin_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn begin_each(
+    environment: &MdbxEnvironment,
+    batches: &mut MdbxKeyBatches<'_, '_>,
+) -> Result<Digest> {
     fold_keys(batches, (), |(), _| {
-        drop(environment.begin(Access::Read)?);
+        drop(environment.begin(MdbxAccess::Read)?);
         Ok(())
     })?;
     Ok(Digest::default())
 }
 
-fn renew_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
-    let at_rest = environment.begin(Access::Read)?.reset()?;
+fn renew_each(
+    environment: &MdbxEnvironment,
+    batches: &mut MdbxKeyBatches<'_, '_>,
+) -> Result<Digest> {
+    let at_rest = environment.begin(MdbxAccess::Read)?.reset()?;
     fold_keys(batches, at_rest, |at_rest, _| at_rest.renew()?.reset())?;
     Ok(Digest::default())
 }
 
-fn get_begun(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_begun(
+    environment: &MdbxEnvironment,
+    batches: &mut MdbxKeyBatches<'_, '_>,
+) -> Result<Digest> {
     let mut digest = Digest::default();
     fold_keys(batches, (), |(), key| {
-        let transaction = environment.begin(Access::Read)?;
+        let transaction = environment.begin(MdbxAccess::Read)?;
         add(&transaction, key, &mut digest)
     })?;
     Ok(digest)
 }
 
-fn get_renewed(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_renewed(
+    environment: &MdbxEnvironment,
+    batches: &mut MdbxKeyBatches<'_, '_>,
+) -> Result<Digest> {
     let mut digest = Digest::default();
-    let at_rest = environment.begin(Access::Read)?.reset()?;
+    let at_rest = environment.begin(MdbxAccess::Read)?.reset()?;
     fold_keys(batches, at_rest, |at_rest, key| {
         let transaction = at_rest.renew()?;
         add(&transaction, key, &mut digest)?;
@@ -300,16 +317,16 @@ fn get_renewed(environment: &Environment, batches: &mut Batches<'_, '_>) -> Resu
     Ok(digest)
 }
 
-fn get_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+fn get_each(environment: &MdbxEnvironment, batches: &mut MdbxKeyBatches<'_, '_>) -> Result<Digest> {
     let mut digest = Digest::default();
-    let transaction = environment.begin(Access::Read)?;
+    let transaction = environment.begin(MdbxAccess::Read)?;
     fold_keys(batches, (), |(), key| add(&transaction, key, &mut digest))?;
     Ok(digest)
 }
 
 /// Looks up `key`.
 #[inline]
-fn add(transaction: &Transaction<'_>, key: &Key, digest: &mut Digest) -> Result<()> {
+fn add(transaction: &MdbxTransaction<'_>, key: &Key, digest: &mut Digest) -> Result<()> {
     if let Some(value) = transaction.get(key)? {
         digest.add_value(value);
     }

@@ -1,6 +1,6 @@
 //! The part of libmdbx's C interface that is needed, with lifetimes and nothing else added.
 //!
-//! Invariants: an [`Environment`] is open from its making to its drop; each transaction borrows it, and
+//! Invariants: an [`MdbxEnvironment`] is open from its making to its drop; each transaction borrows it, and
 //! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from libmdbx
 //! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
 //! Threads may share an environment. Nothing else may leave its thread: libmdbx ties a transaction to it.
@@ -26,7 +26,7 @@ const RECORDS: ffi::MDBX_dbi = 1;
 
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum MdbxAccess {
     Read,
     Write,
     /// A commit does not wait for the disk.
@@ -35,7 +35,7 @@ pub(super) enum Access {
 
 /// How the file grows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Geometry {
+pub(super) struct MdbxGeometry {
     /// The largest size, for which addresses are set aside.
     pub(super) upper_bytes: isize,
     /// What the file grows by.
@@ -44,9 +44,9 @@ pub(super) struct Geometry {
 
 /// How an environment is opened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct MdbxSettings {
     pub(super) flags: ffi::MDBX_env_flags_t,
-    pub(super) geometry: Geometry,
+    pub(super) geometry: MdbxGeometry,
     /// How many slots for readers there are, if not as many as by default.
     pub(super) max_readers: Option<u32>,
     /// What the unnamed database is made with.
@@ -54,17 +54,17 @@ pub(super) struct Settings {
 }
 
 /// An open environment.
-pub(crate) struct Environment {
+pub(crate) struct MdbxEnvironment {
     handle: NonNull<ffi::MDBX_env>,
 }
 
 // SAFETY: libmdbx lets threads begin transactions on one environment at the same time; it has locks of its own.
-unsafe impl Sync for Environment {}
+unsafe impl Sync for MdbxEnvironment {}
 
-impl Environment {
+impl MdbxEnvironment {
     /// Opens the environment at `path`, or creates it.
-    pub(super) fn open(path: &Path, settings: &Settings) -> Result<Self> {
-        tell_errors_only();
+    pub(super) fn open(path: &Path, settings: &MdbxSettings) -> Result<Self> {
+        log_errors_only();
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is a place to write the new handle to.
@@ -88,18 +88,18 @@ impl Environment {
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdbx_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
         environment
-            .begin(Access::Write)?
+            .begin(MdbxAccess::Write)?
             .prepare(settings.table_flags)?;
         Ok(environment)
     }
 
     /// Begins a transaction.
     #[inline]
-    pub(super) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
+    pub(super) fn begin(&self, access: MdbxAccess) -> Result<MdbxTransaction<'_>> {
         let flags = match access {
-            Access::Read => ffi::MDBX_TXN_RDONLY,
-            Access::Write => ffi::MDBX_TXN_READWRITE,
-            Access::WriteLazily => ffi::MDBX_TXN_NOSYNC,
+            MdbxAccess::Read => ffi::MDBX_TXN_RDONLY,
+            MdbxAccess::Write => ffi::MDBX_TXN_READWRITE,
+            MdbxAccess::WriteLazily => ffi::MDBX_TXN_NOSYNC,
         };
         begin_within(self, ptr::null_mut(), flags)
     }
@@ -130,15 +130,15 @@ impl Environment {
     /// Shape of the tree, and page size.
     pub(super) fn page_size(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
-        let (place, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
+        let (out, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
         // SAFETY: the environment is open, and `stat` is a place of that size for what is asked.
-        check(unsafe { ffi::mdbx_env_stat_ex(self.handle.as_ptr(), ptr::null(), place, size) })?;
+        check(unsafe { ffi::mdbx_env_stat_ex(self.handle.as_ptr(), ptr::null(), out, size) })?;
         // SAFETY: it is made of numbers, all of which were zero before the call filled them.
         Ok(u64::from(unsafe { stat.assume_init() }.ms_psize))
     }
 }
 
-impl Drop for Environment {
+impl Drop for MdbxEnvironment {
     fn drop(&mut self) {
         let without_flush = false;
         // SAFETY: the handle is live, and everything that borrowed it has ended.
@@ -147,12 +147,12 @@ impl Drop for Environment {
 }
 
 /// A running transaction; dropping it aborts it.
-pub(crate) struct Transaction<'e> {
+pub(crate) struct MdbxTransaction<'e> {
     handle: NonNull<ffi::MDBX_txn>,
-    environment: &'e Environment,
+    environment: &'e MdbxEnvironment,
 }
 
-impl<'e> Transaction<'e> {
+impl<'e> MdbxTransaction<'e> {
     /// The value of `key`.
     #[inline]
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
@@ -213,19 +213,19 @@ impl<'e> Transaction<'e> {
 
     /// Ends a read transaction and keeps its handle for another.
     #[inline]
-    pub(super) fn reset(self) -> Result<TransactionAtRest<'e>> {
+    pub(super) fn reset(self) -> Result<MdbxResetTransaction<'e>> {
         // SAFETY: the transaction runs; taking `self` ended every slice and cursor of it.
         check(unsafe { ffi::mdbx_txn_reset(self.handle.as_ptr()) })?;
-        Ok(TransactionAtRest { transaction: self })
+        Ok(MdbxResetTransaction { transaction: self })
     }
 
     /// Opens a cursor, on nothing yet.
-    pub(super) fn cursor(&self) -> Result<Cursor<'_>> {
+    pub(super) fn cursor(&self) -> Result<MdbxCursor<'_>> {
         let mut handle = ptr::null_mut();
         // SAFETY: the transaction runs, the table is always open, and `handle` is a place for the new one.
         check(unsafe { ffi::mdbx_cursor_open(self.handle.as_ptr(), RECORDS, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("libmdbx gave no cursor")?;
-        Ok(Cursor {
+        Ok(MdbxCursor {
             handle,
             _transaction: self,
         })
@@ -244,10 +244,10 @@ impl<'e> Transaction<'e> {
 
     fn gc_info(&self) -> Result<ffi::MDBX_gc_info_t> {
         let mut info = MaybeUninit::<ffi::MDBX_gc_info_t>::zeroed();
-        let (place, size) = (info.as_mut_ptr(), size_of::<ffi::MDBX_gc_info_t>());
+        let (out, size) = (info.as_mut_ptr(), size_of::<ffi::MDBX_gc_info_t>());
         let (handle, no_context) = (self.handle.as_ptr(), ptr::null_mut());
         // SAFETY: the transaction runs, `info` is a place of that size for what is asked, and nothing is to be called.
-        let code = unsafe { ffi::mdbx_gc_info(handle, place, size, None, no_context) };
+        let code = unsafe { ffi::mdbx_gc_info(handle, out, size, None, no_context) };
         // Where nothing is free it says that, behind having filled in the rest.
         if code != ffi::MDBX_NOTFOUND {
             check(code)?;
@@ -257,7 +257,7 @@ impl<'e> Transaction<'e> {
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for MdbxTransaction<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
@@ -266,14 +266,14 @@ impl Drop for Transaction<'_> {
 }
 
 /// A read transaction that has ended and can be taken up again.
-pub(super) struct TransactionAtRest<'e> {
-    transaction: Transaction<'e>,
+pub(super) struct MdbxResetTransaction<'e> {
+    transaction: MdbxTransaction<'e>,
 }
 
-impl<'e> TransactionAtRest<'e> {
+impl<'e> MdbxResetTransaction<'e> {
     /// Begins it anew, with the newest snapshot.
     #[inline]
-    pub(super) fn renew(self) -> Result<Transaction<'e>> {
+    pub(super) fn renew(self) -> Result<MdbxTransaction<'e>> {
         // SAFETY: the handle is live and was reset.
         check(unsafe { ffi::mdbx_txn_renew(self.transaction.handle.as_ptr()) })?;
         Ok(self.transaction)
@@ -282,7 +282,7 @@ impl<'e> TransactionAtRest<'e> {
 
 /// Where a cursor goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Move {
+pub(super) enum MdbxMove {
     /// To the next record; the first, if it has not been anywhere.
     Next,
     /// To the one before; the last, if it has not been anywhere.
@@ -292,19 +292,19 @@ pub(super) enum Move {
 }
 
 /// A cursor over the records.
-pub(super) struct Cursor<'t> {
+pub(super) struct MdbxCursor<'t> {
     handle: NonNull<ffi::MDBX_cursor>,
-    _transaction: &'t Transaction<'t>,
+    _transaction: &'t MdbxTransaction<'t>,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> MdbxCursor<'t> {
     /// Moves, and gives the record there, or `None` behind the last.
     #[inline]
-    pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
+    pub(super) fn go(&mut self, to: MdbxMove) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
-            Move::Next => ffi::MDBX_NEXT,
-            Move::Previous => ffi::MDBX_PREV,
-            Move::NextKey => ffi::MDBX_NEXT_NODUP,
+            MdbxMove::Next => ffi::MDBX_NEXT,
+            MdbxMove::Previous => ffi::MDBX_PREV,
+            MdbxMove::NextKey => ffi::MDBX_NEXT_NODUP,
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
@@ -320,7 +320,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-impl Drop for Cursor<'_> {
+impl Drop for MdbxCursor<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle is live, and so is its transaction, which it borrows.
         unsafe { ffi::mdbx_cursor_close(self.handle.as_ptr()) }
@@ -328,7 +328,7 @@ impl Drop for Cursor<'_> {
 }
 
 /// Has libmdbx keep to itself on standard error what is no error.
-fn tell_errors_only() {
+fn log_errors_only() {
     let (level, flags) = (ffi::MDBX_LOG_ERROR, ffi::MDBX_DBG_DONTCHANGE);
     // SAFETY: it sets numbers of the library's own, and nothing is to be called.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };
@@ -337,16 +337,16 @@ fn tell_errors_only() {
 /// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
 #[inline]
 fn begin_within(
-    environment: &Environment,
+    environment: &MdbxEnvironment,
     parent: *mut ffi::MDBX_txn,
     flags: ffi::MDBX_txn_flags_t,
-) -> Result<Transaction<'_>> {
+) -> Result<MdbxTransaction<'_>> {
     let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
     let no_context = ptr::null_mut();
     // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
     check(unsafe { ffi::mdbx_txn_begin_ex(open, parent, flags, &raw mut handle, no_context) })?;
     let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
-    Ok(Transaction {
+    Ok(MdbxTransaction {
         handle,
         environment,
     })

@@ -2,11 +2,11 @@
 
 use super::{
     Mdbx,
-    raw::{Access, Environment, Move, Transaction},
+    raw::{MdbxAccess, MdbxEnvironment, MdbxMove, MdbxTransaction},
 };
 use crate::engines::{
     mapped::mapped_connection,
-    store::{Connection, Lookup, Pair, Read, Store, Way, Write},
+    store::{Connection, LookupTransaction, Read, ScanDirection, Store, StorePair, Write},
 };
 use anyhow::Result;
 use mdbx_sys as ffi;
@@ -28,7 +28,7 @@ impl Mdbx {
 }
 
 impl Store for Mdbx {
-    type Connection<'s> = &'s Environment;
+    type Connection<'s> = &'s MdbxEnvironment;
 
     fn connect(&self) -> Result<Self::Connection<'_>> {
         Ok(&self.environment)
@@ -43,4 +43,4 @@ impl Store for Mdbx {
     }
 }
 
-mapped_connection!(cursor: (), put: ffi::MDBX_UPSERT, append: ffi::MDBX_APPEND);
+mapped_connection!(types: (MdbxEnvironment, MdbxTransaction, MdbxAccess, MdbxMove), cursor: (), put: ffi::MDBX_UPSERT, append: ffi::MDBX_APPEND);

@@ -8,7 +8,10 @@
 
 use super::{
     Durability,
-    store::{Connection, Lookup, Read, Room, Store, Way, Write, wait_until_quiet},
+    store::{
+        CacheBudget, Connection, LookupTransaction, Read, ScanDirection, Store, Write,
+        wait_until_quiet,
+    },
 };
 use anyhow::{Result, bail};
 use std::{
@@ -21,27 +24,27 @@ use std::{
 
 const MISSING: c_int = 1;
 
-type Handle = *mut c_void;
+type ShimHandle = *mut c_void;
 type Bytes = *const c_void;
 
 /// The functions of an engine.
-struct Calls {
-    open: unsafe extern "C" fn(*const c_char, c_int, u64, *mut Handle) -> c_int,
-    sync: unsafe extern "C" fn(Handle) -> c_int,
-    close: unsafe extern "C" fn(Handle),
-    connect: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
-    disconnect: unsafe extern "C" fn(Handle),
-    begin: unsafe extern "C" fn(Handle, c_int, *mut Handle) -> c_int,
-    commit: unsafe extern "C" fn(Handle) -> c_int,
-    abort: unsafe extern "C" fn(Handle),
-    get: unsafe extern "C" fn(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
-    put: unsafe extern "C" fn(Handle, Bytes, usize, Bytes, usize) -> c_int,
-    remove: unsafe extern "C" fn(Handle, Bytes, usize) -> c_int,
-    cursor: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
-    next: unsafe extern "C" fn(Handle, *mut Bytes, *mut usize) -> c_int,
-    previous: unsafe extern "C" fn(Handle, *mut Bytes, *mut usize) -> c_int,
-    seek: unsafe extern "C" fn(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
-    cursor_close: unsafe extern "C" fn(Handle),
+struct ShimCalls {
+    open: unsafe extern "C" fn(*const c_char, c_int, u64, *mut ShimHandle) -> c_int,
+    sync: unsafe extern "C" fn(ShimHandle) -> c_int,
+    close: unsafe extern "C" fn(ShimHandle),
+    connect: unsafe extern "C" fn(ShimHandle, *mut ShimHandle) -> c_int,
+    disconnect: unsafe extern "C" fn(ShimHandle),
+    begin: unsafe extern "C" fn(ShimHandle, c_int, *mut ShimHandle) -> c_int,
+    commit: unsafe extern "C" fn(ShimHandle) -> c_int,
+    abort: unsafe extern "C" fn(ShimHandle),
+    get: unsafe extern "C" fn(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
+    put: unsafe extern "C" fn(ShimHandle, Bytes, usize, Bytes, usize) -> c_int,
+    remove: unsafe extern "C" fn(ShimHandle, Bytes, usize) -> c_int,
+    cursor: unsafe extern "C" fn(ShimHandle, *mut ShimHandle) -> c_int,
+    next: unsafe extern "C" fn(ShimHandle, *mut Bytes, *mut usize) -> c_int,
+    previous: unsafe extern "C" fn(ShimHandle, *mut Bytes, *mut usize) -> c_int,
+    seek: unsafe extern "C" fn(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
+    cursor_close: unsafe extern "C" fn(ShimHandle),
     error: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
@@ -52,73 +55,73 @@ macro_rules! calls {
             $(fn $name($(_: $argument),*) $(-> $result)?;)*
         }
 
-        static $list: Calls = Calls { $($field: $name),* };
+        static $list: ShimCalls = ShimCalls { $($field: $name),* };
     };
 }
 
 #[cfg(feature = "berkeleydb")]
 calls! {
     BERKELEYDB:
-    open = berkeleydb_open(*const c_char, c_int, u64, *mut Handle) -> c_int;
-    sync = berkeleydb_sync(Handle) -> c_int;
-    close = berkeleydb_close(Handle);
-    connect = berkeleydb_connect(Handle, *mut Handle) -> c_int;
-    disconnect = berkeleydb_disconnect(Handle);
-    begin = berkeleydb_begin(Handle, c_int, *mut Handle) -> c_int;
-    commit = berkeleydb_commit(Handle) -> c_int;
-    abort = berkeleydb_abort(Handle);
-    get = berkeleydb_get(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    put = berkeleydb_put(Handle, Bytes, usize, Bytes, usize) -> c_int;
-    remove = berkeleydb_remove(Handle, Bytes, usize) -> c_int;
-    cursor = berkeleydb_cursor(Handle, *mut Handle) -> c_int;
-    next = berkeleydb_next(Handle, *mut Bytes, *mut usize) -> c_int;
-    previous = berkeleydb_previous(Handle, *mut Bytes, *mut usize) -> c_int;
-    seek = berkeleydb_seek(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    cursor_close = berkeleydb_cursor_close(Handle);
+    open = berkeleydb_open(*const c_char, c_int, u64, *mut ShimHandle) -> c_int;
+    sync = berkeleydb_sync(ShimHandle) -> c_int;
+    close = berkeleydb_close(ShimHandle);
+    connect = berkeleydb_connect(ShimHandle, *mut ShimHandle) -> c_int;
+    disconnect = berkeleydb_disconnect(ShimHandle);
+    begin = berkeleydb_begin(ShimHandle, c_int, *mut ShimHandle) -> c_int;
+    commit = berkeleydb_commit(ShimHandle) -> c_int;
+    abort = berkeleydb_abort(ShimHandle);
+    get = berkeleydb_get(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    put = berkeleydb_put(ShimHandle, Bytes, usize, Bytes, usize) -> c_int;
+    remove = berkeleydb_remove(ShimHandle, Bytes, usize) -> c_int;
+    cursor = berkeleydb_cursor(ShimHandle, *mut ShimHandle) -> c_int;
+    next = berkeleydb_next(ShimHandle, *mut Bytes, *mut usize) -> c_int;
+    previous = berkeleydb_previous(ShimHandle, *mut Bytes, *mut usize) -> c_int;
+    seek = berkeleydb_seek(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    cursor_close = berkeleydb_cursor_close(ShimHandle);
     error = berkeleydb_error(c_int) -> *const c_char;
 }
 
 #[cfg(feature = "wiredtiger")]
 calls! {
     WIREDTIGER:
-    open = wiredtiger_shim_open(*const c_char, c_int, u64, *mut Handle) -> c_int;
-    sync = wiredtiger_shim_sync(Handle) -> c_int;
-    close = wiredtiger_shim_close(Handle);
-    connect = wiredtiger_shim_connect(Handle, *mut Handle) -> c_int;
-    disconnect = wiredtiger_shim_disconnect(Handle);
-    begin = wiredtiger_shim_begin(Handle, c_int, *mut Handle) -> c_int;
-    commit = wiredtiger_shim_commit(Handle) -> c_int;
-    abort = wiredtiger_shim_abort(Handle);
-    get = wiredtiger_shim_get(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    put = wiredtiger_shim_put(Handle, Bytes, usize, Bytes, usize) -> c_int;
-    remove = wiredtiger_shim_remove(Handle, Bytes, usize) -> c_int;
-    cursor = wiredtiger_shim_cursor(Handle, *mut Handle) -> c_int;
-    next = wiredtiger_shim_next(Handle, *mut Bytes, *mut usize) -> c_int;
-    previous = wiredtiger_shim_previous(Handle, *mut Bytes, *mut usize) -> c_int;
-    seek = wiredtiger_shim_seek(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    cursor_close = wiredtiger_shim_cursor_close(Handle);
+    open = wiredtiger_shim_open(*const c_char, c_int, u64, *mut ShimHandle) -> c_int;
+    sync = wiredtiger_shim_sync(ShimHandle) -> c_int;
+    close = wiredtiger_shim_close(ShimHandle);
+    connect = wiredtiger_shim_connect(ShimHandle, *mut ShimHandle) -> c_int;
+    disconnect = wiredtiger_shim_disconnect(ShimHandle);
+    begin = wiredtiger_shim_begin(ShimHandle, c_int, *mut ShimHandle) -> c_int;
+    commit = wiredtiger_shim_commit(ShimHandle) -> c_int;
+    abort = wiredtiger_shim_abort(ShimHandle);
+    get = wiredtiger_shim_get(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    put = wiredtiger_shim_put(ShimHandle, Bytes, usize, Bytes, usize) -> c_int;
+    remove = wiredtiger_shim_remove(ShimHandle, Bytes, usize) -> c_int;
+    cursor = wiredtiger_shim_cursor(ShimHandle, *mut ShimHandle) -> c_int;
+    next = wiredtiger_shim_next(ShimHandle, *mut Bytes, *mut usize) -> c_int;
+    previous = wiredtiger_shim_previous(ShimHandle, *mut Bytes, *mut usize) -> c_int;
+    seek = wiredtiger_shim_seek(ShimHandle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    cursor_close = wiredtiger_shim_cursor_close(ShimHandle);
     error = wiredtiger_shim_error(c_int) -> *const c_char;
 }
 
 /// An open database.
 pub(crate) struct Shim {
-    calls: &'static Calls,
-    handle: Handle,
+    calls: &'static ShimCalls,
+    handle: ShimHandle,
 }
 
 // SAFETY: both engines let threads connect to a database at the same time; what a thread has then is its own.
 unsafe impl Sync for Shim {}
 
 /// What a thread has of it.
-pub(crate) struct Connected<'s> {
-    calls: &'s Calls,
-    handle: Handle,
+pub(crate) struct ShimConnection<'s> {
+    calls: &'s ShimCalls,
+    handle: ShimHandle,
 }
 
 /// A transaction; dropping it aborts it.
-pub(crate) struct Transaction<'c> {
-    calls: &'c Calls,
-    handle: Handle,
+pub(crate) struct ShimTransaction<'c> {
+    calls: &'c ShimCalls,
+    handle: ShimHandle,
 }
 
 impl Shim {
@@ -126,7 +129,7 @@ impl Shim {
     pub(crate) fn open_berkeleydb(
         directory: &Path,
         durability: Durability,
-        room: Room,
+        room: CacheBudget,
     ) -> Result<Self> {
         Self::open(&BERKELEYDB, directory, durability, room)
     }
@@ -135,17 +138,17 @@ impl Shim {
     pub(crate) fn open_wiredtiger(
         directory: &Path,
         durability: Durability,
-        room: Room,
+        room: CacheBudget,
     ) -> Result<Self> {
         Self::open(&WIREDTIGER, directory, durability, room)
     }
 
     /// Opens the database in `directory`, or creates it.
     fn open(
-        calls: &'static Calls,
+        calls: &'static ShimCalls,
         directory: &Path,
         durability: Durability,
-        room: Room,
+        room: CacheBudget,
     ) -> Result<Self> {
         let directory = directory.join("database");
         fs::create_dir_all(&directory)?;
@@ -174,14 +177,14 @@ impl Drop for Shim {
 }
 
 impl Store for Shim {
-    type Connection<'s> = Connected<'s>;
+    type Connection<'s> = ShimConnection<'s>;
 
-    fn connect(&self) -> Result<Connected<'_>> {
+    fn connect(&self) -> Result<ShimConnection<'_>> {
         let mut handle = ptr::null_mut();
         // SAFETY: the database is open, and there is a place to write the new handle to.
         let code = unsafe { (self.calls.connect)(self.handle, &raw mut handle) };
         let calls = self.calls;
-        let connected = Connected { calls, handle };
+        let connected = ShimConnection { calls, handle };
         check(calls, code)?;
         Ok(connected)
     }
@@ -196,7 +199,7 @@ impl Store for Shim {
     }
 }
 
-impl Drop for Connected<'_> {
+impl Drop for ShimConnection<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             // SAFETY: the handle is live, and its transactions have ended.
@@ -205,39 +208,39 @@ impl Drop for Connected<'_> {
     }
 }
 
-impl Connected<'_> {
-    fn begin(&mut self, writes: c_int) -> Result<Transaction<'_>> {
+impl ShimConnection<'_> {
+    fn begin(&mut self, writes: c_int) -> Result<ShimTransaction<'_>> {
         let mut handle = ptr::null_mut();
         // SAFETY: the connection is live, and there is a place to write the new handle to.
         let code = unsafe { (self.calls.begin)(self.handle, writes, &raw mut handle) };
         check(self.calls, code)?;
-        Ok(Transaction {
+        Ok(ShimTransaction {
             calls: self.calls,
             handle,
         })
     }
 }
 
-impl Connection for Connected<'_> {
+impl Connection for ShimConnection<'_> {
     type Read<'r>
-        = Transaction<'r>
+        = ShimTransaction<'r>
     where
         Self: 'r;
     type Write<'w>
-        = Transaction<'w>
+        = ShimTransaction<'w>
     where
         Self: 'w;
 
-    fn read(&mut self) -> Result<Transaction<'_>> {
+    fn read(&mut self) -> Result<ShimTransaction<'_>> {
         self.begin(0)
     }
 
-    fn write(&mut self) -> Result<Transaction<'_>> {
+    fn write(&mut self) -> Result<ShimTransaction<'_>> {
         self.begin(1)
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for ShimTransaction<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             // SAFETY: the transaction runs, and its cursors are closed.
@@ -246,13 +249,13 @@ impl Drop for Transaction<'_> {
     }
 }
 
-impl Lookup for Transaction<'_> {
+impl LookupTransaction for ShimTransaction<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let (mut value, mut len) = (ptr::null(), 0);
         let start = key.as_ptr().cast();
-        let (value_place, len_place) = (&raw mut value, &raw mut len);
+        let (value_out, len_out) = (&raw mut value, &raw mut len);
         // SAFETY: the transaction runs, the key is of that length, and there are places for what is found.
-        match unsafe { (self.calls.get)(self.handle, start, key.len(), value_place, len_place) } {
+        match unsafe { (self.calls.get)(self.handle, start, key.len(), value_out, len_out) } {
             MISSING => Ok(false),
             code => {
                 check(self.calls, code)?;
@@ -264,8 +267,13 @@ impl Lookup for Transaction<'_> {
     }
 }
 
-impl Read for Transaction<'_> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+impl Read for ShimTransaction<'_> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let (calls, mut cursor) = (self.calls, ptr::null_mut());
         // SAFETY: the transaction runs, and there is a place to write the new handle to.
         check(calls, unsafe {
@@ -273,19 +281,19 @@ impl Read for Transaction<'_> {
         })?;
         let (mut data, mut lens) = ([ptr::null(); 2], [0; 2]);
         let step = match way {
-            Way::Backwards => calls.previous,
-            Way::Forwards | Way::From(_) => calls.next,
+            ScanDirection::Backwards => calls.previous,
+            ScanDirection::Forwards | ScanDirection::From(_) => calls.next,
         };
         let mut go = |key: Option<&[u8]>| {
-            let (data_place, lens_place) = (data.as_mut_ptr(), lens.as_mut_ptr());
+            let (data_out, lens_out) = (data.as_mut_ptr(), lens.as_mut_ptr());
             // SAFETY: the cursor is live, a key is of that length, and there are places for what is found.
             let code = unsafe {
                 match key {
                     Some(key) => {
                         let start = key.as_ptr().cast();
-                        (calls.seek)(cursor, start, key.len(), data_place, lens_place)
+                        (calls.seek)(cursor, start, key.len(), data_out, lens_out)
                     }
-                    None => step(cursor, data_place, lens_place),
+                    None => step(cursor, data_out, lens_out),
                 }
             };
             if code == 0 {
@@ -295,8 +303,8 @@ impl Read for Transaction<'_> {
             code
         };
         let mut code = match way {
-            Way::From(key) => go(Some(key)),
-            Way::Forwards | Way::Backwards => go(None),
+            ScanDirection::From(key) => go(Some(key)),
+            ScanDirection::Forwards | ScanDirection::Backwards => go(None),
         };
         let mut left = most - 1;
         while code == 0 && left > 0 {
@@ -312,7 +320,7 @@ impl Read for Transaction<'_> {
     }
 }
 
-impl Write for Transaction<'_> {
+impl Write for ShimTransaction<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());
         // SAFETY: the transaction runs, and key and value are of these lengths.
@@ -348,7 +356,7 @@ unsafe fn shown<'a>(data: Bytes, len: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(data.cast(), len) }
 }
 
-fn check(calls: &Calls, code: c_int) -> Result<()> {
+fn check(calls: &ShimCalls, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
     }

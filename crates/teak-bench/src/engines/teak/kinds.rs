@@ -4,8 +4,8 @@ use super::{FILE_NAME, TABLE_NAME};
 use crate::{
     data::{Digest, PackedSum, Record},
     engines::{
-        Batch, Counting, Ending, FIXED_LEN, KeyRange, KindsEngine, Nested, Pair, Space, TableKind,
-        ValueKind,
+        CountMethod, FIXED_LEN, KeyRange, KindsEngine, MultiPair, Nested, NestedEnding, PairBatch,
+        Space, TableKind, ValueKind,
     },
 };
 use anyhow::{Result, bail};
@@ -18,10 +18,10 @@ use teak::{
 /// An open database with a table of some kind.
 pub(in crate::engines) struct Kinds {
     database: Database,
-    table: Opened,
+    table: OpenTable,
 }
 
-enum Opened {
+enum OpenTable {
     Plain(Table<Bytes, Bytes>),
     Pairs(MultiTable<Bytes, Bytes>),
 }
@@ -40,9 +40,9 @@ impl Kinds {
         let mut txn = database.begin_write()?;
         let options = TableOptions::new();
         let table = match kind {
-            TableKind::Plain => Opened::Plain(txn.create_table(TABLE_NAME)?),
+            TableKind::Plain => OpenTable::Plain(txn.create_table(TABLE_NAME)?),
             TableKind::Counted => {
-                Opened::Plain(txn.create_table_with(TABLE_NAME, options.counted(true))?)
+                OpenTable::Plain(txn.create_table_with(TABLE_NAME, options.counted(true))?)
             }
             TableKind::Pairs(values) => {
                 let size = match values {
@@ -50,7 +50,7 @@ impl Kinds {
                     ValueKind::Variable => ValueSize::Any,
                 };
                 let options = options.value_size(size);
-                Opened::Pairs(txn.create_multi_table_with(TABLE_NAME, options)?)
+                OpenTable::Pairs(txn.create_multi_table_with(TABLE_NAME, options)?)
             }
         };
         txn.commit()?;
@@ -59,21 +59,21 @@ impl Kinds {
 
     fn plain(&self) -> Result<&Table<Bytes, Bytes>> {
         match &self.table {
-            Opened::Plain(table) => Ok(table),
-            Opened::Pairs(_) => bail!("in this table a key has several values"),
+            OpenTable::Plain(table) => Ok(table),
+            OpenTable::Pairs(_) => bail!("in this table a key has several values"),
         }
     }
 
     fn pairs(&self) -> Result<&MultiTable<Bytes, Bytes>> {
         match &self.table {
-            Opened::Pairs(table) => Ok(table),
-            Opened::Plain(_) => bail!("in this table a key has one value"),
+            OpenTable::Pairs(table) => Ok(table),
+            OpenTable::Plain(_) => bail!("in this table a key has one value"),
         }
     }
 }
 
 impl KindsEngine for Kinds {
-    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()> {
+    fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()> {
         let (mut txn, table) = (self.database.begin_write()?, self.pairs()?);
         for pair in pairs {
             table.insert(&mut txn, &pair.key[..], pair.value())?;
@@ -82,7 +82,7 @@ impl KindsEngine for Kinds {
         Ok(())
     }
 
-    fn insert_batch(&mut self, batch: &Batch) -> Result<()> {
+    fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let (mut txn, table) = (self.database.begin_write()?, self.pairs()?);
         let is_fixed = table.options(&txn)?.size_of_values() != Some(ValueSize::Any);
         match batch.pairs.first() {
@@ -90,7 +90,7 @@ impl KindsEngine for Kinds {
                 table.insert_packed(&mut txn, &first.key[..], &batch.packed)?;
             }
             Some(first) if batch.per_key >= batch.pairs.len() => {
-                let values: Vec<&[u8]> = batch.pairs.iter().map(Pair::value).collect();
+                let values: Vec<&[u8]> = batch.pairs.iter().map(MultiPair::value).collect();
                 table.insert_values(&mut txn, &first.key[..], &values)?;
             }
             _ => {
@@ -103,7 +103,7 @@ impl KindsEngine for Kinds {
         Ok(())
     }
 
-    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest> {
+    fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest> {
         let (txn, table) = (self.database.begin_read()?, self.pairs()?);
         let mut digest = Digest::default();
         for pair in pairs {
@@ -114,7 +114,7 @@ impl KindsEngine for Kinds {
         Ok(digest)
     }
 
-    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64> {
+    fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64> {
         let (txn, table) = (self.database.begin_read()?, self.pairs()?);
         let mut found = 0;
         for pair in pairs {
@@ -123,7 +123,7 @@ impl KindsEngine for Kinds {
         Ok(found)
     }
 
-    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64> {
+    fn count_values(&mut self, pairs: &[MultiPair]) -> Result<u64> {
         let (txn, table) = (self.database.begin_read()?, self.pairs()?);
         let mut count = 0;
         for pair in pairs {
@@ -136,13 +136,13 @@ impl KindsEngine for Kinds {
         let txn = self.database.begin_read()?;
         let mut digest = Digest::default();
         match &self.table {
-            Opened::Plain(table) => {
+            OpenTable::Plain(table) => {
                 let mut cursor = table.cursor(&txn)?;
                 while cursor.next()? {
                     digest.add_record(cursor.key(), cursor.value()?);
                 }
             }
-            Opened::Pairs(table) => {
+            OpenTable::Pairs(table) => {
                 let mut cursor = table.cursor(&txn)?;
                 while cursor.next()? {
                     digest.add_record(cursor.key(), cursor.value());
@@ -181,14 +181,14 @@ impl KindsEngine for Kinds {
 
     fn count_ranges(
         &mut self,
-        counting: Counting,
+        counting: CountMethod,
         ranges: &[KeyRange],
     ) -> Result<Option<Vec<u64>>> {
         let (txn, table) = (self.database.begin_read()?, self.plain()?);
         let count = |(low, high): &KeyRange| match counting {
-            Counting::Exact => Ok(table.count_range(&txn, &low[..]..&high[..])?),
-            Counting::About => Ok(table.estimate_range(&txn, &low[..]..&high[..])?.records),
-            Counting::Walk => {
+            CountMethod::Exact => Ok(table.count_range(&txn, &low[..]..&high[..])?),
+            CountMethod::About => Ok(table.estimate_range(&txn, &low[..]..&high[..])?.records),
+            CountMethod::Walk => {
                 let mut cursor = table.cursor(&txn)?;
                 let mut is_on_record = cursor.seek(low)?;
                 let mut count = 0;
@@ -223,7 +223,7 @@ impl KindsEngine for Kinds {
             for record in &nested.records {
                 table.insert(&mut txn, &record.key[..], &record.value[..])?;
             }
-            if nested.ending == Ending::RolledBack {
+            if nested.ending == NestedEnding::RolledBack {
                 txn.rollback_to(&savepoint)?;
             }
             txn.release(savepoint)?;
@@ -235,13 +235,13 @@ impl KindsEngine for Kinds {
     fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let txn = self.database.begin_read()?;
         match &self.table {
-            Opened::Plain(table) => {
+            OpenTable::Plain(table) => {
                 let mut cursor = table.cursor(&txn)?;
                 while cursor.next()? {
                     see(cursor.key(), cursor.value()?);
                 }
             }
-            Opened::Pairs(table) => {
+            OpenTable::Pairs(table) => {
                 let mut cursor = table.cursor(&txn)?;
                 while cursor.next()? {
                     see(cursor.key(), cursor.value());
@@ -254,8 +254,8 @@ impl KindsEngine for Kinds {
     fn len(&mut self) -> Result<u64> {
         let txn = self.database.begin_read()?;
         Ok(match &self.table {
-            Opened::Plain(table) => table.len(&txn)?,
-            Opened::Pairs(table) => table.len(&txn)?,
+            OpenTable::Plain(table) => table.len(&txn)?,
+            OpenTable::Pairs(table) => table.len(&txn)?,
         })
     }
 

@@ -3,7 +3,9 @@
 use super::Teak;
 use crate::engines::{
     Durability,
-    store::{Batches, Connection, Lookup, Pair, Read, Store, Way, Write},
+    store::{
+        Connection, LookupTransaction, Read, RecordBatches, ScanDirection, Store, StorePair, Write,
+    },
 };
 use anyhow::Result;
 use std::iter;
@@ -16,29 +18,29 @@ const LOAD_BATCH: usize = 10_000;
 type OwnedPair = (Box<[u8]>, Box<[u8]>);
 
 /// Teak, and the ticket of a thread's last commit that nobody has waited for yet.
-pub(crate) struct Connected<'s> {
+pub(crate) struct TeakConnection<'s> {
     teak: &'s Teak,
     last: Option<Ticket>,
 }
 
 /// A read transaction.
-pub(crate) struct Reading<'s> {
+pub(crate) struct TeakRead<'s> {
     teak: &'s Teak,
     transaction: ReadTxn,
 }
 
 /// A write transaction.
-pub(crate) struct Writing<'s> {
+pub(crate) struct TeakWrite<'s> {
     teak: &'s Teak,
     transaction: WriteTxn,
     last: &'s mut Option<Ticket>,
 }
 
 impl Store for Teak {
-    type Connection<'s> = Connected<'s>;
+    type Connection<'s> = TeakConnection<'s>;
 
-    fn connect(&self) -> Result<Connected<'_>> {
-        Ok(Connected {
+    fn connect(&self) -> Result<TeakConnection<'_>> {
+        Ok(TeakConnection {
             teak: self,
             last: None,
         })
@@ -58,34 +60,34 @@ impl Store for Teak {
     }
 }
 
-impl Connection for Connected<'_> {
+impl Connection for TeakConnection<'_> {
     type Read<'r>
-        = Reading<'r>
+        = TeakRead<'r>
     where
         Self: 'r;
     type Write<'w>
-        = Writing<'w>
+        = TeakWrite<'w>
     where
         Self: 'w;
 
     #[inline]
-    fn read(&mut self) -> Result<Reading<'_>> {
-        Ok(Reading {
+    fn read(&mut self) -> Result<TeakRead<'_>> {
+        Ok(TeakRead {
             teak: self.teak,
             transaction: self.teak.database.begin_read()?,
         })
     }
 
     #[inline]
-    fn write(&mut self) -> Result<Writing<'_>> {
-        Ok(Writing {
+    fn write(&mut self) -> Result<TeakWrite<'_>> {
+        Ok(TeakWrite {
             teak: self.teak,
             transaction: self.teak.database.begin_write()?,
             last: &mut self.last,
         })
     }
 
-    fn load(&mut self, records: &mut dyn Batches) -> Result<()> {
+    fn load(&mut self, records: &mut dyn RecordBatches) -> Result<()> {
         let mut transaction = self.teak.database.begin_write()?;
         let mut batch: Vec<OwnedPair> = Vec::new();
         let records = iter::from_fn(|| {
@@ -111,7 +113,7 @@ impl Connection for Connected<'_> {
     }
 }
 
-impl Lookup for Reading<'_> {
+impl LookupTransaction for TeakRead<'_> {
     #[inline]
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = self.teak.table.get(&self.transaction, key)?;
@@ -119,19 +121,24 @@ impl Lookup for Reading<'_> {
     }
 }
 
-impl Read for Reading<'_> {
+impl Read for TeakRead<'_> {
     fn get_many(&mut self, keys: &[&[u8]], see: impl FnMut(&[u8])) -> Result<()> {
         let found = self.teak.table.get_many(&self.transaction, keys)?;
         found.into_iter().flatten().for_each(see);
         Ok(())
     }
 
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+    fn scan(
+        &mut self,
+        way: ScanDirection<'_>,
+        most: u64,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let mut cursor = self.teak.table.cursor(&self.transaction)?;
         let mut found = match way {
-            Way::Forwards => cursor.first()?,
-            Way::Backwards => cursor.last()?,
-            Way::From(key) => cursor.seek(key)?,
+            ScanDirection::Forwards => cursor.first()?,
+            ScanDirection::Backwards => cursor.last()?,
+            ScanDirection::From(key) => cursor.seek(key)?,
         };
         let mut left = most;
         while found {
@@ -141,15 +148,15 @@ impl Read for Reading<'_> {
                 break;
             }
             found = match way {
-                Way::Backwards => cursor.prev()?,
-                Way::Forwards | Way::From(_) => cursor.next()?,
+                ScanDirection::Backwards => cursor.prev()?,
+                ScanDirection::Forwards | ScanDirection::From(_) => cursor.next()?,
             };
         }
         Ok(())
     }
 }
 
-impl Lookup for Writing<'_> {
+impl LookupTransaction for TeakWrite<'_> {
     #[inline]
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let found = self.teak.table.get(&self.transaction, key)?;
@@ -157,19 +164,19 @@ impl Lookup for Writing<'_> {
     }
 }
 
-impl Write for Writing<'_> {
+impl Write for TeakWrite<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(self.teak.table.insert(&mut self.transaction, key, value)?)
     }
 
-    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn put_all(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         let table = &self.teak.table;
         table.insert_many(&mut self.transaction, records)?;
         Ok(())
     }
 
-    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+    fn append(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         let records = records.iter().copied();
         self.teak.table.bulk_load(&mut self.transaction, records)?;
         Ok(())

@@ -22,7 +22,7 @@ meanwhile that is an error. DATABASE gets its name when all is copied, checked, 
 /// Make a database of a file of LMDB or libmdbx
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct ImportArguments {
     /// lmdb:PATH or mdbx:PATH
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub(super) source: OsString,

@@ -1,17 +1,17 @@
 //! Copying: all tables in one transaction, each built bottom-up.
 
-use super::plan::{Item, Plan};
-use super::progress::Progress;
-use super::source::Source;
+use super::plan::{ImportPlan, PlannedTable};
+use super::progress::ImportProgress;
+use super::source::ForeignSource;
 use crate::engine;
 use crate::failure::Failure;
 use crate::text::printable;
 use std::fs::File;
 use teak::{Database, Durability, WriteTxn};
-use teak_foreign::{Pass, Records, Slice};
+use teak_foreign::{PageSlice, Records, TableScan};
 
 /// What was copied of a table.
-pub(super) struct Copied {
+pub(super) struct CopiedTable {
     pub(super) name: Vec<u8>,
     pub(super) records: u64,
     pub(super) data_bytes: u64,
@@ -19,11 +19,11 @@ pub(super) struct Copied {
 
 /// Copies all tables of the plan, and commits.
 pub(super) fn run(
-    source: &Source,
-    plan: &Plan,
+    source: &ForeignSource,
+    plan: &ImportPlan,
     database: &Database,
-    progress: &Progress,
-) -> Result<Vec<Copied>, Failure> {
+    progress: &ImportProgress,
+) -> Result<Vec<CopiedTable>, Failure> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let mut pass = source.environment.pass();
@@ -42,15 +42,15 @@ pub(super) fn run(
 }
 
 fn copy(
-    source: &Source,
-    item: &Item,
-    pass: &mut Pass<'_, File>,
+    source: &ForeignSource,
+    item: &PlannedTable,
+    pass: &mut TableScan<'_, File>,
     txn: &mut WriteTxn,
-    progress: &Progress,
-) -> Result<Copied, Failure> {
+    progress: &ImportProgress,
+) -> Result<CopiedTable, Failure> {
     let table = engine::open_or_create_table(txn, &item.name, item.kind)?;
     let records = pass.records(&item.table);
-    let mut feed = Feed {
+    let mut feed = RecordFeed {
         records: records.map_err(|error| source.failure(error))?,
         progress,
         count: 0,
@@ -63,7 +63,7 @@ fn copy(
     };
     // What stopped the source comes first: the engine only saw its records end.
     feed.end.map_err(|error| source.failure(error))?;
-    let copied = Copied {
+    let copied = CopiedTable {
         name: item.name.clone(),
         records: feed.count,
         data_bytes: feed.data_bytes,
@@ -84,7 +84,7 @@ fn copy(
 }
 
 /// What it means that the engine does not take a record.
-fn refused(item: &Item, error: teak::Error) -> Failure {
+fn refused(item: &PlannedTable, error: teak::Error) -> Failure {
     let name = printable(&item.old_name);
     let context = match &error {
         teak::Error::NotSorted { index } => format!(
@@ -105,16 +105,16 @@ fn refused(item: &Item, error: teak::Error) -> Failure {
 }
 
 /// The records of a table, for the engine to draw from. They end where the table does or where reading fails; `end` says which.
-struct Feed<'a, 'p, 'e> {
+struct RecordFeed<'a, 'p, 'e> {
     records: Records<'p, 'e, File>,
-    progress: &'a Progress,
+    progress: &'a ImportProgress,
     count: u64,
     data_bytes: u64,
     end: teak_foreign::Result<()>,
 }
 
-impl Iterator for Feed<'_, '_, '_> {
-    type Item = (Slice, Slice);
+impl Iterator for RecordFeed<'_, '_, '_> {
+    type Item = (PageSlice, PageSlice);
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.records.next_record() {

@@ -1,35 +1,38 @@
 //! Which tables of the source become which tables.
 
-use super::arguments::Arguments;
-use super::source::Source;
+use super::arguments::ImportArguments;
+use super::source::ForeignSource;
 use crate::failure::Failure;
-use crate::text::{Kind, Order, Values, printable};
+use crate::text::{Order, TableKind, ValueKind, printable};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use teak_foreign::Table;
 
 /// A table of the source, and what it becomes.
-pub(super) struct Item {
+pub(super) struct PlannedTable {
     pub(super) table: Table,
     /// The name that it gets.
     pub(super) name: Vec<u8>,
     /// The name by which the command line knows it.
     pub(super) old_name: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: TableKind,
     pub(super) is_sorted: bool,
 }
 
 /// All tables of an import, in the order in which they are copied.
-pub(super) struct Plan {
-    pub(super) items: Vec<Item>,
+pub(super) struct ImportPlan {
+    pub(super) items: Vec<PlannedTable>,
 }
 
-impl Plan {
-    pub(super) fn new(source: &Source, arguments: &Arguments) -> Result<Self, Failure> {
+impl ImportPlan {
+    pub(super) fn new(
+        source: &ForeignSource,
+        arguments: &ImportArguments,
+    ) -> Result<Self, Failure> {
         let tables = source.environment.tables();
         let tables = tables.map_err(|error| source.failure(error))?;
         let is_alone = tables.len() == 1;
-        let mut chosen = Choice::new(arguments)?;
+        let mut chosen = TableChoice::new(arguments)?;
         let mut items = Vec::new();
         for table in tables {
             let is_worth = table.name.is_some() || is_alone || has_something(&table);
@@ -67,15 +70,15 @@ fn has_something(main: &Table) -> bool {
 }
 
 /// What the command line says of tables, and which of it was met.
-struct Choice<'a> {
+struct TableChoice<'a> {
     tables: BTreeSet<&'a [u8]>,
     renamed: Vec<(&'a [u8], &'a [u8])>,
     unordered: BTreeSet<&'a [u8]>,
     met: BTreeSet<Vec<u8>>,
 }
 
-impl<'a> Choice<'a> {
-    fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
+impl<'a> TableChoice<'a> {
+    fn new(arguments: &'a ImportArguments) -> Result<Self, Failure> {
         let mut renamed = Vec::new();
         for argument in &arguments.rename {
             let bytes = argument.as_encoded_bytes();
@@ -102,13 +105,13 @@ impl<'a> Choice<'a> {
         self.tables.is_empty() || self.tables.contains(name)
     }
 
-    fn item(&mut self, table: Table, old_name: Vec<u8>) -> Item {
+    fn item(&mut self, table: Table, old_name: Vec<u8>) -> PlannedTable {
         let renamed = self.renamed.iter().find(|(old, _)| *old == old_name);
         let name = renamed.map_or_else(|| old_name.clone(), |(_, new)| new.to_vec());
         let is_sorted = !self.unordered.contains(&old_name[..]);
         let kind = kind(&table, is_sorted);
         self.met.insert(old_name.clone());
-        Item {
+        PlannedTable {
             table,
             name,
             old_name,
@@ -135,16 +138,16 @@ impl<'a> Choice<'a> {
     }
 }
 
-fn kind(table: &Table, is_sorted: bool) -> Kind {
+fn kind(table: &Table, is_sorted: bool) -> TableKind {
     if !is_sorted {
-        return Kind {
+        return TableKind {
             order: Order::Bytes,
-            values: table.values.map(|_| Values::default()),
+            values: table.values.map(|_| ValueKind::default()),
         };
     }
-    Kind {
+    TableKind {
         order: order(table.order),
-        values: table.values.map(|values| Values {
+        values: table.values.map(|values| ValueKind {
             order: order(values.order),
             is_fixed: values.is_fixed,
         }),

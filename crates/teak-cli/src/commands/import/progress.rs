@@ -1,6 +1,6 @@
 //! How far an import is, on terminals.
 
-use super::plan::{Item, Plan};
+use super::plan::{ImportPlan, PlannedTable};
 use crate::output::table_name;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -8,13 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 const INTERVAL: u64 = 10_000;
 
 /// A bar: what was copied, then what was checked, then what was compared. It goes with this.
-pub(super) struct Progress {
+pub(super) struct ImportProgress {
     bar: ProgressBar,
     records: u64,
 }
 
-impl Progress {
-    pub(super) fn new(plan: &Plan) -> Self {
+impl ImportProgress {
+    pub(super) fn new(plan: &ImportPlan) -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left");
         let bar = ProgressBar::new(plan.records());
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -31,9 +31,9 @@ impl Progress {
     }
 
     /// Says which table it is at.
-    pub(super) fn begin_table(&self, what: &'static str, item: &Item) {
+    pub(super) fn begin_table(&self, description: &'static str, item: &PlannedTable) {
         self.bar
-            .set_message(format!("{what} \"{}\"", table_name(&item.name)));
+            .set_message(format!("{description} \"{}\"", table_name(&item.name)));
     }
 
     /// Counts a record, of which there were `records` in this table before.
@@ -51,7 +51,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ImportProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use teak_foreign::{Engine, Environment, Error};
 
 /// A file of another engine.
-pub(super) struct Source {
+pub(super) struct ForeignSource {
     pub(super) path: PathBuf,
     pub(super) environment: Environment<File>,
 }
 
-impl Source {
+impl ForeignSource {
     /// Opens what `lmdb:PATH` or `mdbx:PATH` means.
     pub(super) fn open(argument: &OsString) -> Result<Self, Failure> {
         let bytes = argument.as_bytes();

@@ -1,4 +1,4 @@
-use super::Source;
+use super::ForeignSource;
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +14,7 @@ fn that_the_source_changed_comes_before_what_follows_from_it() {
     );
     fs::copy(made, &path).expect("copies");
     let argument = OsString::from(format!("lmdb:{}", path.display()));
-    let source = Source::open(&argument).expect("opens");
+    let source = ForeignSource::open(&argument).expect("opens");
     let explained = || match source.explain(Failure::Damaged("not in order".to_owned())) {
         Failure::Damaged(text) | Failure::Source(text) => text,
         other => panic!("{other:?}"),

@@ -1,9 +1,9 @@
 //! What an import says at its end.
 
-use super::copy::Copied;
-use super::source::Source;
+use super::copy::CopiedTable;
+use super::source::ForeignSource;
 use crate::failure::Failure;
-use crate::output::{self, Style, counted, table_name};
+use crate::output::{self, ReportStyle, counted, table_name};
 use crate::text::shown_path;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Report {
+struct ImportOutput {
     format: &'static str,
     source_transaction: u64,
-    tables: Vec<TableReport>,
+    tables: Vec<ImportedTableReport>,
     records: u64,
     data_bytes: u64,
     copy_seconds: f64,
@@ -22,7 +22,7 @@ struct Report {
 }
 
 #[derive(Serialize)]
-struct TableReport {
+struct ImportedTableReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,31 +33,31 @@ struct TableReport {
 
 /// Prints what was copied, in how many seconds before and after it was compared.
 pub(super) fn print(
-    source: &Source,
-    copied: &[Copied],
+    source: &ForeignSource,
+    copied: &[CopiedTable],
     [copy_seconds, seconds]: [f64; 2],
     database: &Path,
-    style: Style,
+    style: ReportStyle,
 ) -> Result<(), Failure> {
-    let report = Report {
+    let report = ImportOutput {
         format: source.environment.format_name(),
         source_transaction: source.environment.transaction(),
-        tables: copied.iter().map(TableReport::new).collect(),
+        tables: copied.iter().map(ImportedTableReport::new).collect(),
         records: copied.iter().map(|table| table.records).sum(),
         data_bytes: copied.iter().map(|table| table.data_bytes).sum(),
         copy_seconds,
         seconds,
     };
     match style {
-        Style::Json => output::print_json(&report),
-        Style::Text => output::print(|output| {
+        ReportStyle::Json => output::print_json(&report),
+        ReportStyle::Text => output::print(|output| {
             write_text(&report, copied, database, output).map_err(Failure::Output)
         }),
     }
 }
 
-impl TableReport {
-    fn new(copied: &Copied) -> Self {
+impl ImportedTableReport {
+    fn new(copied: &CopiedTable) -> Self {
         let (name, name_hex) = output::json_bytes(&copied.name);
         Self {
             name: name.map(str::to_owned),
@@ -69,8 +69,8 @@ impl TableReport {
 }
 
 fn write_text(
-    report: &Report,
-    copied: &[Copied],
+    report: &ImportOutput,
+    copied: &[CopiedTable],
     database: &Path,
     output: &mut impl Write,
 ) -> io::Result<()> {

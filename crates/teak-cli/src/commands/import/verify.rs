@@ -1,22 +1,22 @@
 //! The look at what was made: its pages are checked, and its records compared with those of the source, which is read again.
 
-use super::plan::{Item, Plan};
-use super::progress::Progress;
-use super::source::Source;
+use super::plan::{ImportPlan, PlannedTable};
+use super::progress::ImportProgress;
+use super::source::ForeignSource;
 use crate::checksum::Checksum;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::text::printable;
 use std::fs::File;
 use teak::{Database, ReadTxn};
-use teak_foreign::{Pass, Records};
+use teak_foreign::{Records, TableScan};
 
 /// Checks the database, compares all tables of the plan, and makes sure that the source has not changed since it was opened.
 pub(super) fn run(
-    source: &Source,
-    plan: &Plan,
+    source: &ForeignSource,
+    plan: &ImportPlan,
     database: &Database,
-    progress: &Progress,
+    progress: &ImportProgress,
 ) -> Result<(), Failure> {
     let report = database.check(&mut |at| {
         progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
@@ -36,17 +36,17 @@ pub(super) fn run(
 }
 
 fn compare(
-    source: &Source,
-    item: &Item,
-    pass: &mut Pass<'_, File>,
+    source: &ForeignSource,
+    item: &PlannedTable,
+    pass: &mut TableScan<'_, File>,
     txn: &ReadTxn,
-    progress: &Progress,
+    progress: &ImportProgress,
 ) -> Result<(), Failure> {
     let table = engine::open_table(txn, &item.name)?;
     let count = table.len(txn)?;
     if count != item.table.records {
-        let what = format!("{count} records, and {} in the source", item.table.records);
-        return Err(unlike(item, &what));
+        let description = format!("{count} records, and {} in the source", item.table.records);
+        return Err(unlike(item, &description));
     }
     let records = pass.records(&item.table);
     let mut records = records.map_err(|error| source.failure(error))?;
@@ -67,19 +67,19 @@ fn compare(
 }
 
 fn compare_in_order(
-    source: &Source,
-    item: &Item,
+    source: &ForeignSource,
+    item: &PlannedTable,
     records: &mut Records<'_, '_, File>,
     (txn, table): (&ReadTxn, &AnyTable),
-    progress: &Progress,
+    progress: &ImportProgress,
 ) -> Result<(), Failure> {
     let mut index = 0;
     table.for_each(txn, |key, value| {
         let expected = next(source, records)?;
         let is_same = expected.is_some_and(|(k, v)| *k == *key && *v == *value);
         if !is_same {
-            let what = format!("another record {index} than the source");
-            return Err(unlike(item, &what));
+            let description = format!("another record {index} than the source");
+            return Err(unlike(item, &description));
         }
         progress.count(index);
         index += 1;
@@ -92,15 +92,15 @@ fn compare_in_order(
 }
 
 fn next(
-    source: &Source,
+    source: &ForeignSource,
     records: &mut Records<'_, '_, File>,
-) -> Result<Option<(teak_foreign::Slice, teak_foreign::Slice)>, Failure> {
+) -> Result<Option<(teak_foreign::PageSlice, teak_foreign::PageSlice)>, Failure> {
     (records.next_record()).map_err(|error| source.failure(error))
 }
 
-fn unlike(item: &Item, what: &str) -> Failure {
+fn unlike(item: &PlannedTable, description: &str) -> Failure {
     Failure::Unverified(format!(
-        "table \"{}\" has {what}; nothing was imported",
+        "table \"{}\" has {description}; nothing was imported",
         printable(&item.name)
     ))
 }

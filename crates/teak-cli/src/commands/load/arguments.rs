@@ -31,7 +31,7 @@ commit, RECORDS being all that this load has committed.";
 /// Load records from a dump or from tab-separated text
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct LoadArguments {
     /// The file to load; - is standard input
     #[arg(value_hint = clap::ValueHint::FilePath)]
     pub(super) input: PathBuf,
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
     /// What the input is [without it: tsv if its name ends so, else dump]
     #[arg(short, long, value_enum)]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<LoadFormat>,
 
     /// Records in one transaction
     #[arg(long, value_name = "COUNT", default_value = "10000")]
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
 
 /// What an input is.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LoadFormat {
     /// The format of db_dump, mdb_dump and mdbx_dump
     Dump,
     /// A key, a tab and a value on each line

@@ -1,20 +1,20 @@
 //! Loading in batches: each so many records are one transaction.
 
-use super::input::Input;
+use super::input::LoadInput;
 use super::state::LoadState;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
-use crate::text::{Event, Header, Kind};
+use crate::text::{Event, Header, TableKind};
 use teak::WriteTxn;
 
 /// The table that records go to at present.
-struct Target {
+struct LoadTarget {
     name: Vec<u8>,
-    kind: Kind,
+    kind: TableKind,
 }
 
 /// A batch that is not committed yet.
-struct Batch {
+struct LoadBatch {
     txn: WriteTxn,
     table: AnyTable,
     records: u64,
@@ -23,7 +23,7 @@ struct Batch {
 /// Loads all of `input`, whose first header has been read.
 pub(super) fn load(
     state: &mut LoadState<'_>,
-    input: &mut Input,
+    input: &mut LoadInput,
     first_header: Header,
 ) -> Result<(), Failure> {
     let mut target = begin_target(state, &first_header)?;
@@ -62,34 +62,34 @@ pub(super) fn load(
     Ok(())
 }
 
-fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<Target, Failure> {
+fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<LoadTarget, Failure> {
     let name = state.begin_table(header)?;
     state.expect(&name)?;
-    Ok(Target {
+    Ok(LoadTarget {
         name,
         kind: header.kind,
     })
 }
 
-fn begin_batch(state: &mut LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
+fn begin_batch(state: &mut LoadState<'_>, target: &LoadTarget) -> Result<LoadBatch, Failure> {
     let mut txn = state.begin_write()?;
     let table = engine::open_or_create_table(&mut txn, &target.name, target.kind)?;
-    Ok(Batch {
+    Ok(LoadBatch {
         txn,
         table,
         records: 0,
     })
 }
 
-fn retarget(mut batch: Batch, target: &Target) -> Result<Batch, Failure> {
+fn retarget(mut batch: LoadBatch, target: &LoadTarget) -> Result<LoadBatch, Failure> {
     batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, target.kind)?;
     Ok(batch)
 }
 
 fn insert(
     state: &mut LoadState<'_>,
-    target: &Target,
-    Batch { txn, table, .. }: &mut Batch,
+    target: &LoadTarget,
+    LoadBatch { txn, table, .. }: &mut LoadBatch,
     key: &[u8],
     value: &[u8],
 ) -> Result<(), Failure> {

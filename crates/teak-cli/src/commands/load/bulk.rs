@@ -1,7 +1,7 @@
 //! Loading in bulk: each table is one transaction, built bottom-up from sorted records.
 
-use super::input::Input;
-use super::state::{Expectation, LoadState};
+use super::input::LoadInput;
+use super::state::{ExpectedTable, LoadState};
 use crate::checksum::Checksum;
 use crate::engine;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ const PROGRESS_INTERVAL: u64 = 10_000;
 /// Loads all of `input`, whose first header has been read.
 pub(super) fn load(
     state: &mut LoadState<'_>,
-    input: &mut Input,
+    input: &mut LoadInput,
     first_header: Header,
 ) -> Result<(), Failure> {
     let mut next_header = Some(first_header);
@@ -25,7 +25,7 @@ pub(super) fn load(
 /// Loads one table and gives the header of the next.
 fn load_table(
     state: &mut LoadState<'_>,
-    input: &mut Input,
+    input: &mut LoadInput,
     header: &Header,
 ) -> Result<Option<Header>, Failure> {
     let name = state.begin_table(header)?;
@@ -37,7 +37,7 @@ fn load_table(
             printable(&name)
         )));
     }
-    let mut records = Records {
+    let mut records = BulkRecords {
         state,
         input,
         checksum: Checksum::default(),
@@ -48,7 +48,7 @@ fn load_table(
     } else {
         table.load_unsorted(&mut txn, &mut records)
     };
-    let Records {
+    let BulkRecords {
         mut checksum, end, ..
     } = records;
     // What stopped the input comes first: the engine only saw its records end.
@@ -58,21 +58,21 @@ fn load_table(
     state.tally.replaced += checksum.records - loaded.min(checksum.records);
     let is_count = loaded != checksum.records;
     checksum.records = loaded;
-    let expectation = Expectation { checksum, is_count };
+    let expectation = ExpectedTable { checksum, is_count };
     state.expectations.insert(name, expectation);
     Ok(next_header)
 }
 
 /// The records of one table of the input, for the engine to draw from. They end where the table
 /// does or where the input fails; `end` says which.
-struct Records<'a, 'b> {
+struct BulkRecords<'a, 'b> {
     state: &'a mut LoadState<'b>,
-    input: &'a mut Input,
+    input: &'a mut LoadInput,
     checksum: Checksum,
     end: Result<Option<Header>, Failure>,
 }
 
-impl Iterator for Records<'_, '_> {
+impl Iterator for BulkRecords<'_, '_> {
     type Item = (Vec<u8>, Vec<u8>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,7 +1,7 @@
 //! The input of a load: a file or standard input, read as a stream, with a progress bar on
 //! terminals.
 
-use super::arguments::Format;
+use super::arguments::LoadFormat;
 use crate::failure::Failure;
 use crate::text::{DumpReader, Event, Header, TsvReader, shown_path};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,23 +11,23 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_LEN: usize = 256 << 10;
 
-type Source = BufReader<Box<dyn Read>>;
+type InputSource = BufReader<Box<dyn Read>>;
 
 /// What is loaded.
-pub(super) struct Input {
-    reader: Reader,
+pub(super) struct LoadInput {
+    reader: InputReader,
     path: PathBuf,
     progress: ProgressBar,
 }
 
-enum Reader {
-    Dump(DumpReader<Source>),
-    Tsv(TsvReader<Source>),
+enum InputReader {
+    Dump(DumpReader<InputSource>),
+    Tsv(TsvReader<InputSource>),
 }
 
-impl Input {
+impl LoadInput {
     /// Opens a file, or standard input if the path is `-`.
-    pub(super) fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, format: Option<LoadFormat>) -> Result<Self, Failure> {
         let (source, progress, name) = if path.as_os_str() == "-" {
             let progress = ProgressBar::new_spinner().with_style(stream_style());
             let source: Box<dyn Read> = Box::new(progress.wrap_read(io::stdin()));
@@ -44,8 +44,8 @@ impl Input {
         };
         let source = BufReader::with_capacity(BUFFER_LEN, source);
         let reader = match format.unwrap_or_else(|| guess_format(path)) {
-            Format::Dump => Reader::Dump(DumpReader::new(source, &name)),
-            Format::Tsv => Reader::Tsv(TsvReader::new(source, &name)),
+            LoadFormat::Dump => InputReader::Dump(DumpReader::new(source, &name)),
+            LoadFormat::Tsv => InputReader::Tsv(TsvReader::new(source, &name)),
         };
         Ok(Self {
             reader,
@@ -57,8 +57,8 @@ impl Input {
     /// What is next in the input.
     pub(super) fn next(&mut self) -> Result<Event<'_>, Failure> {
         let next = match &mut self.reader {
-            Reader::Dump(reader) => reader.next(),
-            Reader::Tsv(reader) => reader.next(),
+            InputReader::Dump(reader) => reader.next(),
+            InputReader::Tsv(reader) => reader.next(),
         };
         next.map_err(Failure::reading(&self.path))
     }
@@ -88,10 +88,10 @@ impl Input {
     }
 }
 
-fn guess_format(path: &Path) -> Format {
+fn guess_format(path: &Path) -> LoadFormat {
     match path.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("tsv") => Format::Tsv,
-        _ => Format::Dump,
+        Some(extension) if extension.eq_ignore_ascii_case("tsv") => LoadFormat::Tsv,
+        _ => LoadFormat::Dump,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one load knows and has done so far, whichever way it writes.
 
-use super::arguments::Arguments;
+use super::arguments::LoadArguments;
 use crate::checksum::Checksum;
 use crate::common_arguments::DEFAULT_TABLE;
 use crate::engine::{self, AnyTable};
@@ -14,14 +14,14 @@ use teak::{Database, ReadTxn, TransactionId, WriteTxn};
 
 /// What a table must hold after the load.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Expectation {
+pub(super) struct ExpectedTable {
     pub(super) checksum: Checksum,
     /// Whether only the number of records is known: the input had keys more than once, and which value
     /// counts was settled while it was sorted.
     pub(super) is_count: bool,
 }
 
-impl Expectation {
+impl ExpectedTable {
     fn fits(&self, found: Checksum) -> bool {
         match self.is_count {
             true => found.records == self.checksum.records,
@@ -66,7 +66,7 @@ fn checksum_of(txn: &ReadTxn, name: &[u8]) -> Result<Checksum, Failure> {
 
 /// Counts of what was loaded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LoadTally {
     pub(super) records: u64,
     pub(super) replaced: u64,
     pub(super) data_bytes: u64,
@@ -78,10 +78,10 @@ pub(super) struct Tally {
 /// One load.
 pub(super) struct LoadState<'a> {
     pub(super) database: &'a Database,
-    pub(super) arguments: &'a Arguments,
-    pub(super) tally: Tally,
+    pub(super) arguments: &'a LoadArguments,
+    pub(super) tally: LoadTally,
     /// Of the tables that are to be read back, as of `seen` and what the open transaction has changed.
-    pub(super) expectations: BTreeMap<Vec<u8>, Expectation>,
+    pub(super) expectations: BTreeMap<Vec<u8>, ExpectedTable>,
     /// The newest state that the expectations know: one before the load, or that of its last commit. It is read back in the end.
     seen: Option<ReadTxn>,
     /// The tables of the input so far.
@@ -89,12 +89,12 @@ pub(super) struct LoadState<'a> {
 }
 
 impl<'a> LoadState<'a> {
-    pub(super) fn new(database: &'a Database, arguments: &'a Arguments) -> Self {
+    pub(super) fn new(database: &'a Database, arguments: &'a LoadArguments) -> Self {
         let expectations = BTreeMap::new();
         Self {
             database,
             arguments,
-            tally: Tally::default(),
+            tally: LoadTally::default(),
             expectations,
             seen: None,
             table_names: BTreeSet::new(),
@@ -128,7 +128,7 @@ impl<'a> LoadState<'a> {
             Some(seen) => seen,
             None => self.database.begin_read()?,
         };
-        let expectation = Expectation {
+        let expectation = ExpectedTable {
             checksum: checksum_of(&seen, name)?,
             is_count: false,
         };

@@ -3,14 +3,14 @@
 use super::arguments::DurabilityArgument;
 use super::state::LoadState;
 use crate::failure::Failure;
-use crate::output::{self, Style, counted, table_name};
+use crate::output::{self, ReportStyle, counted, table_name};
 use crate::text::shown_path;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
 
 #[derive(Serialize)]
-struct Report {
+struct LoadOutput {
     tables: Vec<String>,
     records: u64,
     replaced: Option<u64>,
@@ -28,20 +28,20 @@ pub(super) fn print(
     state: &LoadState<'_>,
     seconds: f64,
     verified: Option<u64>,
-    style: Style,
+    style: ReportStyle,
 ) -> Result<(), Failure> {
     let report = report(state, seconds, verified);
     match style {
-        Style::Json => output::print_json(&report),
-        Style::Text => {
+        ReportStyle::Json => output::print_json(&report),
+        ReportStyle::Text => {
             output::print(|output| write_text(state, &report, output).map_err(Failure::Output))
         }
     }
 }
 
-fn report(state: &LoadState<'_>, seconds: f64, verified: Option<u64>) -> Report {
+fn report(state: &LoadState<'_>, seconds: f64, verified: Option<u64>) -> LoadOutput {
     let tally = &state.tally;
-    Report {
+    LoadOutput {
         tables: state
             .table_names
             .iter()
@@ -62,7 +62,11 @@ fn report(state: &LoadState<'_>, seconds: f64, verified: Option<u64>) -> Report 
     }
 }
 
-fn write_text(state: &LoadState<'_>, report: &Report, output: &mut impl Write) -> io::Result<()> {
+fn write_text(
+    state: &LoadState<'_>,
+    report: &LoadOutput,
+    output: &mut impl Write,
+) -> io::Result<()> {
     let tables = match report.tables.as_slice() {
         [table] => format!("table \"{table}\""),
         tables => counted(tables.len() as u64, "table"),

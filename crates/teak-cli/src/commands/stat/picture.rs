@@ -7,63 +7,63 @@ use std::io::{self, Write};
 use teak::PageUse;
 
 /// How a kind of page looks.
-struct Look {
+struct PageGlyph {
     kind: PageUse,
     name: &'static str,
     glyph: char,
     color: Color,
 }
 
-const LOOKS: [Look; 9] = [
-    Look {
+const PAGE_GLYPHS: [PageGlyph; 9] = [
+    PageGlyph {
         kind: PageUse::Record,
         name: "record",
         glyph: '■',
         color: Color::Cyan,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::SpaceMap,
         name: "space_map",
         glyph: '▚',
         color: Color::Magenta,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Journal,
         name: "journal",
         glyph: '=',
         color: Color::Magenta,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Inner,
         name: "inner",
         glyph: '▓',
         color: Color::Yellow,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Leaf,
         name: "leaf",
         glyph: '█',
         color: Color::Green,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Value,
         name: "value",
         glyph: '▒',
         color: Color::Blue,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Pending,
         name: "pending",
         glyph: '░',
         color: Color::Red,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Unreachable,
         name: "unreachable",
         glyph: '?',
         color: Color::Red,
     },
-    Look {
+    PageGlyph {
         kind: PageUse::Free,
         name: "free",
         glyph: '·',
@@ -77,8 +77,13 @@ const MARGIN: usize = 2;
 /// How many pages of each kind there are, kinds without pages left out.
 pub(super) fn count_kinds(pages: &[PageUse]) -> BTreeMap<&'static str, u64> {
     let counts = count(pages);
-    let named = LOOKS.iter().zip(counts).filter(|(_, count)| *count > 0);
-    named.map(|(look, count)| (look.name, count)).collect()
+    let named = PAGE_GLYPHS
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| *count > 0);
+    named
+        .map(|(glyph_of_kind, count)| (glyph_of_kind.name, count))
+        .collect()
 }
 
 /// Draws the picture as wide as the terminal, in colours if it is one.
@@ -88,18 +93,21 @@ pub(super) fn write(pages: &[PageUse], output: &mut impl Write) -> io::Result<()
     for row in cells(pages, width * ROWS_MAX).chunks(width) {
         write!(output, "{:MARGIN$}", "")?;
         for alike in row.chunk_by(|one, next| one.glyph == next.glyph) {
-            let glyphs: String = alike.iter().map(|look| look.glyph).collect();
+            let glyphs: String = alike
+                .iter()
+                .map(|glyph_of_kind| glyph_of_kind.glyph)
+                .collect();
             write!(output, "{}", style(glyphs).fg(alike[0].color))?;
         }
         writeln!(output)?;
     }
-    for (look, count) in LOOKS
+    for (glyph_of_kind, count) in PAGE_GLYPHS
         .iter()
         .zip(count(pages))
         .filter(|(_, count)| *count > 0)
     {
-        let glyph = style(look.glyph).fg(look.color);
-        let name = look.name.replace('_', " ");
+        let glyph = style(glyph_of_kind.glyph).fg(glyph_of_kind.color);
+        let name = glyph_of_kind.name.replace('_', " ");
         writeln!(
             output,
             "{:MARGIN$}{glyph} {name:11} {:>12}",
@@ -111,7 +119,7 @@ pub(super) fn write(pages: &[PageUse], output: &mut impl Write) -> io::Result<()
 }
 
 /// The look of each of at most `cells_max` stretches of pages of nearly one length.
-fn cells(pages: &[PageUse], cells_max: usize) -> Vec<&'static Look> {
+fn cells(pages: &[PageUse], cells_max: usize) -> Vec<&'static PageGlyph> {
     let cell_count = pages.len().min(cells_max);
     let stretch = |cell: usize| {
         &pages[cell * pages.len() / cell_count..(cell + 1) * pages.len() / cell_count]
@@ -121,18 +129,21 @@ fn cells(pages: &[PageUse], cells_max: usize) -> Vec<&'static Look> {
         .collect()
 }
 
-fn most_common(pages: &[PageUse]) -> &'static Look {
+fn most_common(pages: &[PageUse]) -> &'static PageGlyph {
     let counts = count(pages);
-    let most = (0..LOOKS.len())
+    let most = (0..PAGE_GLYPHS.len())
         .max_by_key(|index| counts[*index])
         .unwrap_or(0);
-    &LOOKS[most]
+    &PAGE_GLYPHS[most]
 }
 
-fn count(pages: &[PageUse]) -> [u64; LOOKS.len()] {
-    let mut counts = [0; LOOKS.len()];
+fn count(pages: &[PageUse]) -> [u64; PAGE_GLYPHS.len()] {
+    let mut counts = [0; PAGE_GLYPHS.len()];
     for page in pages {
-        if let Some(index) = LOOKS.iter().position(|look| look.kind == *page) {
+        if let Some(index) = PAGE_GLYPHS
+            .iter()
+            .position(|glyph_of_kind| glyph_of_kind.kind == *page)
+        {
             counts[index] += 1;
         }
     }
@@ -151,7 +162,7 @@ mod tests {
         let names = |cells_max| {
             cells(&pages, cells_max)
                 .iter()
-                .map(|look| look.name)
+                .map(|glyph_of_kind| glyph_of_kind.name)
                 .collect::<Vec<_>>()
         };
         assert_eq!(names(2), ["leaf", "free"]);

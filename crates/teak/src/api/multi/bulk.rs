@@ -5,7 +5,7 @@ use crate::{
     Result,
     api::{
         BulkOptions, BulkProgress, WriteTxn,
-        bulk::{Items, Records, push, sorted, sorter},
+        bulk::{IteratorRecords, RecordSource, push, sorted, sorter},
         codec::Codec,
     },
     tree::multi::{batch::PairAppender, bulk::PairBuilder},
@@ -94,10 +94,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         pairs: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
-        self.load(txn, Items(pairs))
+        self.load(txn, IteratorRecords(pairs))
     }
 
-    fn load(&self, txn: &mut WriteTxn, pairs: impl Records) -> Result<u64> {
+    fn load(&self, txn: &mut WriteTxn, pairs: impl RecordSource) -> Result<u64> {
         let mut check = PairCheck::new(self, txn)?;
         self.change(txn, |tree| {
             if tree.root().is_empty() {

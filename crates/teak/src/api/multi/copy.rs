@@ -6,7 +6,7 @@ use crate::{
     api::{
         WriteTxn,
         codec::{Bytes, Codec},
-        copy::{BATCH_BYTES, Originals, RECORD_COST_BYTES, out_of_order, refuse_same},
+        copy::{BATCH_BYTES, RECORD_COST_BYTES, SourceRecords, out_of_order, refuse_same},
         key_checks::{OwnedBounds, as_slices, encoded_bounds},
         sealed::Sealed,
     },
@@ -47,7 +47,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         K::Item<'k>: 'k,
     {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Stay))
+        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
 
     /// Moves all pairs of a range of keys to another table, as [`MultiTable::copy_range`] copies them; returns how many were moved. All of
@@ -79,7 +79,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         K::Item<'k>: 'k,
     {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Go))
+        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Remove))
     }
 
     fn transfer(
@@ -87,7 +87,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         (low, high): OwnedBounds,
         target: &Self,
-        originals: Originals,
+        source_records: SourceRecords,
     ) -> Result<u64> {
         refuse_same(self.name(), target.name())?;
         let (from, to) = (
@@ -109,7 +109,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
                 .map(|(key, value)| (&key[..], &value[..]))
                 .collect();
             to.insert_many(txn, &pairs)?;
-            if originals == Originals::Go {
+            if source_records == SourceRecords::Remove {
                 let copied = (
                     Bound::Included((&first_key[..], &first[..])),
                     Bound::Included((&last_key[..], &last[..])),

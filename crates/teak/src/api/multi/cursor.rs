@@ -69,9 +69,9 @@ impl<'t> MultiCursor<'t> {
     #[inline(never)]
     fn moved<T>(
         &mut self,
-        go: impl FnOnce(&mut PairCursor<'t, dyn PageSource + Sync + 't>) -> Result<T>,
+        move_cursor: impl FnOnce(&mut PairCursor<'t, dyn PageSource + Sync + 't>) -> Result<T>,
     ) -> Result<T> {
-        go(&mut self.inner).map_err(|error| {
+        move_cursor(&mut self.inner).map_err(|error| {
             let (source, root) = (self.inner.source(), self.inner.root());
             located(error, source, root, &self.name, Some(self.inner.key()))
         })
@@ -111,9 +111,9 @@ impl<'t> MultiCursor<'t> {
     /// Those of [`MultiCursor::first`].
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
-        match self.inner.next_at_hand() {
+        match self.inner.next_in_current_leaf() {
             true => Ok(true),
-            false => self.moved(PairCursor::next_elsewhere),
+            false => self.moved(PairCursor::next_in_other_leaf),
         }
     }
 
@@ -123,9 +123,9 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn prev(&mut self) -> Result<bool> {
-        match self.inner.prev_at_hand() {
+        match self.inner.prev_in_current_leaf() {
             true => Ok(true),
-            false => self.moved(PairCursor::prev_elsewhere),
+            false => self.moved(PairCursor::prev_in_other_leaf),
         }
     }
 
@@ -153,9 +153,9 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn next_value(&mut self) -> Result<bool> {
-        match self.inner.next_value_at_hand() {
+        match self.inner.next_value_in_leaf() {
             true => Ok(true),
-            false => self.moved(PairCursor::next_value_elsewhere),
+            false => self.moved(PairCursor::next_value_in_other_leaf),
         }
     }
 
@@ -165,9 +165,9 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn prev_value(&mut self) -> Result<bool> {
-        match self.inner.prev_value_at_hand() {
+        match self.inner.prev_value_in_leaf() {
             true => Ok(true),
-            false => self.moved(PairCursor::prev_value_elsewhere),
+            false => self.moved(PairCursor::prev_value_in_other_leaf),
         }
     }
 

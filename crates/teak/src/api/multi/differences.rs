@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     api::{ReadTxn, codec::Codec},
     tree::{
-        PageSource, differences::Kind, multi::differences::PairDifferences as Walk,
+        PageSource, differences::ChangeKind, multi::differences::PairDifferenceWalk as Walk,
         reading::reading,
     },
     txn::located::located,
@@ -51,8 +51,8 @@ impl<K: Codec, V: Codec> PairDifferences<'_, K, V> {
             Ok((key, V::to_owned(V::decode(value)?)))
         })?;
         Ok(Some(match kind {
-            Kind::Removed => PairDifference::Removed { key, value },
-            Kind::Inserted | Kind::Changed => PairDifference::Inserted { key, value },
+            ChangeKind::Removed => PairDifference::Removed { key, value },
+            ChangeKind::Inserted | ChangeKind::Changed => PairDifference::Inserted { key, value },
         }))
     }
 

@@ -192,14 +192,14 @@ pub struct OwnedMultiCursor {
 impl OwnedMultiCursor {
     pub(super) fn moved(
         &mut self,
-        go: impl FnOnce(&mut MultiCursor<'_>) -> Result<bool>,
+        move_cursor: impl FnOnce(&mut MultiCursor<'_>) -> Result<bool>,
     ) -> Result<bool> {
         let position = mem::replace(&mut self.position, PairPosition::lost());
         self.key.clear();
         self.value.clear();
         let (source, name) = (self.txn.source(), Arc::clone(&self.name));
         let mut cursor = MultiCursor::resume(source, self.root, name, position)?;
-        let moved = go(&mut cursor);
+        let moved = move_cursor(&mut cursor);
         self.key.extend_from_slice(cursor.key());
         self.value.extend_from_slice(cursor.value());
         self.position = cursor.park();

@@ -10,8 +10,8 @@ use crate::{
         table_info::TableStat,
     },
     tree::{
-        modify::Verdict,
-        multi::{Values, cursor::PairCursor, lookup, replace::PairReplaced},
+        modify::ModifyAction,
+        multi::{KeyValues, cursor::PairCursor, lookup, replace::PairReplaced},
         reading::{reading, reading_twice},
     },
 };
@@ -91,7 +91,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let found = reading_twice(source, || {
             let values = lookup::find(source, &root, key.as_ref())?;
             Ok(values.map(|values| match values {
-                Values::Tree(nested) => TableStat::new(&nested),
+                KeyValues::Tree(nested) => TableStat::new(&nested),
                 values => TableStat {
                     records: values.count(),
                     changed: root.changed,
@@ -146,16 +146,16 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
                 Ok((action, result)) => (action.into_verdict(), result),
                 Err(error) => return Ok(Err(error)),
             };
-            if let Verdict::Put(new) = &verdict
+            if let ModifyAction::Put(new) = &verdict
                 && let Err(error) = check.check(key, new)
             {
                 return Ok(Err(error));
             }
             match (verdict, &old) {
-                (Verdict::Leave, _) | (Verdict::Remove, None) => {}
-                (Verdict::Remove, Some(old)) => drop(tree.remove_pair(key, old)?),
-                (Verdict::Put(new), None) => drop(tree.insert_pair(key, &new)?),
-                (Verdict::Put(new), Some(old)) => drop(tree.exchange_pair(key, old, &new)?),
+                (ModifyAction::Leave, _) | (ModifyAction::Remove, None) => {}
+                (ModifyAction::Remove, Some(old)) => drop(tree.remove_pair(key, old)?),
+                (ModifyAction::Put(new), None) => drop(tree.insert_pair(key, &new)?),
+                (ModifyAction::Put(new), Some(old)) => drop(tree.swap_pair_value(key, old, &new)?),
             }
             Ok(Ok(result))
         })?
@@ -238,16 +238,16 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
         PairCheck::new(self, txn)?.check(key, value)?;
-        let is_behind = self.change(txn, |tree| {
+        let is_after = self.change(txn, |tree| {
             let order = tree.root().value_order();
             let last = tree.last_value(key)?;
-            let is_behind = last.is_none_or(|last| order.stored_to(&last, value).is_lt());
-            if is_behind {
+            let is_after = last.is_none_or(|last| order.stored_to(&last, value).is_lt());
+            if is_after {
                 tree.insert_pair(key, value)?;
             }
-            Ok(is_behind)
+            Ok(is_after)
         })?;
-        match is_behind {
+        match is_after {
             true => Ok(()),
             false => Err(Error::NotSorted { index: 0 }),
         }
@@ -262,6 +262,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         new: &[u8],
     ) -> Result<bool> {
         PairCheck::new(self, txn)?.check(key, new)?;
-        self.change(txn, |tree| tree.exchange_pair(key, old, new))
+        self.change(txn, |tree| tree.swap_pair_value(key, old, new))
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     api::{codec::Codec, range::Source},
     tree::{
         PageSource, TreeRoot,
-        cursor::Cursor,
+        cursor::TreeCursor,
         multi::{
             self,
             cursor::{PairBound, PairCursor},
@@ -16,15 +16,15 @@ use crate::{
 };
 use std::{cmp::Ordering, fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
-type Pages<'t> = dyn PageSource + Sync + 't;
+type SyncPages<'t> = dyn PageSource + Sync + 't;
 
 /// The pairs of a range, by their keys, and those of a key by their values; see [`MultiTable::range`](super::MultiTable::range).
 pub struct Pairs<'t, K, V> {
     name: Arc<[u8]>,
     /// On the next pair from the front.
-    front: PairCursor<'t, Pages<'t>>,
+    front: PairCursor<'t, SyncPages<'t>>,
     /// On the pair behind the last one.
-    back: PairCursor<'t, Pages<'t>>,
+    back: PairCursor<'t, SyncPages<'t>>,
     is_done: bool,
     /// What the next call says.
     failure: Option<Error>,
@@ -61,14 +61,14 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
                 .front
                 .seek_bound(low)
                 .and_then(|()| pairs.back.seek_end(high))
-                .and_then(|()| pairs.have_met());
+                .and_then(|()| pairs.have_crossed());
             pairs.is_done = sought.map_err(|error| located_at(error, &pairs.front, &pairs.name))?;
         }
         Ok(pairs)
     }
 
     /// Whether the ends, which move towards each other, have met.
-    fn have_met(&self) -> Result<bool> {
+    fn have_crossed(&self) -> Result<bool> {
         if self.front.is_at(&self.back) {
             return Ok(true);
         }
@@ -81,8 +81,8 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
     fn take_front(&mut self) -> Result<(K::Owned, V::Owned)> {
         let pair = decoded::<K, V>(&self.front)?;
         // The pair is whole, so an error of the step behind it is for the next call.
-        match self.front.next().and_then(|_| self.have_met()) {
-            Ok(have_met) => self.is_done = have_met,
+        match self.front.next().and_then(|_| self.have_crossed()) {
+            Ok(have_crossed) => self.is_done = have_crossed,
             Err(error) => self.failure = Some(error),
         }
         Ok(pair)
@@ -92,7 +92,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         if !self.back.prev()? {
             return Err(out_of_order(self.back.root()));
         }
-        self.is_done = self.have_met()?;
+        self.is_done = self.have_crossed()?;
         decoded::<K, V>(&self.back)
     }
 
@@ -130,7 +130,9 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
     }
 }
 
-fn decoded<K: Codec, V: Codec>(cursor: &PairCursor<'_, Pages<'_>>) -> Result<(K::Owned, V::Owned)> {
+fn decoded<K: Codec, V: Codec>(
+    cursor: &PairCursor<'_, SyncPages<'_>>,
+) -> Result<(K::Owned, V::Owned)> {
     cursor.decode(|key, value| {
         let (key, value) = (K::decode(key)?, V::decode(value)?);
         Ok((K::to_owned(key), V::to_owned(value)))
@@ -145,7 +147,7 @@ fn out_of_order(root: &TreeRoot) -> Error {
 
 /// Says of damage which keys of the table it concerns.
 #[cold]
-fn located_at(error: Error, cursor: &PairCursor<'_, Pages<'_>>, name: &[u8]) -> Error {
+fn located_at(error: Error, cursor: &PairCursor<'_, SyncPages<'_>>, name: &[u8]) -> Error {
     located(
         error,
         cursor.source(),
@@ -210,8 +212,8 @@ impl<K, V> fmt::Debug for Pairs<'_, K, V> {
 pub struct Values<'t, V> {
     name: Arc<[u8]>,
     /// On the next value from the front, and from the back, while there are some left.
-    front: PairCursor<'t, Pages<'t>>,
-    back: Option<PairCursor<'t, Pages<'t>>>,
+    front: PairCursor<'t, SyncPages<'t>>,
+    back: Option<PairCursor<'t, SyncPages<'t>>>,
     left: u64,
     /// What the next call says.
     failure: Option<Error>,
@@ -229,7 +231,7 @@ pub(super) struct ParkedValues {
 
 /// An end of the values that are left.
 #[derive(Clone, Copy)]
-enum End {
+enum ValuesEnd {
     Front,
     Back,
 }
@@ -285,22 +287,22 @@ impl<'t, V: Codec> Values<'t, V> {
         }
     }
 
-    fn take(&mut self, end: End) -> Result<V::Owned> {
-        if let (End::Back, None) = (end, &self.back) {
+    fn take(&mut self, end: ValuesEnd) -> Result<V::Owned> {
+        if let (ValuesEnd::Back, None) = (end, &self.back) {
             let mut back = self.front.clone();
             back.last_value()?;
             self.back = Some(back);
         }
         let cursor = match (end, &mut self.back) {
-            (End::Back, Some(back)) => back,
+            (ValuesEnd::Back, Some(back)) => back,
             _ => &mut self.front,
         };
         let value = cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)))?;
         self.left -= 1;
         if self.left > 0 {
             let stepped = match end {
-                End::Front => cursor.next_value(),
-                End::Back => cursor.prev_value(),
+                ValuesEnd::Front => cursor.next_value(),
+                ValuesEnd::Back => cursor.prev_value(),
             };
             // The value is whole, so an error of the step behind it is for the next call.
             self.failure = match stepped {
@@ -312,7 +314,7 @@ impl<'t, V: Codec> Values<'t, V> {
         Ok(value)
     }
 
-    fn step(&mut self, end: End) -> Option<Result<V::Owned>> {
+    fn step(&mut self, end: ValuesEnd) -> Option<Result<V::Owned>> {
         if self.left == 0 {
             return None;
         }
@@ -331,7 +333,7 @@ impl<V: Codec> Iterator for Values<'_, V> {
     type Item = Result<V::Owned>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(End::Front)
+        self.step(ValuesEnd::Front)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -343,7 +345,7 @@ impl<V: Codec> Iterator for Values<'_, V> {
 
 impl<V: Codec> DoubleEndedIterator for Values<'_, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(End::Back)
+        self.step(ValuesEnd::Back)
     }
 }
 
@@ -372,7 +374,7 @@ impl<V> fmt::Debug for Values<'_, V> {
 /// The keys of a table, each with the number of its values; see [`MultiTable::keys`](super::MultiTable::keys).
 pub struct Keys<'t, K> {
     name: Arc<[u8]>,
-    cursor: Cursor<'t, Pages<'t>>,
+    cursor: TreeCursor<'t, SyncPages<'t>>,
     is_done: bool,
     types: PhantomData<fn() -> K>,
 }
@@ -381,7 +383,7 @@ impl<'t, K: Codec> Keys<'t, K> {
     pub(super) fn new(source: Source<'t>, root: TreeRoot, name: Arc<[u8]>) -> Self {
         Self {
             name,
-            cursor: Cursor::new(source, root),
+            cursor: TreeCursor::new(source, root),
             is_done: false,
             types: PhantomData,
         }
@@ -392,7 +394,7 @@ impl<'t, K: Codec> Keys<'t, K> {
             return Ok(None);
         }
         let root = self.cursor.root();
-        let values = multi::Values::of(root, self.cursor.stored_value());
+        let values = multi::KeyValues::of(root, self.cursor.stored_value());
         let values = values.map_err(|damage| damage.at(root.page, "scan"))?;
         let key = K::to_owned(K::decode(self.cursor.key())?);
         Ok(Some((key, values.count())))

@@ -383,13 +383,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     }
 }
 
-type OwnedPair = Bound<(Vec<u8>, Vec<u8>)>;
+type OwnedPairBound = Bound<(Vec<u8>, Vec<u8>)>;
 
 /// A bound as bytes.
 pub(super) fn encoded_pair<K: Codec, V: Codec>(
     root: &TreeRoot,
     bound: &Bound<(K::Item<'_>, V::Item<'_>)>,
-) -> Result<OwnedPair> {
+) -> Result<OwnedPairBound> {
     let bytes = |key: &K::Item<'_>, value: &V::Item<'_>| {
         (
             K::encode(key).as_ref().to_vec(),
@@ -404,7 +404,7 @@ pub(super) fn encoded_pair<K: Codec, V: Codec>(
     Ok(bound)
 }
 
-pub(super) fn pair_bound(bound: &OwnedPair) -> multi::cursor::PairBound<'_> {
+pub(super) fn pair_bound(bound: &OwnedPairBound) -> multi::cursor::PairBound<'_> {
     bound
         .as_ref()
         .map(|(key, value)| (key.as_slice(), Some(value.as_slice())))

@@ -200,18 +200,18 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
         PairCheck::new(self, txn)?.check(key, value)?;
-        let is_behind = self.change(txn, |tree| {
+        let is_after = self.change(txn, |tree| {
             let (last_key, last_value) = tree.last_pair()?;
             let root = tree.root();
             let last = (&last_key[..], &last_value[..]);
-            let is_behind =
+            let is_after =
                 root.is_empty() || root.compare_pairs(last, (key, value)) == Ordering::Less;
-            if is_behind {
+            if is_after {
                 tree.insert_pair(key, value)?;
             }
-            Ok(is_behind)
+            Ok(is_after)
         })?;
-        match is_behind {
+        match is_after {
             true => Ok(()),
             false => Err(Error::NotSorted { index: 0 }),
         }

@@ -6,7 +6,7 @@ use crate::{
     Error, Result, TransactionId,
     api::{Marks, ReaderInfo, table_info::TableInfo},
     tree::{PageSource, RootRef},
-    txn::{Engine, Parked, Reader, Reset, snapshot::Snapshot},
+    txn::{Engine, ParkedReader, Reader, Reset, snapshot::Snapshot},
 };
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl ReadTxn {
 
 /// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
 #[derive(Debug)]
-pub struct ParkedReadTxn(Parked);
+pub struct ParkedReadTxn(ParkedReader);
 
 impl ParkedReadTxn {
     /// Goes on reading the same state.

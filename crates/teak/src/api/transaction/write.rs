@@ -9,7 +9,7 @@ use crate::{
         options::refuse_impossible, table_info::TableInfo, table_options::TableOptions,
     },
     tree::{PageSource, RootRef, TreeRoot},
-    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, catalog, dropped, write},
+    txn::{Engine, ReservedWriterLock, SavepointId, WriteTransaction, catalog, dropped, write},
 };
 use std::{mem, sync::Arc};
 
@@ -581,13 +581,13 @@ impl WriteTxn {
 }
 
 /// The writer's place, among all threads and processes, without a transaction: as long as it is there nobody else begins to write, and what
-/// is committed stays the newest state. See [`Database::writer_place`](crate::Database::writer_place).
+/// is committed stays the newest state. See [`Database::lock_writer`](crate::Database::writer_place).
 #[derive(Debug)]
 #[must_use = "the place is given up when this is dropped"]
-pub struct WriterPlace(HeldPlace);
+pub struct WriterGuard(ReservedWriterLock);
 
-impl WriterPlace {
-    pub(in crate::api) fn new(held: HeldPlace) -> Self {
+impl WriterGuard {
+    pub(in crate::api) fn new(held: ReservedWriterLock) -> Self {
         Self(held)
     }
 

@@ -1,11 +1,11 @@
 //! Fields one behind the other, little-endian.
 
 /// Puts fields into bytes.
-pub(super) struct Writer {
+pub(super) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl ByteWriter {
     /// With room for so many bytes.
     pub(super) fn new(len: usize) -> Self {
         Self {
@@ -42,11 +42,11 @@ impl Writer {
 
 /// Takes fields from bytes. Whoever uses it has seen to it that there are enough of them; behind
 /// the end all fields are zero.
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }

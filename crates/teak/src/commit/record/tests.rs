@@ -8,13 +8,13 @@ fn root(seed: u32) -> ArrayRoot {
     ArrayRoot {
         page: PageNumber(seed),
         info: 7,
-        tag: Tag(99),
+        checksum: Checksum(99),
         depth: 1,
         count: 30,
     }
 }
 
-fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
+fn record(written: Option<Vec<Extent>>, space_log: Vec<u8>) -> Record {
     Record {
         slot: 2,
         features: Features {
@@ -42,7 +42,7 @@ fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
         },
         catalog_root: std::array::from_fn(|index| index as u8),
         snapshots_root: [7; TREE_ROOT_LEN],
-        marks: Marks {
+        marks: RecordMarks {
             values: [1, 2, 3],
             transaction: TransactionId(880),
         },
@@ -64,13 +64,13 @@ fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
 /// Sets the checksum to what it has to be.
 fn seal(bytes: &mut [u8]) {
     let length = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize;
-    let checksum = Tag::of(&bytes[16..length]);
+    let checksum = Checksum::of(&bytes[16..length]);
     bytes[8..16].copy_from_slice(&checksum.0.to_le_bytes());
 }
 
 #[test]
 fn fields_stand_where_the_table_says() {
-    let bytes = record(Some(vec![Run::new(20, 5)]), vec![0xaa; 100]).encode(4096);
+    let bytes = record(Some(vec![Extent::new(20, 5)]), vec![0xaa; 100]).encode(4096);
     assert_eq!(bytes.len(), 1024);
     let number = |at: usize, len: usize| {
         bytes[at..at + len]
@@ -123,8 +123,8 @@ fn fields_stand_where_the_table_says() {
 #[test]
 fn a_full_record_fills_its_page() {
     let room = Record::log_room(4096, 10);
-    let runs = (4..14).map(|page| Run::new(page, 1)).collect();
-    let full = record(Some(runs), vec![1; room]);
+    let extents = (4..14).map(|page| Extent::new(page, 1)).collect();
+    let full = record(Some(extents), vec![1; room]);
     let bytes = full.encode(4096);
     assert_eq!(bytes.len(), 4096);
     assert_eq!(Record::decode(&bytes, 2), Ok(full));
@@ -153,7 +153,7 @@ fn faults_are_told_apart() {
     );
     assert!(
         matches!(changed(44, 1), RecordFault::Nonsense(_)),
-        "count of runs"
+        "count of extents"
     );
     assert!(
         matches!(changed(104, 0xff), RecordFault::Nonsense(_)),
@@ -176,17 +176,17 @@ fn faults_are_told_apart() {
 }
 
 #[test]
-fn a_written_run_lies_in_the_file() {
-    for run in [
-        Run::new(4999, 2),
-        Run::new(3, 1),
-        Run::new(9, 0),
-        Run::new(u32::MAX, 9),
+fn a_written_extent_lies_in_the_file() {
+    for extent in [
+        Extent::new(4999, 2),
+        Extent::new(3, 1),
+        Extent::new(9, 0),
+        Extent::new(u32::MAX, 9),
     ] {
-        let bytes = record(Some(vec![run]), vec![]).encode(4096);
+        let bytes = record(Some(vec![extent]), vec![]).encode(4096);
         assert!(
             matches!(Record::decode(&bytes, 2), Err(RecordFault::Nonsense(_))),
-            "{run:?}"
+            "{extent:?}"
         );
     }
 }
@@ -194,15 +194,16 @@ fn a_written_run_lies_in_the_file() {
 /// Recovery looks for a page in the list by halving it: out of order it missed pages, and took them
 /// for old ones that need no look.
 #[test]
-fn written_runs_are_sorted_and_apart() {
-    let decode = |runs: Vec<Run>| Record::decode(&record(Some(runs), vec![]).encode(4096), 2);
-    let runs = vec![Run::new(20, 5), Run::new(25, 1), Run::new(30, 2)];
-    assert!(decode(runs.clone()).is_ok());
+fn written_extents_are_sorted_and_apart() {
+    let decode =
+        |extents: Vec<Extent>| Record::decode(&record(Some(extents), vec![]).encode(4096), 2);
+    let extents = vec![Extent::new(20, 5), Extent::new(25, 1), Extent::new(30, 2)];
+    assert!(decode(extents.clone()).is_ok());
     for pair in [[20, 5, 24, 1], [20, 5, 20, 5], [30, 2, 20, 5]] {
         let [first, len, second, other_len] = pair;
-        let runs = vec![Run::new(first, len), Run::new(second, other_len)];
+        let extents = vec![Extent::new(first, len), Extent::new(second, other_len)];
         assert!(
-            matches!(decode(runs), Err(RecordFault::Nonsense(_))),
+            matches!(decode(extents), Err(RecordFault::Nonsense(_))),
             "{pair:?}"
         );
     }
@@ -232,19 +233,19 @@ fn the_page_size_is_found_from_any_slot() {
 proptest! {
     #[test]
     fn records_come_back(
-        runs in prop::option::of(prop::collection::vec((0..40u32, 1..40u32), 0..50)),
+        extents in prop::option::of(prop::collection::vec((0..40u32, 1..40u32), 0..50)),
         log in prop::collection::vec(any::<u8>(), 0..1_000),
         clean_close in any::<bool>(),
     ) {
-        let runs = runs.map(|runs| {
+        let extents = extents.map(|extents| {
             let mut end = FIRST_PAGE;
-            let placed = runs.into_iter().map(|(gap, len)| {
+            let placed = extents.into_iter().map(|(gap, len)| {
                 end += gap + len;
-                Run::new(end - len, len)
+                Extent::new(end - len, len)
             });
             placed.collect()
         });
-        let record = Record { clean_close, ..record(runs, log) };
+        let record = Record { clean_close, ..record(extents, log) };
         prop_assert_eq!(Record::decode(&record.encode(4096), 2), Ok(record));
     }
 
@@ -254,7 +255,7 @@ proptest! {
         cut in 0..1100usize,
         sealed in any::<bool>(),
     ) {
-        let mut bytes = record(Some(vec![Run::new(20, 5); 9]), vec![3; 200]).encode(4096);
+        let mut bytes = record(Some(vec![Extent::new(20, 5); 9]), vec![3; 200]).encode(4096);
         for (at, value) in changes {
             let len = bytes.len();
             bytes[at % len] = value;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::page::{
-    entries::Records,
-    leaf::{self, Leaf, LeafFormat, Piece},
+    entries::RecordList,
+    leaf::{self, ContiguousRecord, Leaf, LeafFormat},
     print,
 };
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ const NOTHING: StoredValue<'static> = StoredValue {
     bytes: &[],
 };
 
-fn insert(page: &mut [u8], order: KeyOrder, key: &[u8]) -> InPlace {
+fn insert(page: &mut [u8], order: KeyOrder, key: &[u8]) -> InPlaceOutcome {
     let slot = Leaf::parse(page).unwrap().search(order, key).unwrap();
     leaf::insert(page, order, slot.unwrap_err(), key, NOTHING).unwrap()
 }
@@ -107,11 +107,11 @@ fn a_leaf_is_filled_in_any_order_and_emptied() {
             };
             if keys.len() == room {
                 let before = page.to_vec();
-                assert_eq!(insert(page, order, &key), InPlace::Rebuild);
+                assert_eq!(insert(page, order, &key), InPlaceOutcome::Rebuild);
                 assert_eq!(page, before, "what does not fit changes nothing");
                 break;
             }
-            assert_eq!(insert(page, order, &key), InPlace::Done);
+            assert_eq!(insert(page, order, &key), InPlaceOutcome::Done);
             keys.insert(slot, key);
             if keys.len() == 256 && key_len == 1 {
                 break;
@@ -142,12 +142,12 @@ fn many_go_in_at_an_end_or_not_at_all() {
         let records = keys.iter().map(|key| (key.as_slice(), NOTHING));
         leaf::insert_many(page, format.order, end, records).unwrap()
     };
-    assert_eq!(put(page, End::Behind, 1000..1100), InPlace::Done);
-    assert_eq!(put(page, End::Before, 900..1000), InPlace::Done);
-    assert_eq!(put(page, End::Behind, 1100..1409), InPlace::Done);
+    assert_eq!(put(page, LeafEnd::After, 1000..1100), InPlaceOutcome::Done);
+    assert_eq!(put(page, LeafEnd::Before, 900..1000), InPlaceOutcome::Done);
+    assert_eq!(put(page, LeafEnd::After, 1100..1409), InPlaceOutcome::Done);
     assert_holds(page, format, &keys(900..1409));
-    for end in [End::Before, End::Behind] {
-        assert_eq!(put(page, end, 0..1), InPlace::Rebuild);
+    for end in [LeafEnd::Before, LeafEnd::After] {
+        assert_eq!(put(page, end, 0..1), InPlaceOutcome::Rebuild);
     }
     assert!(leaf::compact(page, &mut Vec::new()).unwrap());
     assert_holds(page, format, &keys(900..1409));
@@ -165,7 +165,7 @@ fn records_are_laid_out_as_an_array() {
         keys.sort_by(|a, b| order.compare(a, b));
         keys.dedup();
         keys.truncate((PAGE_LEN - HEADER_LEN) / usize::from(key_len));
-        let mut records = Records::default();
+        let mut records = RecordList::default();
         keys.iter().for_each(|key| records.push(key, NOTHING));
         let all = 0..keys.len();
         assert_eq!(
@@ -178,7 +178,7 @@ fn records_are_laid_out_as_an_array() {
             .build(page, NUMBER, BIRTH, format, all.clone())
             .unwrap();
         assert_holds(page, format, &keys);
-        let mut read = Records::default();
+        let mut read = RecordList::default();
         read.append(&Leaf::parse(page).unwrap(), all).unwrap();
         assert!((0..keys.len()).all(|index| read.key(index) == keys[index]));
     }
@@ -190,10 +190,10 @@ fn other_records_are_refused_and_change_nothing() {
     let format = format(4, KeyOrder::Bytes);
     let mut words = page();
     let page = empty_leaf(&mut words, format);
-    assert_eq!(insert(page, format.order, b"aaaa"), InPlace::Done);
+    assert_eq!(insert(page, format.order, b"aaaa"), InPlaceOutcome::Done);
     let before = page.to_vec();
-    let run = StoredValue {
-        kind: ValueKind::Run,
+    let extent = StoredValue {
+        kind: ValueKind::Extent,
         bytes: &[],
     };
     let wrong = [
@@ -201,7 +201,7 @@ fn other_records_are_refused_and_change_nothing() {
         (b"bbbbb", NOTHING),
         (b"", NOTHING),
         (b"bbbb", StoredValue::inline(b"v")),
-        (b"bbbb", run),
+        (b"bbbb", extent),
     ];
     for record in wrong {
         let records = [(&b"bbbb"[..], NOTHING), record].into_iter();
@@ -209,15 +209,17 @@ fn other_records_are_refused_and_change_nothing() {
             .clone()
             .map(|(key, value)| ([key, value.bytes].concat(), key.len(), value.kind));
         let joined: Vec<_> = joined.collect();
-        let pieces = joined.iter().map(|(bytes, key_len, kind)| Piece {
-            bytes,
-            key_len: *key_len,
-            kind: *kind,
-        });
+        let pieces = joined
+            .iter()
+            .map(|(bytes, key_len, kind)| ContiguousRecord {
+                bytes,
+                key_len: *key_len,
+                kind: *kind,
+            });
         assert!(leaf::insert(page, format.order, 1, record.0, record.1).is_err());
-        assert!(leaf::insert_many(page, format.order, End::Behind, records.clone()).is_err());
+        assert!(leaf::insert_many(page, format.order, LeafEnd::After, records.clone()).is_err());
         assert!(leaf::fill(page, format.order, pieces).is_err());
-        let is_done = leaf::set_value(page, 0, record.1) == Ok(InPlace::Done);
+        let is_done = leaf::set_value(page, 0, record.1) == Ok(InPlaceOutcome::Done);
         assert_eq!(is_done, record.1 == NOTHING);
         assert_eq!(page, before);
     }
@@ -229,7 +231,7 @@ fn other_records_are_refused_and_change_nothing() {
 fn headers_that_contradict_themselves_are_damage() {
     let mut words = page();
     let page = empty_leaf(&mut words, format(4, KeyOrder::Bytes));
-    assert_eq!(insert(page, KeyOrder::Bytes, b"aaaa"), InPlace::Done);
+    assert_eq!(insert(page, KeyOrder::Bytes, b"aaaa"), InPlaceOutcome::Done);
     let sound = Header::read(page);
     let wrong: [fn(&mut Header); 6] = [
         |header| header.heap_len = 1,
@@ -253,7 +255,7 @@ fn a_leaf_is_printed_key_by_key() {
     let mut words = page();
     let page = empty_leaf(&mut words, format(4, KeyOrder::Bytes));
     for key in [&b"abcd"[..], &[0, 1, 2, 3]] {
-        assert_eq!(insert(page, KeyOrder::Bytes, key), InPlace::Done);
+        assert_eq!(insert(page, KeyOrder::Bytes, key), InPlaceOutcome::Done);
     }
     let expected = "page 9 FixedLeaf level 0 count 2 born 7 flags 0x0000\n\
                     used 32 of 4096 bytes, keys of 4 bytes\n   \
@@ -284,7 +286,7 @@ proptest! {
             heap_len,
             garbage_len,
             flags,
-            ..Header::new(NUMBER, Kind::FixedLeaf, BIRTH)
+            ..Header::new(NUMBER, PageKind::FixedLeaf, BIRTH)
         };
         header.write(bytes);
         for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes, KeyOrder::Integer] {
@@ -303,11 +305,11 @@ proptest! {
         let order = KeyOrder::Bytes;
         let records = [(&key[..], NOTHING)].into_iter();
         let _ = leaf::insert(bytes, order, usize::from(count) / 2, &key, NOTHING);
-        let _ = leaf::insert_many(bytes, order, End::Before, records.clone());
+        let _ = leaf::insert_many(bytes, order, LeafEnd::Before, records.clone());
         let _ = leaf::remove_range(bytes, 0..usize::from(count) / 3);
         let _ = leaf::set_value(bytes, 0, NOTHING);
         let _ = leaf::compact(bytes, &mut Vec::new());
-        let _ = leaf::fill(bytes, order, [Piece::of_key(&key)].into_iter());
+        let _ = leaf::fill(bytes, order, [ContiguousRecord::of_key(&key)].into_iter());
         let header = Header::read(bytes);
         assert!(leaf::gap(bytes, &header).0 <= bytes.len());
         leaf::used_len(&header);
@@ -332,7 +334,7 @@ proptest! {
             keys.sort_by(|a, b| order.compare(a, b));
             keys.dedup();
             let bytes = keys.concat();
-            let array = Keys::new(&bytes, key_len);
+            let array = FixedKeys::new(&bytes, key_len);
             for probe in numbers.iter().copied().chain(probes.iter().map(|probe| probe >> shift)) {
                 let probe = cut(probe);
                 let expected = keys.binary_search_by(|key| order.compare(key, &probe));

@@ -1,15 +1,15 @@
 //! Changes of leaves: making, filling, inserting, taking out, moving together.
 
 use super::{
-    format::{Arrays, HAS_REFERENCES, LeafFormat, NODE_HEADER_LEN, SLOT_LEN, WHOLE_KEYS},
-    in_place::{End, InPlace},
+    format::{HAS_REFERENCES, LeafArrays, LeafFormat, NODE_HEADER_LEN, SLOT_LEN, WHOLE_KEYS},
+    in_place::{InPlaceOutcome, LeafEnd},
     view::{Leaf, Node},
 };
 use crate::{
     PageNumber, TransactionId,
     page::{
-        Damage, fixed,
-        header::{HEADER_LEN, Header, Kind, write_prefix},
+        PageDamage, fixed,
+        header::{HEADER_LEN, Header, PageKind, write_prefix},
         key::{self, KeyOrder},
         value::{StoredValue, ValueKind},
     },
@@ -27,7 +27,7 @@ pub(crate) fn init(
     if format.fixed_len != 0 {
         return fixed::init(page, number, birth, format.fixed_len);
     }
-    let mut header = Header::new(number, Kind::Leaf, birth);
+    let mut header = Header::new(number, PageKind::Leaf, birth);
     header.flags = format.flags();
     header.prefix_len = prefix.len() as u16;
     header.write(page);
@@ -41,26 +41,26 @@ pub(crate) fn insert(
     index: usize,
     key: &[u8],
     value: StoredValue<'_>,
-) -> Result<InPlace, Damage> {
+) -> Result<InPlaceOutcome, PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
         return fixed::insert(page, header, index, iter::once((key, value)));
     }
     let leaf = Leaf::with_nodes(page, &header)?;
     if index > leaf.count() {
-        return Err(Damage("an index lies behind the last record"));
+        return Err(PageDamage("an index lies behind the last record"));
     }
-    let arrays = Arrays::of(&header);
-    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN);
+    let arrays = LeafArrays::of(&header);
+    let mut heap = NodeHeap::of(&leaf, order, arrays.end + SLOT_LEN);
     let Some(slot) = heap.push(page, key, value) else {
-        return Ok(InPlace::Rebuild);
+        return Ok(InPlaceOutcome::Rebuild);
     };
     open_slots(page, arrays, index, 1);
     header.count += 1;
-    set_slot(page, Arrays::of(&header), index, slot);
+    set_slot(page, LeafArrays::of(&header), index, slot);
     heap.note(page, &mut header);
     header.write(page);
-    Ok(InPlace::Done)
+    Ok(InPlaceOutcome::Done)
 }
 
 /// Inserts records at one end, and compacts the page if that is what it takes. Either all of them
@@ -68,52 +68,52 @@ pub(crate) fn insert(
 pub(crate) fn insert_many<'r>(
     page: &mut [u8],
     order: KeyOrder,
-    end: End,
+    end: LeafEnd,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlace, Damage> {
+) -> Result<InPlaceOutcome, PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
         return fixed::insert_at(page, header, end, records);
     }
     let leaf = Leaf::with_nodes(page, &header)?;
-    let arrays = Arrays::of(&header);
-    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
+    let arrays = LeafArrays::of(&header);
+    let mut heap = NodeHeap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
     let mut slots = Vec::with_capacity(records.len());
     for (key, value) in records.clone() {
         // What was written so far lies in the gap, where nobody sees it.
         match heap.push(page, key, value) {
             Some(slot) => slots.push(slot),
             None if header.garbage_len == 0 || !compact(page, &mut Vec::new())? => {
-                return Ok(InPlace::Rebuild);
+                return Ok(InPlaceOutcome::Rebuild);
             }
             None => return insert_many(page, order, end, records),
         }
     }
     let first = match end {
-        End::Before => 0,
-        End::Behind => usize::from(header.count),
+        LeafEnd::Before => 0,
+        LeafEnd::After => usize::from(header.count),
     };
     open_slots(page, arrays, first, slots.len());
     header.count += slots.len() as u16;
-    let arrays = Arrays::of(&header);
+    let arrays = LeafArrays::of(&header);
     for (index, slot) in slots.into_iter().enumerate() {
         set_slot(page, arrays, first + index, slot);
     }
     heap.note(page, &mut header);
     header.write(page);
-    Ok(InPlace::Done)
+    Ok(InPlaceOutcome::Done)
 }
 
 /// A record in one piece.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece<'r> {
+pub(crate) struct ContiguousRecord<'r> {
     /// The key, and the bytes of the value behind it.
     pub(crate) bytes: &'r [u8],
     pub(crate) key_len: usize,
     pub(crate) kind: ValueKind,
 }
 
-impl<'r> Piece<'r> {
+impl<'r> ContiguousRecord<'r> {
     /// A record that is a key alone.
     #[cfg(test)]
     pub(crate) fn of_key(key: &'r [u8]) -> Self {
@@ -136,25 +136,25 @@ impl<'r> Piece<'r> {
 pub(crate) fn fill<'r>(
     page: &mut [u8],
     order: KeyOrder,
-    records: impl ExactSizeIterator<Item = Piece<'r>> + Clone,
-) -> Result<(), Damage> {
-    let too_many = Damage("records do not fit in the page that was measured for them");
+    records: impl ExactSizeIterator<Item = ContiguousRecord<'r>> + Clone,
+) -> Result<(), PageDamage> {
+    let too_many = PageDamage("records do not fit in the page that was measured for them");
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
-        let records = records.map(Piece::parts);
+        let records = records.map(ContiguousRecord::parts);
         return match fixed::insert(page, header, 0, records)? {
-            InPlace::Done => Ok(()),
-            InPlace::Rebuild => Err(too_many),
+            InPlaceOutcome::Done => Ok(()),
+            InPlaceOutcome::Rebuild => Err(too_many),
         };
     }
     let empty = Leaf::with_nodes(page, &header)?;
     let is_plain = empty.is_plain();
-    let arrays = Arrays::new(empty.prefix.len(), records.len());
-    let mut heap = Heap::of(&empty, order, arrays.end);
+    let arrays = LeafArrays::new(empty.prefix.len(), records.len());
+    let mut heap = NodeHeap::of(&empty, order, arrays.end);
     header.count = records.len() as u16;
     for (index, record) in records.enumerate() {
         let slot = if is_plain {
-            heap.push_piece(page, record)
+            heap.push_contiguous(page, record)
         } else {
             let (key, value) = record.parts();
             heap.push(page, key, value)
@@ -167,10 +167,10 @@ pub(crate) fn fill<'r>(
 }
 
 /// The head of a record and the offset of its node.
-type Slot = (u32, u16);
+type LeafSlot = (u32, u16);
 
 /// The nodes of a leaf that gets more of them.
-struct Heap {
+struct NodeHeap {
     order: KeyOrder,
     flags: u16,
     prefix_len: usize,
@@ -181,7 +181,7 @@ struct Heap {
     has_references: bool,
 }
 
-impl Heap {
+impl NodeHeap {
     #[inline]
     fn of(leaf: &Leaf<'_>, order: KeyOrder, limit: usize) -> Self {
         let heap_len = usize::from(Header::read(leaf.page).heap_len);
@@ -198,11 +198,11 @@ impl Heap {
 
     /// Writes a node; `None` if there is no room, or if the key does not have the page's prefix.
     #[inline]
-    fn push(&mut self, page: &mut [u8], key: &[u8], value: StoredValue<'_>) -> Option<Slot> {
+    fn push(&mut self, page: &mut [u8], key: &[u8], value: StoredValue<'_>) -> Option<LeafSlot> {
         let (head, rest_len, stored_key) = if self.flags & WHOLE_KEYS != 0 {
             (self.order.head(key), key.len(), key)
         } else {
-            let rest = self.behind_prefix(page, key)?;
+            let rest = self.after_prefix(page, key)?;
             (key::head_of(rest), rest.len(), key::suffix_of(rest))
         };
         let value_start = self.start.checked_sub(value.bytes.len())? & !self.align_mask;
@@ -218,8 +218,12 @@ impl Heap {
 
     /// The same in a plain leaf, where a node has what is not in its head in one piece.
     #[inline(always)]
-    fn push_piece(&mut self, page: &mut [u8], record: Piece<'_>) -> Option<Slot> {
-        let rest = self.behind_prefix(page, record.bytes)?;
+    fn push_contiguous(
+        &mut self,
+        page: &mut [u8],
+        record: ContiguousRecord<'_>,
+    ) -> Option<LeafSlot> {
+        let rest = self.after_prefix(page, record.bytes)?;
         let rest_len = record.key_len.checked_sub(self.prefix_len)?;
         let stored = rest.get(rest_len.min(4)..)?;
         let offset = self
@@ -237,7 +241,7 @@ impl Heap {
 
     /// What of a key, and of what else stands behind it, comes behind the page's prefix; `None` if these bytes do not begin with that.
     #[inline(always)]
-    fn behind_prefix<'k>(&self, page: &[u8], bytes: &'k [u8]) -> Option<&'k [u8]> {
+    fn after_prefix<'k>(&self, page: &[u8], bytes: &'k [u8]) -> Option<&'k [u8]> {
         let (prefix, rest) = bytes.split_at_checked(self.prefix_len)?;
         let is_same = key::is_same(prefix, &page[HEADER_LEN..HEADER_LEN + self.prefix_len]);
         is_same.then_some(rest)
@@ -261,9 +265,9 @@ fn write_node(
 ) {
     let node = &mut page[offset..value_start + value.bytes.len()];
     write_words(node, rest_len, value.kind, value.bytes.len());
-    let (node, value_place) = node.split_at_mut(value_start - offset);
+    let (node, value_bytes) = node.split_at_mut(value_start - offset);
     node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
-    value_place.copy_from_slice(value.bytes);
+    value_bytes.copy_from_slice(value.bytes);
 }
 
 /// Writes what a node begins with: the lengths of key and value, and the kind of the value.
@@ -276,7 +280,7 @@ fn write_words(node: &mut [u8], rest_len: usize, kind: ValueKind, value_len: usi
 }
 
 /// Makes room for more heads and offsets.
-fn open_slots(page: &mut [u8], old: Arrays, index: usize, count: usize) {
+fn open_slots(page: &mut [u8], old: LeafArrays, index: usize, count: usize) {
     let new_offsets = old.offsets + 4 * count;
     let old_index = old.offsets + 2 * index;
     page.copy_within(old_index..old.end, new_offsets + 2 * (index + count));
@@ -286,37 +290,37 @@ fn open_slots(page: &mut [u8], old: Arrays, index: usize, count: usize) {
 }
 
 /// Fills a head and an offset in.
-fn set_slot(page: &mut [u8], arrays: Arrays, index: usize, (head, offset): Slot) {
+fn set_slot(page: &mut [u8], arrays: LeafArrays, index: usize, (head, offset): LeafSlot) {
     let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
     page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
     page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
 }
 
 /// Takes the record at `index` out; its node becomes garbage.
-pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
+pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), PageDamage> {
     remove_range(page, index..index + 1)
 }
 
 /// Takes records out; their nodes become garbage.
-pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), Damage> {
+pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
         return fixed::remove_range(page, header, range);
     }
     let leaf = Leaf::with_nodes(page, &header)?;
     if range.start > range.end || range.end > leaf.count() {
-        return Err(Damage("an index lies behind the last record"));
+        return Err(PageDamage("an index lies behind the last record"));
     }
     let mut garbage_len = header.garbage_len;
     for index in range.clone() {
         let node_len = leaf.record_len(&leaf.node(index)?) - SLOT_LEN;
         garbage_len = garbage_len.saturating_add(node_len as u16);
     }
-    let old = Arrays::of(&header);
+    let old = LeafArrays::of(&header);
     let new_offsets = old.offsets - 4 * range.len();
     let offset_at = |index: usize| old.offsets + 2 * index;
-    let heads_behind = old.heads + 4 * range.end..old.offsets;
-    page.copy_within(heads_behind, old.heads + 4 * range.start);
+    let following_heads = old.heads + 4 * range.end..old.offsets;
+    page.copy_within(following_heads, old.heads + 4 * range.start);
     page.copy_within(old.offsets..offset_at(range.start), new_offsets);
     page.copy_within(offset_at(range.end)..old.end, new_offsets + 2 * range.start);
     header.count -= range.len() as u16;
@@ -332,7 +336,7 @@ pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), D
 /// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
 /// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
 /// aligned need more room between them in one order than in another. A fixed leaf has no garbage.
-pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Damage> {
+pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, PageDamage> {
     scratch.clear();
     scratch.extend_from_slice(page);
     let mut header = Header::read(scratch);
@@ -352,9 +356,9 @@ pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Da
 
 /// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
 /// fit.
-fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
+fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, PageDamage> {
     let mask = old.node_format().align_mask;
-    let arrays = Arrays::new(old.prefix.len(), old.count());
+    let arrays = LeafArrays::new(old.prefix.len(), old.count());
     let mut heap_start = page.len();
     for index in 0..old.count() {
         let node = old.node(index)?;
@@ -389,7 +393,7 @@ pub(crate) fn set_value(
     page: &mut [u8],
     index: usize,
     value: StoredValue<'_>,
-) -> Result<InPlace, Damage> {
+) -> Result<InPlaceOutcome, PageDamage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
     let node = leaf.node(index)?;
@@ -397,22 +401,22 @@ pub(crate) fn set_value(
     let Some(offset) = leaf.node_offset(index) else {
         // A fixed leaf, which has no values.
         return Ok(match old == new {
-            true => InPlace::Done,
-            false => InPlace::Rebuild,
+            true => InPlaceOutcome::Done,
+            false => InPlaceOutcome::Rebuild,
         });
     };
     let range = value_range(&leaf, index, &node);
     if old.kind == new.kind && range.len() == new.bytes.len() {
         page[range].copy_from_slice(new.bytes);
-        return Ok(InPlace::Done);
+        return Ok(InPlaceOutcome::Done);
     }
     let (key_len, align_mask) = (node.key_len, leaf.node_format().align_mask);
     let start = range.end.checked_sub(new.bytes.len());
     let Some(start) = start.map(|start| start & !align_mask) else {
-        return Ok(InPlace::Rebuild);
+        return Ok(InPlaceOutcome::Rebuild);
     };
     if !move_below(page, &mut header, offset, range.start, start)? {
-        return Ok(InPlace::Rebuild);
+        return Ok(InPlaceOutcome::Rebuild);
     }
     let end = start + new.bytes.len();
     let words = &mut page[offset + start - range.start..];
@@ -424,7 +428,7 @@ pub(crate) fn set_value(
         header.flags |= HAS_REFERENCES;
     }
     header.write(page);
-    Ok(InPlace::Done)
+    Ok(InPlaceOutcome::Done)
 }
 
 /// Moves what lies between the start of the heap and `from` so that it ends at `to`, and with it the node at `offset` and all below it;
@@ -435,11 +439,11 @@ fn move_below(
     offset: usize,
     from: usize,
     to: usize,
-) -> Result<bool, Damage> {
-    let arrays = Arrays::of(header);
+) -> Result<bool, PageDamage> {
+    let arrays = LeafArrays::of(header);
     let old_start = page.len() - usize::from(header.heap_len);
     if offset < old_start {
-        return Err(Damage("a node lies outside of the heap"));
+        return Err(PageDamage("a node lies outside of the heap"));
     }
     let new_start = (old_start + to).checked_sub(from);
     let Some(new_start) = new_start.filter(|&start| start >= arrays.end) else {
@@ -459,7 +463,7 @@ fn move_below(
 }
 
 /// The bytes of the value at `index`, to be changed where they are.
-pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], Damage> {
+pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], PageDamage> {
     let leaf = Leaf::parse(page)?;
     let range = value_range(&leaf, index, &leaf.node(index)?);
     Ok(&mut page[range])
@@ -476,7 +480,7 @@ fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
 
 /// Whether the nodes lie in the heap, apart from each other, and leave as much garbage as the header says: changes of the page
 /// rely on that.
-pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool, Damage> {
+pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool, PageDamage> {
     if header.is_fixed_leaf() {
         return Ok(true);
     }
@@ -504,7 +508,7 @@ pub(crate) fn used_len(header: &Header) -> usize {
     if header.is_fixed_leaf() {
         return fixed::used_len(header);
     }
-    Arrays::of(header).end
+    LeafArrays::of(header).end
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
 }
 
@@ -514,5 +518,5 @@ pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
         return (fixed::used_len(header).min(page.len()), page.len());
     }
     let heap = page.len().saturating_sub(header.heap_len.into());
-    (Arrays::of(header).end.min(heap), heap)
+    (LeafArrays::of(header).end.min(heap), heap)
 }

@@ -8,15 +8,15 @@ use super::{
     view::{Leaf, node_at},
 };
 use crate::page::{
-    Damage,
+    PageDamage,
     header::Header,
-    key::{self, AgainstPrefix, KeyOrder},
+    key::{self, KeyOrder, PrefixOrdering},
     value::StoredValue,
 };
 
 /// Where a key is, if it is in its leaf at all.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Found<'p> {
+pub(crate) enum LeafMatch<'p> {
     Nothing,
     /// The first of the nodes whose head is that of the key.
     Node {
@@ -30,30 +30,30 @@ pub(crate) enum Found<'p> {
 impl<'p> Leaf<'p> {
     /// The first half of a lookup.
     #[inline(always)]
-    pub(crate) fn find(&self, order: KeyOrder, key: &[u8]) -> Found<'p> {
+    pub(crate) fn find(&self, order: KeyOrder, key: &[u8]) -> LeafMatch<'p> {
         let head = if self.flags & WHOLE_KEYS == 0 {
-            match key::against_prefix(key, self.prefix) {
-                AgainstPrefix::Rest(rest) => key::head_of(rest),
-                AgainstPrefix::Before | AgainstPrefix::Behind => return Found::Nothing,
+            match key::compare_prefix(key, self.prefix) {
+                PrefixOrdering::Rest(rest) => key::head_of(rest),
+                PrefixOrdering::Before | PrefixOrdering::After => return LeafMatch::Nothing,
             }
         } else if self.offsets.is_empty() || matches!(order, KeyOrder::Custom(_)) {
             // A fixed leaf, or a comparison to which other bytes may be equal.
-            return Found::Leaf(self.page);
+            return LeafMatch::Leaf(self.page);
         } else {
             order.head(key)
         };
         let index = key::lower_bound(self.heads, head);
         match (self.heads.get(index), self.offsets.get(index)) {
-            (Some(&found), Some(&offset)) if found == head => Found::Node {
+            (Some(&found), Some(&offset)) if found == head => LeafMatch::Node {
                 page: self.page,
                 offset: offset.into(),
             },
-            _ => Found::Nothing,
+            _ => LeafMatch::Nothing,
         }
     }
 }
 
-impl<'p> Found<'p> {
+impl<'p> LeafMatch<'p> {
     /// Where the node begins, for a prefetch.
     #[inline(always)]
     pub(crate) fn node_offset(&self) -> Option<usize> {
@@ -69,7 +69,7 @@ impl<'p> Found<'p> {
         self,
         order: KeyOrder,
         key: &[u8],
-    ) -> Result<Option<StoredValue<'p>>, Damage> {
+    ) -> Result<Option<StoredValue<'p>>, PageDamage> {
         let (page, offset) = match self {
             Self::Nothing => return Ok(None),
             Self::Leaf(page) => return search(page, order, key),
@@ -78,7 +78,7 @@ impl<'p> Found<'p> {
         let header = Header::read(page);
         let format = NodeFormat::of(header.flags);
         let node = node_at(page, offset, format);
-        let node = node.ok_or(Damage("a node lies outside of its page"))?;
+        let node = node.ok_or(PageDamage("a node lies outside of its page"))?;
         let prefix_len = if header.flags & WHOLE_KEYS == 0 {
             header.prefix_len
         } else {
@@ -99,7 +99,7 @@ fn search<'p>(
     page: &'p [u8],
     order: KeyOrder,
     key: &[u8],
-) -> Result<Option<StoredValue<'p>>, Damage> {
+) -> Result<Option<StoredValue<'p>>, PageDamage> {
     let leaf = Leaf::parse(page)?;
     match leaf.search(order, key)? {
         Ok(index) => Ok(Some(leaf.node(index)?.value)),

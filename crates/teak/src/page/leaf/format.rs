@@ -1,9 +1,9 @@
 //! How leaves and their nodes are laid out, by the table and by the flags of a page.
 
 use crate::page::{
-    header::{HEADER_LEN, Header, Kind, arrays_start},
+    header::{HEADER_LEN, Header, PageKind, arrays_start},
     key::{self, KeyOrder},
-    value::VALUE_RUN_LEN,
+    value::VALUE_EXTENT_LEN,
 };
 
 /// Flag: nodes hold whole keys, and there is no prefix.
@@ -36,10 +36,10 @@ impl LeafFormat {
     }
 
     /// What leaves are.
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> PageKind {
         match self.fixed_len {
-            0 => Kind::Leaf,
-            _ => Kind::FixedLeaf,
+            0 => PageKind::Leaf,
+            _ => PageKind::FixedLeaf,
         }
     }
 
@@ -82,7 +82,7 @@ impl LeafFormat {
     /// Whether a value of this length stays in the leaf.
     #[inline(always)]
     pub(crate) fn stays_inline(self, page_size: usize, key_len: usize, value_len: usize) -> bool {
-        value_len <= VALUE_RUN_LEN
+        value_len <= VALUE_EXTENT_LEN
             || self.record_len(0, key_len, value_len) <= Self::max_inline_record_len(page_size)
     }
 
@@ -94,13 +94,13 @@ impl LeafFormat {
 
 /// Where the arrays of a leaf are.
 #[derive(Clone, Copy)]
-pub(super) struct Arrays {
+pub(super) struct LeafArrays {
     pub(super) heads: usize,
     pub(super) offsets: usize,
     pub(super) end: usize,
 }
 
-impl Arrays {
+impl LeafArrays {
     #[inline]
     pub(super) fn new(prefix_len: usize, count: usize) -> Self {
         let heads = arrays_start(prefix_len);

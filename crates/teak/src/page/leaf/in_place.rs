@@ -2,7 +2,7 @@
 
 /// What came of an attempt to insert into a leaf in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InPlace {
+pub(crate) enum InPlaceOutcome {
     /// Done.
     Done,
     /// There is no room, or the key does not have the page's prefix: the page must be rebuilt.
@@ -11,9 +11,9 @@ pub(crate) enum InPlace {
 
 /// An end of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum LeafEnd {
     /// Before the first record.
     Before,
     /// Behind the last one.
-    Behind,
+    After,
 }

@@ -1,13 +1,13 @@
 //! A leaf to read: its records by index, its keys put together, its search.
 
 use super::format::{
-    ALIGN_SHIFT, Arrays, HAS_REFERENCES, NODE_HEADER_LEN, NodeFormat, SLOT_LEN, WHOLE_KEYS,
+    ALIGN_SHIFT, HAS_REFERENCES, LeafArrays, NODE_HEADER_LEN, NodeFormat, SLOT_LEN, WHOLE_KEYS,
 };
 use crate::page::{
-    Damage,
-    fixed::Keys,
-    header::{HEADER_LEN, Header, Kind},
-    key::{self, AgainstPrefix, KeyOrder},
+    PageDamage,
+    fixed::FixedKeys,
+    header::{HEADER_LEN, Header, PageKind},
+    key::{self, KeyOrder, PrefixOrdering},
     value::{StoredValue, ValueKind},
 };
 use std::cmp::Ordering;
@@ -16,18 +16,20 @@ use std::cmp::Ordering;
 const KEY_CHUNK: usize = 16;
 
 /// A prefix, and room for a head behind it.
-pub(crate) type Lead = [u8; 16];
+pub(crate) type PrefixAndHead = [u8; 16];
 
 /// Why that is no leaf with nodes. It is not told the header, which would have to stand in memory then.
 #[cold]
 #[inline(never)]
-fn misfit(page: &[u8]) -> Damage {
+fn layout_damage(page: &[u8]) -> PageDamage {
     let header = Header::read(page);
-    Damage(if !header.heap_is_behind(page, Arrays::of(&header).end) {
-        "the arrays of a leaf overlap its heap"
-    } else {
-        "a page does not lie on a page boundary"
-    })
+    PageDamage(
+        if !header.is_heap_after(page, LeafArrays::of(&header).end) {
+            "the arrays of a leaf overlap its heap"
+        } else {
+            "a page does not lie on a page boundary"
+        },
+    )
 }
 
 /// A leaf, its bounds checked, its arrays at hand. Those of a fixed leaf are empty.
@@ -54,14 +56,14 @@ pub(crate) struct Node<'p> {
 
 impl<'p> Leaf<'p> {
     #[inline]
-    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
+    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, PageDamage> {
         Self::from_header(page, &Header::read(page))
     }
 
     /// A leaf of whatever kind.
     #[inline]
-    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
-        if header.kind == Kind::Leaf as u8 {
+    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
+        if header.kind == PageKind::Leaf as u8 {
             Self::with_nodes(page, header)
         } else {
             Self::without_nodes(page, header)
@@ -70,11 +72,11 @@ impl<'p> Leaf<'p> {
 
     /// A fixed leaf.
     #[cold]
-    fn without_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+    fn without_nodes(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
         if !header.is_fixed_leaf() {
-            return Err(Damage("a leaf was expected here"));
+            return Err(PageDamage("a leaf was expected here"));
         }
-        Keys::of(page, header)?;
+        FixedKeys::of(page, header)?;
         Ok(Self {
             page,
             flags: WHOLE_KEYS,
@@ -82,16 +84,16 @@ impl<'p> Leaf<'p> {
         })
     }
 
-    /// A leaf of kind [`Kind::Leaf`].
+    /// A leaf of kind [`PageKind::Leaf`].
     #[inline]
-    pub(crate) fn with_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
-        Self::where_it_fits(page, header).ok_or_else(|| misfit(page))
+    pub(crate) fn with_nodes(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
+        Self::parse_arrays(page, header).ok_or_else(|| layout_damage(page))
     }
 
     #[inline(always)]
-    fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
-        let at = Arrays::of(header);
-        if !header.heap_is_behind(page, at.end) {
+    fn parse_arrays(page: &'p [u8], header: &Header) -> Option<Self> {
+        let at = LeafArrays::of(header);
+        if !header.is_heap_after(page, at.end) {
             return None;
         }
         let (heads, offsets) = (at.heads..at.offsets, at.offsets..at.end);
@@ -114,7 +116,7 @@ impl<'p> Leaf<'p> {
 
     /// The keys of a fixed leaf.
     #[inline]
-    pub(crate) fn fixed_keys(&self) -> Option<Keys<'p>> {
+    pub(crate) fn fixed_keys(&self) -> Option<FixedKeys<'p>> {
         // Only an ordinary leaf that is being made has no heads.
         if self.heads.is_empty() {
             fixed_keys_of(self.page)
@@ -179,7 +181,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline]
-    pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, Damage> {
+    pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, PageDamage> {
         self.node_as(self.node_format(), index)
     }
 
@@ -191,7 +193,7 @@ impl<'p> Leaf<'p> {
 
     /// A node of a page that is plain: what scans read, so all that can be known before is.
     #[inline(always)]
-    pub(crate) fn plain_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+    pub(crate) fn plain_node(&self, index: usize) -> Result<Node<'p>, PageDamage> {
         let format = NodeFormat {
             in_head: 4,
             align_mask: 0,
@@ -207,7 +209,7 @@ impl<'p> Leaf<'p> {
 
     /// The same of such a page.
     #[inline(always)]
-    pub(crate) fn plain_whole_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+    pub(crate) fn plain_whole_node(&self, index: usize) -> Result<Node<'p>, PageDamage> {
         let format = NodeFormat {
             in_head: 0,
             align_mask: 0,
@@ -221,8 +223,8 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
-        let damage = Damage("a node lies outside of its page");
+    fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, PageDamage> {
+        let damage = PageDamage("a node lies outside of its page");
         let Some(&offset) = self.offsets.get(index) else {
             return fixed_node_of(self.page, index).ok_or(damage);
         };
@@ -275,8 +277,8 @@ impl<'p> Leaf<'p> {
     }
 
     /// What the records of a leaf begin with that are put together one behind the other by [`Leaf::append_record`], if that is short.
-    pub(crate) fn lead(&self) -> Option<Lead> {
-        let mut lead = Lead::default();
+    pub(crate) fn lead(&self) -> Option<PrefixAndHead> {
+        let mut lead = PrefixAndHead::default();
         let is_short = self.prefix.len() + 4 <= lead.len();
         is_short.then(|| {
             lead[..self.prefix.len()].copy_from_slice(self.prefix);
@@ -290,7 +292,7 @@ impl<'p> Leaf<'p> {
         &self,
         index: usize,
         node: &Node<'_>,
-        lead: &mut Option<Lead>,
+        lead: &mut Option<PrefixAndHead>,
         out: &mut Vec<u8>,
     ) {
         if !self.is_plain() {
@@ -314,7 +316,7 @@ impl<'p> Leaf<'p> {
         out.extend_from_slice(&node.tail[..stored_len]);
     }
 
-    pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {
+    pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, PageDamage> {
         let mut key = Vec::new();
         self.append_key(index, &self.node(index)?, &mut key);
         Ok(key)
@@ -326,14 +328,14 @@ impl<'p> Leaf<'p> {
         &self,
         order: KeyOrder,
         key: &[u8],
-    ) -> Result<Result<usize, usize>, Damage> {
+    ) -> Result<Result<usize, usize>, PageDamage> {
         if self.flags & WHOLE_KEYS != 0 {
             return self.search_whole_keys(order, key);
         }
-        match key::against_prefix(key, self.prefix) {
-            AgainstPrefix::Before => Ok(Err(0)),
-            AgainstPrefix::Behind => Ok(Err(self.count())),
-            AgainstPrefix::Rest(rest) => {
+        match key::compare_prefix(key, self.prefix) {
+            PrefixOrdering::Before => Ok(Err(0)),
+            PrefixOrdering::After => Ok(Err(self.count())),
+            PrefixOrdering::Rest(rest) => {
                 let suffix = key::suffix_of(rest);
                 self.search_equal_heads(key::head_of(rest), |node| {
                     key::compare_beyond_head(node.key_len, node.stored_key, rest.len(), suffix)
@@ -346,7 +348,7 @@ impl<'p> Leaf<'p> {
         &self,
         order: KeyOrder,
         key: &[u8],
-    ) -> Result<Result<usize, usize>, Damage> {
+    ) -> Result<Result<usize, usize>, PageDamage> {
         match self.fixed_keys() {
             Some(keys) => Ok(keys.search(order, key)),
             None => self.search_equal_heads(order.head(key), |node| {
@@ -363,29 +365,29 @@ impl<'p> Leaf<'p> {
         order: KeyOrder,
         key: &[u8],
         is_last: bool,
-    ) -> Result<Option<Result<usize, usize>>, Damage> {
-        let behind = is_last.then_some(Err(self.count()));
+    ) -> Result<Option<Result<usize, usize>>, PageDamage> {
+        let after = is_last.then_some(Err(self.count()));
         let head = match (
             self.flags & WHOLE_KEYS,
-            key::against_prefix(key, self.prefix),
+            key::compare_prefix(key, self.prefix),
         ) {
-            (0, AgainstPrefix::Before) => return Ok(None),
-            (0, AgainstPrefix::Behind) => return Ok(behind),
-            (0, AgainstPrefix::Rest(rest)) => key::head_of(rest),
+            (0, PrefixOrdering::Before) => return Ok(None),
+            (0, PrefixOrdering::After) => return Ok(after),
+            (0, PrefixOrdering::Rest(rest)) => key::head_of(rest),
             _ => order.head(key),
         };
         // Fixed leaves have no heads.
         if let (Some(&first), Some(&last)) = (self.heads.first(), self.heads.last()) {
             match head {
                 head if head < first => return Ok(None),
-                head if head > last => return Ok(behind),
+                head if head > last => return Ok(after),
                 _ => {}
             }
         }
         let slot = self.search(order, key)?;
         Ok(match slot {
             Err(0) => None,
-            Err(index) if index == self.count() => behind,
+            Err(index) if index == self.count() => after,
             slot => Some(slot),
         })
     }
@@ -396,7 +398,7 @@ impl<'p> Leaf<'p> {
         &self,
         head: u32,
         compare: impl Fn(&Node<'p>) -> Ordering,
-    ) -> Result<Result<usize, usize>, Damage> {
+    ) -> Result<Result<usize, usize>, PageDamage> {
         let mut low = key::lower_bound(self.heads, head);
         if self.heads.get(low) != Some(&head) {
             return Ok(Err(low));
@@ -436,24 +438,26 @@ pub(super) fn node_at(page: &[u8], offset: usize, format: NodeFormat) -> Option<
     };
     let stored_len = key_len.saturating_sub(format.in_head);
     let filler = (offset + NODE_HEADER_LEN + stored_len).wrapping_neg() & format.align_mask;
-    let (stored_key, behind) = tail.split_at_checked(stored_len)?;
+    let (stored_key, after) = tail.split_at_checked(stored_len)?;
     Some(Node {
         key_len,
         tail,
         stored_key,
         value: StoredValue {
             kind,
-            bytes: behind.get(filler..filler + value_len)?,
+            bytes: after.get(filler..filler + value_len)?,
         },
     })
 }
 
 /// The keys of a page that is a fixed leaf.
 #[cold]
-fn fixed_keys_of(page: &[u8]) -> Option<Keys<'_>> {
+fn fixed_keys_of(page: &[u8]) -> Option<FixedKeys<'_>> {
     page.get(..HEADER_LEN)?;
     let header = Header::read(page);
-    let keys = header.is_fixed_leaf().then(|| Keys::of(page, &header))?;
+    let keys = header
+        .is_fixed_leaf()
+        .then(|| FixedKeys::of(page, &header))?;
     keys.ok()
 }
 

@@ -120,7 +120,7 @@ fn pairs_are_counted_without_a_look_at_them() {
     assert_eq!(count(ValueKind::Set, &[0x34, 0x12]), Ok(0x1234));
     assert!(count(ValueKind::Set, &[1, 0, 0]).is_err());
     assert!(count(ValueKind::Set, &[9]).is_err());
-    assert!(count(ValueKind::Run, &[0; 32]).is_err());
+    assert!(count(ValueKind::Extent, &[0; 32]).is_err());
     let mut root = [0xee; TREE_ROOT_LEN];
     for (records, is_sound) in [
         (0, false),

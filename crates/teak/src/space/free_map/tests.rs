@@ -12,13 +12,13 @@ enum Step {
         at: u64,
         len: u32,
     },
-    TakeRun {
+    TakeExtent {
         want: u32,
-        policy: Policy,
+        policy: PlacementPolicy,
     },
     TakeOutside {
         want: u32,
-        policy: Policy,
+        policy: PlacementPolicy,
         zone: Range<u64>,
     },
     TakeWithin {
@@ -47,9 +47,9 @@ enum Is {
 
 fn step() -> impl Strategy<Value = Step> {
     let policy = prop_oneof![
-        Just(Policy::Contiguous),
-        Just(Policy::UpTo),
-        Just(Policy::Crumbs)
+        Just(PlacementPolicy::Contiguous),
+        Just(PlacementPolicy::UpTo),
+        Just(PlacementPolicy::Fragmented)
     ];
     let want = || prop_oneof![1..20u32, 1..3000u32];
     let zone = || (0..40_000u64, 0..2000u64).prop_map(|(start, len)| start..start + len);
@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..40_000u64).prop_map(Step::SetPageCount),
         8 => (any::<u64>(), prop_oneof![1..4u32, 1..1500u32])
             .prop_map(|(at, len)| Step::Flip { at, len }),
-        4 => (want(), policy).prop_map(|(want, policy)| Step::TakeRun { want, policy }),
+        4 => (want(), policy).prop_map(|(want, policy)| Step::TakeExtent { want, policy }),
         3 => outside.prop_map(|(want, policy, zone)| Step::TakeOutside { want, policy, zone }),
         3 => within.prop_map(|(want, zone, from)| Step::TakeWithin { want, zone, from }),
         3 => (1..1500u32, 1..3000u32).prop_map(|(least, most)| Step::MakeHole { least, most }),
@@ -69,70 +69,76 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Runs of the model that are so, in order.
-fn model_runs(model: &[Is], wanted: impl Fn(Is) -> bool) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn model_extents(model: &[Is], wanted: impl Fn(Is) -> bool) -> Vec<Extent> {
+    let mut extents: Vec<Extent> = Vec::new();
     for (page, _) in model.iter().enumerate().filter(|(_, is)| wanted(**is)) {
-        match runs.last_mut() {
-            Some(run) if run.end() == page as u64 => run.len += 1,
-            _ => runs.push(Run::new(page as u32, 1)),
+        match extents.last_mut() {
+            Some(extent) if extent.end() == page as u64 => extent.len += 1,
+            _ => extents.push(Extent::new(page as u32, 1)),
         }
     }
-    runs
+    extents
 }
 
-fn model_take(model: &[Is], want: u32, policy: Policy) -> Option<Run> {
-    let runs = model_runs(model, |is| is == Is::Ready);
-    let fitting = runs.iter().find(|run| run.len >= want);
+fn model_take(model: &[Is], want: u32, policy: PlacementPolicy) -> Option<Extent> {
+    let extents = model_extents(model, |is| is == Is::Ready);
+    let fitting = extents.iter().find(|extent| extent.len >= want);
     let found = match policy {
-        Policy::Contiguous => fitting,
-        Policy::Crumbs => runs.first(),
-        Policy::UpTo => {
-            let longest = runs.iter().map(|run| run.len).max();
-            fitting.or_else(|| runs.iter().find(|run| Some(run.len) == longest))
+        PlacementPolicy::Contiguous => fitting,
+        PlacementPolicy::Fragmented => extents.first(),
+        PlacementPolicy::UpTo => {
+            let longest = extents.iter().map(|extent| extent.len).max();
+            fitting.or_else(|| extents.iter().find(|extent| Some(extent.len) == longest))
         }
     };
-    found.map(|run| Run {
-        len: run.len.min(want),
-        ..*run
+    found.map(|extent| Extent {
+        len: extent.len.min(want),
+        ..*extent
     })
 }
 
 /// Whether what was taken outside of a zone is as wanted; where nothing was, there is nothing before the zone, at least.
-fn check_outside(model: &[Is], found: Option<Run>, want: u32, policy: Policy, zone: &Range<u64>) {
+fn check_outside(
+    model: &[Is],
+    found: Option<Extent>,
+    want: u32,
+    policy: PlacementPolicy,
+    zone: &Range<u64>,
+) {
     let least = match policy {
-        Policy::Contiguous => want,
+        PlacementPolicy::Contiguous => want,
         _ => 1,
     };
-    let Some(run) = found else {
+    let Some(extent) = found else {
         let before = model.len().min(zone.start as usize);
-        let before = model_runs(&model[..before], |is| is == Is::Ready);
-        assert!(before.iter().all(|run| run.len < least), "{before:?}");
+        let before = model_extents(&model[..before], |is| is == Is::Ready);
+        assert!(before.iter().all(|extent| extent.len < least), "{before:?}");
         return;
     };
-    assert!((least..=want).contains(&run.len), "{run:?}");
-    assert!(run.pages().all(|page| model[page.index()] == Is::Ready));
-    assert!(run.end() <= zone.start || u64::from(run.start.0) >= zone.end);
+    assert!((least..=want).contains(&extent.len), "{extent:?}");
+    assert!(extent.pages().all(|page| model[page.index()] == Is::Ready));
+    assert!(extent.end() <= zone.start || u64::from(extent.start.0) >= zone.end);
 }
 
-fn model_within(model: &[Is], want: u32, zone: &Range<u64>, from: u64) -> Option<Run> {
+fn model_within(model: &[Is], want: u32, zone: &Range<u64>, from: u64) -> Option<Extent> {
     let from = from.clamp(zone.start, zone.end);
-    let mut longest: Option<Run> = None;
+    let mut longest: Option<Extent> = None;
     for part in [from..zone.end, zone.start..from] {
         let is_ready = |page: u64| model.get(page as usize) == Some(&Is::Ready);
         let mut start = part.start;
         while start < part.end {
             let len = (start..part.end).take_while(|page| is_ready(*page)).count() as u64;
-            let run = Run::new(start as u32, want.min(len as u32));
-            if run.len == want {
-                return Some(run);
+            let extent = Extent::new(start as u32, want.min(len as u32));
+            if extent.len == want {
+                return Some(extent);
             }
             longest = longest
-                .filter(|longest| longest.len >= run.len)
-                .or(Some(run));
+                .filter(|longest| longest.len >= extent.len)
+                .or(Some(extent));
             start += len + 1;
         }
     }
-    longest.filter(|run| run.len > 0)
+    longest.filter(|extent| extent.len > 0)
 }
 
 /// Frees the pages of a run that are taken, and takes those that are free.
@@ -144,35 +150,35 @@ fn flip(map: &mut FreeMap, model: &mut [Is], at: u64, len: u32) {
     let end = model.len().min(start + len as usize);
     let all_ready = model[start..end].iter().all(|is| *is == Is::Ready);
     if all_ready {
-        map.take(Run::new(start as u32, (end - start) as u32));
+        map.take(Extent::new(start as u32, (end - start) as u32));
         model[start..end].fill(Is::Used);
         return;
     }
     let used = model[start..end].iter_mut().enumerate();
     for (index, is) in used.filter(|(_, is)| **is == Is::Used) {
-        map.free(Run::new((start + index) as u32, 1));
+        map.free(Extent::new((start + index) as u32, 1));
         *is = Is::Ready;
     }
 }
 
 /// Does to the model what the map has done to a run.
-fn set(model: &mut [Is], run: Option<Run>, is: Is) {
-    for page in run.into_iter().flat_map(Run::pages) {
+fn set(model: &mut [Is], extent: Option<Extent>, is: Is) {
+    for page in extent.into_iter().flat_map(Extent::pages) {
         model[page.index()] = is;
     }
 }
 
 /// What [`Step::MakeHole`] finds.
 fn model_highest(model: &[Is], least: u32, most: u32) -> Option<(u64, u32)> {
-    let runs = model_runs(model, |is| is == Is::Ready);
-    let run = runs.iter().rfind(|run| run.len >= least)?;
-    Some((run.end(), run.len.min(most)))
+    let extents = model_extents(model, |is| is == Is::Ready);
+    let extent = extents.iter().rfind(|extent| extent.len >= least)?;
+    Some((extent.end(), extent.len.min(most)))
 }
 
-fn model_lowest_hole(model: &[Is], least: u32, most: u32) -> Option<Run> {
-    let runs = model_runs(model, |is| is == Is::InHole);
-    let run = runs.iter().find(|run| run.len >= least)?;
-    Some(Run::new(run.start.0, run.len.min(most.max(least))))
+fn model_lowest_hole(model: &[Is], least: u32, most: u32) -> Option<Extent> {
+    let extents = model_extents(model, |is| is == Is::InHole);
+    let extent = extents.iter().find(|extent| extent.len >= least)?;
+    Some(Extent::new(extent.start.0, extent.len.min(most.max(least))))
 }
 
 /// Makes one step with the map and the model.
@@ -183,9 +189,9 @@ fn make(map: &mut FreeMap, model: &mut Vec<Is>, step: Step) {
             model.resize(count as usize, Is::Ready);
         }
         Step::Flip { at, len } => flip(map, model, at, len),
-        Step::TakeRun { want, policy } => {
+        Step::TakeExtent { want, policy } => {
             let expected = model_take(model, want, policy);
-            assert_eq!(map.take_run(want, policy), expected);
+            assert_eq!(map.take_extent(want, policy), expected);
             set(model, expected, Is::Used);
         }
         Step::TakeOutside { want, policy, zone } => {
@@ -201,10 +207,13 @@ fn make(map: &mut FreeMap, model: &mut Vec<Is>, step: Step) {
         Step::MakeHole { least, most } => {
             let found = map.highest(least, most);
             let expected = model_highest(model, least, most);
-            assert_eq!(found.map(Run::end), expected.map(|(end, _)| end));
-            if let (Some(run), Some((_, len))) = (found, expected) {
-                assert!((len..len + 64).contains(&run.len), "{run:?} for {len}");
-                map.add_hole(run);
+            assert_eq!(found.map(Extent::end), expected.map(|(end, _)| end));
+            if let (Some(extent), Some((_, len))) = (found, expected) {
+                assert!(
+                    (len..len + 64).contains(&extent.len),
+                    "{extent:?} for {len}"
+                );
+                map.add_hole(extent);
             }
             set(model, found, Is::InHole);
         }
@@ -239,7 +248,7 @@ proptest! {
             prop_assert_eq!(map.trailing_free(), trailing);
         }
         let is_free = |is| is != Is::Used;
-        prop_assert_eq!(map.runs(), model_runs(&model, is_free));
+        prop_assert_eq!(map.extents(), model_extents(&model, is_free));
         for bitmap in 0..(model.len() as u32).div_ceil(PER_BITMAP) {
             let words = map.bitmap_words(bitmap, &[]);
             for bit in 0..PER_BITMAP {
@@ -255,8 +264,8 @@ proptest! {
 fn bitmaps_say_that_pages_behind_the_end_are_free() {
     let mut map = FreeMap::new(PER_BITMAP, 0);
     map.set_page_count(400);
-    map.take(Run::new(380, 15));
-    let words = map.bitmap_words(1, &[Run::new(390, 1)]);
+    map.take(Extent::new(380, 15));
+    let words = map.bitmap_words(1, &[Extent::new(390, 1)]);
     assert_eq!(words[0], u64::MAX << 11 | 1 << 6);
     assert!(words[1..].iter().all(|word| *word == u64::MAX));
 
@@ -269,21 +278,21 @@ fn bitmaps_say_that_pages_behind_the_end_are_free() {
 #[test]
 fn the_last_page_number_can_be_taken() {
     let mut map = FreeMap::new(PER_BITMAP, 1 << 32);
-    let last = Run::new(u32::MAX, 1);
+    let last = Extent::new(u32::MAX, 1);
     map.free(last);
     assert_eq!(map.trailing_free(), 1);
-    assert_eq!(map.take_run(5, Policy::UpTo), Some(last));
-    assert_eq!(map.take_run(1, Policy::Crumbs), None);
+    assert_eq!(map.take_extent(5, PlacementPolicy::UpTo), Some(last));
+    assert_eq!(map.take_extent(1, PlacementPolicy::Fragmented), None);
 }
 
 #[test]
-fn the_highest_run_of_a_map_of_any_size_is_found() {
+fn the_highest_extent_of_a_map_of_any_size_is_found() {
     for count in [600, 8192, 8704, 3 * 8192 + 512, 131_072 + 5120, 200_000] {
         let mut map = FreeMap::new(32_512, 4);
         map.set_page_count(count);
-        let run = map.highest(700.min(count as u32 - 4), 64).unwrap();
-        assert_eq!(run.end(), count);
-        map.take(Run::new(count as u32 - 1, 1));
+        let extent = map.highest(700.min(count as u32 - 4), 64).unwrap();
+        assert_eq!(extent.end(), count);
+        map.take(Extent::new(count as u32 - 1, 1));
         assert_eq!(map.highest(64, 64).unwrap().end(), count - 1);
     }
 }

@@ -1,9 +1,9 @@
 use super::*;
 use proptest::prelude::*;
 
-fn death(run: Run, birth: u64, died: u64) -> Death {
+fn death(extent: Extent, birth: u64, died: u64) -> Death {
     Death {
-        run,
+        extent,
         birth: TransactionId(birth),
         died: TransactionId(died),
     }
@@ -11,10 +11,17 @@ fn death(run: Run, birth: u64, died: u64) -> Death {
 
 #[test]
 fn groups_come_back() {
-    let taken = [Run::new(4, 2), Run::new(6, 1), Run::new(u32::MAX, 1)];
-    let deaths = [death(Run::new(900, 3), 0, 7), death(Run::new(5, 1), 6, 7)];
+    let taken = [
+        Extent::new(4, 2),
+        Extent::new(6, 1),
+        Extent::new(u32::MAX, 1),
+    ];
+    let deaths = [
+        death(Extent::new(900, 3), 0, 7),
+        death(Extent::new(5, 1), 6, 7),
+    ];
     let mut log = Vec::new();
-    let parts = || deaths.iter().map(|death| (death.run, death.birth));
+    let parts = || deaths.iter().map(|death| (death.extent, death.birth));
     append(
         &mut log,
         TransactionId(0),
@@ -34,11 +41,11 @@ fn groups_come_back() {
     assert_eq!(
         groups,
         [
-            Group {
+            LogGroup {
                 taken: taken.to_vec(),
                 deaths: deaths.to_vec()
             },
-            Group {
+            LogGroup {
                 taken: vec![],
                 deaths: vec![]
             },
@@ -48,9 +55,9 @@ fn groups_come_back() {
 
 #[test]
 fn the_longest_death_is_as_long_as_promised() {
-    let death = death(Run::new(u32::MAX - 1, 1), 0, u64::MAX);
+    let death = death(Extent::new(u32::MAX - 1, 1), 0, u64::MAX);
     let mut log = Vec::new();
-    let parts = [(death.run, death.birth)].into_iter();
+    let parts = [(death.extent, death.birth)].into_iter();
     append(&mut log, TransactionId(0), death.died, &[], parts);
     assert_eq!(log.len(), death_len_max(&death));
 }

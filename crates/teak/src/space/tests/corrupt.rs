@@ -3,8 +3,8 @@
 use super::{End, PinStep, Step, World, world::State, *};
 use crate::{
     Error, Result,
-    page::{array, header::Kind},
-    types::{PageNumber, Run, Tag, TransactionId},
+    page::{array, header::PageKind},
+    types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
 /// A space map with everything in it: several bitmaps and segments, nodes, and a log.
@@ -12,7 +12,7 @@ fn world() -> World {
     let mut world = World::new(72);
     for index in 0..40 {
         world.step(&Step {
-            wants: vec![(60, Policy::UpTo)],
+            wants: vec![(60, PlacementPolicy::UpTo)],
             give_back: 0,
             deaths: (0..12).map(|death| (death * 97 + index, 2)).collect(),
             pins: PinStep::PinNewest,
@@ -49,11 +49,11 @@ fn any_changed_byte_of_a_page_is_found() {
     }
 }
 
-/// Bits that tell of other bits, tags and all: only sense can tell.
+/// Bits that tell of other bits, checksums and all: only sense can tell.
 fn reseal_root(world: &mut World, root: &mut ArrayRoot, change: impl FnOnce(&mut [u8])) {
     let page = world.disk.pages.get_mut(&root.page).unwrap();
     change(page);
-    root.tag = Tag::of(page);
+    root.checksum = Checksum::of(page);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_map_does_not_call_its_own_pages_free() {
     let mut state = world.newest_state().clone();
     let own = load(&world, &state).unwrap().classify().own[0];
     let (_, last) = log::decode(&state.log).unwrap();
-    let death = [(Run { start: own, len: 1 }, TransactionId(0))];
+    let death = [(Extent { start: own, len: 1 }, TransactionId(0))];
     log::append(&mut state.log, last, last.next(), &[], death.into_iter());
     let State {
         roots,
@@ -100,11 +100,11 @@ fn pages_beyond_the_end_of_the_file_are_not_in_use() {
     let state = world.newest_state();
     let (_, last) = log::decode(&state.log).unwrap();
     let end = state.page_count as u32;
-    let load_with = |taken: Run, dead: &[Run]| {
+    let load_with = |taken: Extent, dead: &[Extent]| {
         let mut log = state.log.clone();
         log::append(&mut log, last, last.next(), &[taken], [].into_iter());
         let (newest, birth) = (last.next().next(), last.next());
-        let deaths: Vec<_> = dead.iter().map(|run| (*run, birth)).collect();
+        let deaths: Vec<_> = dead.iter().map(|extent| (*extent, birth)).collect();
         log::append(&mut log, birth, newest, &[], deaths.into_iter());
         let pins = &[newest][..];
         Space::load(
@@ -115,10 +115,10 @@ fn pages_beyond_the_end_of_the_file_are_not_in_use() {
             &pins.into(),
         )
     };
-    let taken = Run::new(end, 3);
+    let taken = Extent::new(end, 3);
     assert!(load_with(taken, &[]).is_err());
-    assert!(load_with(taken, &[Run::new(end, 1), Run::new(end + 2, 4)]).is_err());
-    assert!(load_with(taken, &[Run::new(end, 2), Run::new(end + 2, 4)]).is_ok());
+    assert!(load_with(taken, &[Extent::new(end, 1), Extent::new(end + 2, 4)]).is_err());
+    assert!(load_with(taken, &[Extent::new(end, 2), Extent::new(end + 2, 4)]).is_ok());
 }
 
 /// What came from a transaction to come was taken as it was: the difference of its id and that of the
@@ -132,21 +132,21 @@ fn nothing_is_of_a_transaction_to_come() {
     let segment = own
         .iter()
         .copied()
-        .find(|page| kind(&world, *page) == Kind::Deaths as u8)
+        .find(|page| kind(&world, *page) == PageKind::Deaths as u8)
         .unwrap();
     let births = own.iter().map(|page| (*page, 8));
     for (page, at) in births.chain([(segment, 24 + 16)]) {
         let intact = world.disk.pages[&page].clone();
         world.disk.pages.get_mut(&page).unwrap()[at..at + 8].fill(0xff);
         for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
-            root.tag = retag(&mut world, root.page, root.depth);
+            root.checksum = recompute_checksum(&mut world, root.page, root.depth);
         }
         assert!(load(&world, &state).is_err(), "{page:?}, byte {at}");
         world.disk.pages.insert(page, intact);
     }
     let mut state = world.newest_state().clone();
     for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
-        root.tag = retag(&mut world, root.page, root.depth);
+        root.checksum = recompute_checksum(&mut world, root.page, root.depth);
     }
     load(&world, &state).unwrap();
     let (_, last) = log::decode(&state.log).unwrap();
@@ -171,9 +171,9 @@ proptest! {
         for (page, at, value) in changes {
             world.disk.pages.get_mut(&own[page % own.len()]).unwrap()[at] = value;
         }
-        // Tags are made right again from the leaves up, so that what is behind them is reached.
+        // Checksums are made right again from the leaves up, so that what is behind them is reached.
         for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
-            root.tag = retag(&mut world, root.page, root.depth);
+            root.checksum = recompute_checksum(&mut world, root.page, root.depth);
         }
         for (at, value) in log {
             let len = state.log.len();
@@ -191,9 +191,9 @@ proptest! {
     }
 }
 
-fn retag(world: &mut World, page: PageNumber, depth: u8) -> Tag {
+fn recompute_checksum(world: &mut World, page: PageNumber, depth: u8) -> Checksum {
     let Some(bytes) = world.disk.pages.get(&page) else {
-        return Tag(0);
+        return Checksum(0);
     };
     let mut bytes = bytes.clone();
     if depth > 0 {
@@ -201,10 +201,10 @@ fn retag(world: &mut World, page: PageNumber, depth: u8) -> Tag {
             .map(|pointer| pointer.page)
             .collect();
         for (index, child) in children.into_iter().enumerate() {
-            let tag = retag(world, child, depth - 1);
-            bytes[32 + 16 * index..40 + 16 * index].copy_from_slice(&tag.0.to_le_bytes());
+            let checksum = recompute_checksum(world, child, depth - 1);
+            bytes[32 + 16 * index..40 + 16 * index].copy_from_slice(&checksum.0.to_le_bytes());
         }
         world.disk.pages.insert(page, bytes.clone());
     }
-    Tag::of(&bytes)
+    Checksum::of(&bytes)
 }

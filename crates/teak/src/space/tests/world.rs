@@ -3,7 +3,7 @@
 use super::{End, PinStep, Step, *};
 use crate::{
     Error, Result,
-    types::{PageNumber, Run, TransactionId},
+    types::{Extent, PageNumber, TransactionId},
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -46,7 +46,7 @@ pub(super) struct World {
     past: HashMap<u32, Vec<(u64, u64)>>,
     newest: TransactionId,
     held: BTreeSet<TransactionId>,
-    lasting: Arc<[TransactionId]>,
+    permanent: Arc<[TransactionId]>,
     pub(super) states: BTreeMap<TransactionId, State>,
 }
 
@@ -63,7 +63,7 @@ impl World {
             past: HashMap::new(),
             newest: TransactionId(0),
             held: BTreeSet::new(),
-            lasting: Arc::default(),
+            permanent: Arc::default(),
             states: BTreeMap::new(),
         }
     }
@@ -76,10 +76,10 @@ impl World {
 
     /// The same, but those that are held as such that stay, and the same slice as long as they do.
     fn split_pins(&mut self) -> Pins {
-        if !self.held.iter().eq(self.lasting.iter()) {
-            self.lasting = self.held.iter().copied().collect();
+        if !self.held.iter().eq(self.permanent.iter()) {
+            self.permanent = self.held.iter().copied().collect();
         }
-        Pins::new(Arc::clone(&self.lasting), vec![self.newest])
+        Pins::new(Arc::clone(&self.permanent), vec![self.newest])
     }
 
     pub(super) fn newest_state(&self) -> &State {
@@ -104,7 +104,9 @@ impl World {
         self.space.reclaim(&pins);
         let taken = self.take(step);
         if step.end == End::Abort {
-            taken.iter().for_each(|run| self.space.give_back(*run));
+            taken
+                .iter()
+                .for_each(|extent| self.space.give_back(*extent));
         } else {
             if step.end == End::CommitLeavingTail {
                 self.space.leave_tail(self.space.page_count() / 2);
@@ -117,24 +119,24 @@ impl World {
         }
     }
 
-    fn take(&mut self, step: &Step) -> Vec<Run> {
+    fn take(&mut self, step: &Step) -> Vec<Extent> {
         let mut taken = Vec::new();
         for &(want, policy) in &step.wants {
-            let run = self.space.allocate(want, policy).unwrap_or_else(|| {
+            let extent = self.space.allocate(want, policy).unwrap_or_else(|| {
                 self.space
                     .grow(self.space.page_count() + u64::from(want) + 3);
                 self.space
                     .allocate(want, policy)
                     .expect("there is room now")
             });
-            self.check_unseen(run);
-            let back = step.give_back.min(run.len - 1);
-            let kept = Run {
-                len: run.len - back,
-                ..run
+            self.check_unseen(extent);
+            let back = step.give_back.min(extent.len - 1);
+            let kept = Extent {
+                len: extent.len - back,
+                ..extent
             };
             if back > 0 {
-                self.space.give_back(Run::new(kept.end() as u32, back));
+                self.space.give_back(Extent::new(kept.end() as u32, back));
             }
             taken.push(kept);
         }
@@ -142,8 +144,8 @@ impl World {
         taken
     }
 
-    fn check_unseen(&self, run: Run) {
-        for page in run.pages() {
+    fn check_unseen(&self, extent: Extent) {
+        for page in extent.pages() {
             assert!(page.0 >= FIRST_PAGE && u64::from(page.0) < self.space.page_count());
             assert!(!self.live.contains_key(&page.0), "{page} is in use");
             assert!(
@@ -157,32 +159,32 @@ impl World {
         }
     }
 
-    fn deaths(&mut self, step: &Step, transaction: u64) -> Vec<(Run, TransactionId)> {
+    fn deaths(&mut self, step: &Step, transaction: u64) -> Vec<(Extent, TransactionId)> {
         let mut deaths = Vec::new();
         for &(index, len) in &step.deaths {
             let start = self.live.iter().nth(index % self.live.len().max(1));
             let Some((&start, &birth)) = start else { break };
-            let mut run = Run::new(start, 0);
-            while run.len < len && self.live.get(&(start + run.len)) == Some(&birth) {
-                self.live.remove(&(start + run.len));
+            let mut extent = Extent::new(start, 0);
+            while extent.len < len && self.live.get(&(start + extent.len)) == Some(&birth) {
+                self.live.remove(&(start + extent.len));
                 self.past
-                    .entry(start + run.len)
+                    .entry(start + extent.len)
                     .or_default()
                     .push((birth, transaction));
-                run.len += 1;
+                extent.len += 1;
             }
-            deaths.push((run, TransactionId(birth)));
+            deaths.push((extent, TransactionId(birth)));
         }
         deaths.sort_unstable();
         deaths
     }
 
-    pub(super) fn commit(&mut self, taken: Vec<Run>, step: &Step) {
+    pub(super) fn commit(&mut self, taken: Vec<Extent>, step: &Step) {
         let transaction = self.newest.next();
         let deaths = self.deaths(step, transaction.0);
-        let pages = taken.iter().flat_map(|run| run.pages());
+        let pages = taken.iter().flat_map(|extent| extent.pages());
         self.live.extend(pages.map(|page| (page.0, transaction.0)));
-        let change = Change {
+        let change = SpaceChange {
             transaction,
             taken: &taken,
             deaths: &deaths,
@@ -198,7 +200,7 @@ impl World {
             self.space
                 .shrink(self.space.page_count() - self.space.trailing_free());
         }
-        let Committed { roots, log, .. } = committed;
+        let SpaceCommit { roots, log, .. } = committed;
         let state = State {
             roots,
             log,
@@ -209,14 +211,19 @@ impl World {
         self.states.retain(|id, _| pins.contains(id));
     }
 
-    fn note_fold(&mut self, committed: &Committed, transaction: TransactionId) {
+    fn note_fold(&mut self, committed: &SpaceCommit, transaction: TransactionId) {
         committed
-            .fold_taken
+            .checkpoint_taken
             .iter()
-            .for_each(|run| self.check_unseen(*run));
-        let expected = committed.fold_taken.iter().flat_map(|run| run.pages());
-        assert!(expected.eq(committed.fold_pages.iter().map(|(page, _)| *page)));
-        self.disk.pages.extend(committed.fold_pages.iter().cloned());
+            .for_each(|extent| self.check_unseen(*extent));
+        let expected = committed
+            .checkpoint_taken
+            .iter()
+            .flat_map(|extent| extent.pages());
+        assert!(expected.eq(committed.checkpoint_pages.iter().map(|(page, _)| *page)));
+        self.disk
+            .pages
+            .extend(committed.checkpoint_pages.iter().cloned());
         let own: BTreeSet<u32> = self
             .space
             .classify()
@@ -232,7 +239,7 @@ impl World {
             own.contains(page)
         });
         let new = committed
-            .fold_pages
+            .checkpoint_pages
             .iter()
             .map(|(page, _)| (page.0, transaction.0));
         self.own.extend(new);
@@ -245,8 +252,8 @@ impl World {
     /// Each page is one thing.
     fn check_partition(&self) {
         let census = self.space.classify();
-        let free = census.free.iter().flat_map(|run| run.pages());
-        let pending = census.pending.iter().flat_map(|death| death.run.pages());
+        let free = census.free.iter().flat_map(|extent| extent.pages());
+        let pending = census.pending.iter().flat_map(|death| death.extent.pages());
         let mut pages: Vec<u32> = free.chain(pending).chain(census.own).map(|p| p.0).collect();
         pages.extend(self.live.keys());
         pages.extend(0..FIRST_PAGE);
@@ -255,7 +262,7 @@ impl World {
         let pending = census
             .pending
             .iter()
-            .map(|death| u64::from(death.run.len))
+            .map(|death| u64::from(death.extent.len))
             .sum::<u64>();
         assert_eq!(self.space.pending_count(), pending);
     }
@@ -302,12 +309,12 @@ impl World {
 
 type Lives = BTreeMap<PageNumber, (TransactionId, TransactionId)>;
 
-fn summary(space: &Space) -> (Vec<Run>, Lives, Vec<PageNumber>) {
+fn summary(space: &Space) -> (Vec<Extent>, Lives, Vec<PageNumber>) {
     let census = space.classify();
     let pages = |death: &Death| {
         let life = (death.birth, death.died);
         death
-            .run
+            .extent
             .pages()
             .map(move |page| (page, life))
             .collect::<Vec<_>>()

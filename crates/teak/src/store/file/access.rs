@@ -11,11 +11,11 @@ pub(crate) enum Access {
 
 /// Whether others may have the file open too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Company {
-    /// Nobody.
-    None,
+pub(crate) enum FileSharing {
+    /// Nobody else.
+    Exclusive,
     /// Those who know of each other, or who only read.
-    Others,
+    Shared,
 }
 
 /// What to do when there is no file, or when there is one.

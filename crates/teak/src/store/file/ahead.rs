@@ -10,7 +10,7 @@
 
 use super::blocks::{HUGE_PAGE_LEN, zeros};
 use crate::store::{
-    forks::Generation,
+    forks::ForkGeneration,
     locked::{LockedFile, system_len},
     mutex::lock,
     system::refuse_file_len,
@@ -29,14 +29,14 @@ use std::{
 /// What a file is longer by than anybody knows.
 #[derive(Debug)]
 pub(super) struct Ahead {
-    state: Mutex<State>,
+    state: Mutex<GrowthState>,
     changed: Condvar,
     /// A child of the process has no thread that would ever be done.
-    generation: Generation,
+    generation: ForkGeneration,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct GrowthState {
     /// How long the file is known to be.
     known: u64,
     /// How long the file is to be.
@@ -53,7 +53,7 @@ impl Ahead {
         Arc::new(Self {
             state: Mutex::default(),
             changed: Condvar::new(),
-            generation: Generation::current(),
+            generation: ForkGeneration::current(),
         })
     }
 
@@ -110,7 +110,7 @@ impl Ahead {
         std::mem::take(&mut state.has_failed)
     }
 
-    fn wait_while(&self, is_early: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_while(&self, is_early: impl Fn(&GrowthState) -> bool) -> MutexGuard<'_, GrowthState> {
         let state = lock(&self.state);
         let waited = self.changed.wait_while(state, |state| {
             state.is_running && is_early(state) && !self.generation.is_past()

@@ -4,7 +4,7 @@ use super::{
     super::{FILE_MODE, FileStorage},
     HUGE_PAGE_LEN, append_zeros,
 };
-use crate::store::{Access, Create, file::Company, locked::LockedFile, storage::Storage};
+use crate::store::{Access, Create, file::FileSharing, locked::LockedFile, storage::Storage};
 use std::{
     fs::{self, File, OpenOptions},
     io::IoSlice,
@@ -79,7 +79,7 @@ fn the_thread_is_done_when_the_file_is_closed() {
     drop(storage);
     let path = directory.path().join("file");
     let (access, create) = (Access::ReadWrite, Create::Never);
-    let opened = FileStorage::open(&path, access, create, Company::None, FILE_MODE);
+    let opened = FileStorage::open(&path, access, create, FileSharing::Exclusive, FILE_MODE);
     assert!(opened.is_ok(), "somebody keeps it locked");
 }
 
@@ -124,7 +124,7 @@ fn a_file_that_was_cut_short_does_not_grow_ahead() {
 fn nothing_that_others_have_written_is_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let file = LockedFile::new(File::create_new(&path).unwrap(), Company::Others).unwrap();
+    let file = LockedFile::new(File::create_new(&path).unwrap(), FileSharing::Shared).unwrap();
     let other = OpenOptions::new().read(true).write(true).open(&path);
     let other = other.unwrap();
     let is_over = AtomicBool::new(false);

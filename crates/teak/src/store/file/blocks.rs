@@ -39,9 +39,9 @@ const KNOWN_MAX: usize = 1 << 14;
 
 /// What is known about the blocks below the end of the file.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(super) struct FileBlocks {
     /// Absent as long as nobody has asked.
-    in_place: Option<InPlace>,
+    in_place: Option<OverwriteInPlace>,
     /// Each of these bytes has its block, and a store to it needs no other one.
     known: Ranges,
     /// The file system has allocated blocks. Those that cannot may not tell holes from data either.
@@ -53,7 +53,7 @@ pub(super) struct Blocks {
 /// File systems that overwrite an allocated block in place, by the type that `statfs` gives. The
 /// others (Btrfs, ZFS, Bcachefs, F2FS, those of the network) may need space for an overwrite too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum InPlace {
+enum OverwriteInPlace {
     /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate nothing but what is written to.)
     Always,
     /// XFS, except for blocks that a copy of the file shares.
@@ -107,13 +107,13 @@ pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
     zeros
 }
 
-impl Blocks {
+impl FileBlocks {
     /// Whether a store to a byte that has its block needs no other one.
     pub(super) fn stay_in_place(&mut self, file: &File) -> io::Result<bool> {
-        Ok(self.in_place(file)? != InPlace::No)
+        Ok(self.in_place(file)? != OverwriteInPlace::No)
     }
 
-    fn in_place(&mut self, file: &File) -> io::Result<InPlace> {
+    fn in_place(&mut self, file: &File) -> io::Result<OverwriteInPlace> {
         if let Some(in_place) = self.in_place {
             return Ok(in_place);
         }
@@ -126,7 +126,9 @@ impl Blocks {
     /// not have.
     pub(super) fn secure(&mut self, file: &LockedFile, range: Range<u64>) -> io::Result<bool> {
         let range = pages_with(&range);
-        let is_in_place = self.in_place.is_some_and(|known| known != InPlace::No);
+        let is_in_place = self
+            .in_place
+            .is_some_and(|known| known != OverwriteInPlace::No);
         if is_in_place && self.known.covers(&range) {
             return Ok(true);
         }
@@ -135,9 +137,9 @@ impl Blocks {
         let in_place = self.in_place(file)?;
         // A file that somebody has cut short is not to look whole again.
         let flags = match in_place {
-            InPlace::Always => FallocateFlags::KEEP_SIZE,
-            InPlace::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
-            InPlace::No => return Ok(false),
+            OverwriteInPlace::Always => FallocateFlags::KEEP_SIZE,
+            OverwriteInPlace::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
+            OverwriteInPlace::No => return Ok(false),
         };
         if self.known.covers(&range) {
             return Ok(true);
@@ -156,7 +158,7 @@ impl Blocks {
                 Ok(true)
             }
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                self.in_place = Some(InPlace::No);
+                self.in_place = Some(OverwriteInPlace::No);
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -165,8 +167,8 @@ impl Blocks {
 
     /// Notes that what was written from the start of the range on has its blocks; says whether that is all of it. What is allocated and was never
     /// written counts as a hole.
-    fn note_data(&mut self, file: &File, in_place: InPlace, range: &Range<u64>) -> bool {
-        if in_place == InPlace::Always
+    fn note_data(&mut self, file: &File, in_place: OverwriteInPlace, range: &Range<u64>) -> bool {
+        if in_place == OverwriteInPlace::Always
             && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
             && hole >= range.end
         {
@@ -180,7 +182,7 @@ impl Blocks {
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
         match is_allocated {
             true => self.known.insert(range),
-            false => self.in_place = Some(InPlace::No),
+            false => self.in_place = Some(OverwriteInPlace::No),
         }
     }
 
@@ -228,13 +230,13 @@ pub(super) fn walks_folios(file: &File) -> bool {
     fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
 }
 
-fn in_place(file: &File) -> io::Result<InPlace> {
+fn in_place(file: &File) -> io::Result<OverwriteInPlace> {
     const TMPFS: u32 = 0x0102_1994;
     const XFS: u32 = 0x5846_5342;
     // The type of this field differs between architectures; the numbers have 32 bits.
     Ok(match fstatfs(file)?.f_type as u32 {
-        EXT | TMPFS => InPlace::Always,
-        XFS => InPlace::Unshared,
-        _ => InPlace::No,
+        EXT | TMPFS => OverwriteInPlace::Always,
+        XFS => OverwriteInPlace::Unshared,
+        _ => OverwriteInPlace::No,
     })
 }

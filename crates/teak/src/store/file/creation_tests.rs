@@ -1,6 +1,7 @@
 use super::*;
 use crate::store::{
-    Access, Create, Created, FILE_MODE, FileStorage, file::Company, mutex::lock, storage::Storage,
+    Access, Create, Created, FILE_MODE, FileStorage, file::FileSharing, mutex::lock,
+    storage::Storage,
 };
 use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ impl FileStorage {
             path,
             Access::ReadWrite,
             Create::New,
-            Company::None,
+            FileSharing::Exclusive,
             FILE_MODE,
         )?;
         // Without the name at hand a flush by `fill` is just a flush.
@@ -82,7 +83,7 @@ fn a_failed_fill_leaves_nothing() {
 
 fn open_or_create(path: &Path) -> (FileStorage, Created) {
     let (access, create) = (Access::ReadWrite, Create::IfMissing);
-    FileStorage::open(path, access, create, Company::None, FILE_MODE).unwrap()
+    FileStorage::open(path, access, create, FileSharing::Exclusive, FILE_MODE).unwrap()
 }
 
 #[test]
@@ -104,7 +105,9 @@ fn the_first_flush_gives_the_name() {
 fn what_must_or_must_not_be_there() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let open = |access, create| FileStorage::open(&path, access, create, Company::None, FILE_MODE);
+    let open = |access, create| {
+        FileStorage::open(&path, access, create, FileSharing::Exclusive, FILE_MODE)
+    };
     assert!(matches!(
         open(Access::ReadWrite, Create::Never),
         Err(Error::NotFound(_))

@@ -3,7 +3,7 @@
 use super::{
     access::Access,
     ahead::Ahead,
-    blocks::{self, Blocks},
+    blocks::{self, FileBlocks},
     copied_up::{self, CopyUp},
     creation::Unnamed,
     folios::SmallWrites,
@@ -11,12 +11,12 @@ use super::{
     vectored,
 };
 use crate::store::{
+    address_range::{AddressRange, Protection},
     advice::{Advisor, ReadAhead},
     locked::{LockedFile, system_len},
     mapping::Mapping,
     mutex::lock,
     storage::{Fill, Storage, end_within},
-    stretch::{Protection, Stretch},
     system::{file_len_max, refuse_file_len},
     writable::{Claims, WritableMapping},
 };
@@ -54,9 +54,9 @@ pub(crate) struct FileStorage {
     access: Access,
     len: AtomicU64,
     /// Held while the file's length changes; says what is known about its blocks.
-    growth: Mutex<Blocks>,
+    growth: Mutex<FileBlocks>,
     pub(super) ahead: Arc<Ahead>,
-    views: Mutex<Views>,
+    views: Mutex<FileMappings>,
     claims: Arc<Claims>,
     /// What a new file still needs to get its name.
     pub(super) unnamed: Mutex<Option<Unnamed>>,
@@ -70,7 +70,7 @@ pub(crate) struct FileStorage {
 }
 
 #[derive(Debug, Default)]
-struct Views {
+struct FileMappings {
     current: Option<Arc<Mapping>>,
     writable: Option<Arc<WritableMapping>>,
     /// All mappings that somebody may still hold, `current` included.
@@ -124,7 +124,7 @@ impl FileStorage {
     }
 
     /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
-    fn extend(&self, blocks: &mut Blocks, new_len: u64, fill: Fill) -> io::Result<()> {
+    fn extend(&self, blocks: &mut FileBlocks, new_len: u64, fill: Fill) -> io::Result<()> {
         let made_ahead = self.ahead.wait_for(new_len);
         let old_len = self.len().max(self.uncut_len()?);
         if old_len >= new_len {
@@ -196,12 +196,12 @@ impl FileStorage {
         Ok(())
     }
 
-    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<Stretch>> {
+    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<AddressRange>> {
         let wanted = file_len
             .saturating_mul(RESERVE_FACTOR)
             .max(self.reserve_len)
             .min(address_limit() / RESERVED_PART);
-        let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
+        let stretch = AddressRange::map(&self.file, file_len, wanted, protection)?;
         stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
         Ok(Arc::new(stretch))
     }

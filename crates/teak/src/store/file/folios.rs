@@ -26,7 +26,7 @@ const DUE_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct SmallWrites {
     /// For each stretch of 2 MiB.
-    stretches: Vec<Stretch>,
+    stretches: Vec<WrittenStretch>,
     /// Stretches that were written to since the last flush.
     written: Vec<usize>,
     /// Where small writes went whose stretches are to be split.
@@ -34,7 +34,7 @@ pub(super) struct SmallWrites {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
+struct WrittenStretch {
     flushes: u16,
     is_written: bool,
 }
@@ -46,7 +46,7 @@ impl SmallWrites {
         }
         let index = (offset / HUGE_PAGE_LEN) as usize;
         if self.stretches.len() <= index {
-            self.stretches.resize(index + 1, Stretch::default());
+            self.stretches.resize(index + 1, WrittenStretch::default());
         }
         let stretch = &mut self.stretches[index];
         if stretch.flushes >= LAST_TRY || std::mem::replace(&mut stretch.is_written, true) {

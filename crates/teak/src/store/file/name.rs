@@ -1,7 +1,7 @@
 //! Whether an open database file still has its name. A file that was removed, renamed or replaced
 //! takes writes as before, but nobody finds them.
 
-use crate::store::{file_id::id_of, locked::LockedFile, moment::uptime_ms};
+use crate::store::{clock::uptime_ms, file_id::id_of, locked::LockedFile};
 use std::{
     fs,
     io::ErrorKind,

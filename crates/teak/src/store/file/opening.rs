@@ -1,7 +1,7 @@
 //! Opening a database file: what may be opened, who may have it open at the same time.
 
 use super::{
-    access::{Access, Company, Create, Created},
+    access::{Access, Create, Created, FileSharing},
     creation::Unnamed,
     file_storage::FileStorage,
     name::Name,
@@ -31,13 +31,14 @@ impl FileStorage {
         path: &Path,
         access: Access,
         create: Create,
-        company: Company,
+        file_sharing: FileSharing,
         mode: u32,
     ) -> Result<(Self, Created)> {
         match (create, access) {
-            (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => {
-                Ok((Self::open_existing(path, access, company)?, Created::No))
-            }
+            (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => Ok((
+                Self::open_existing(path, access, file_sharing)?,
+                Created::No,
+            )),
             (Create::New, Access::ReadOnly) => Err(Error::InvalidArgument(
                 "a database cannot be created for reading only; create it for writing".into(),
             )),
@@ -46,7 +47,7 @@ impl FileStorage {
                 Err(_) => Ok((Self::begin(path, mode)?, Created::Yes)),
             },
             (Create::IfMissing, Access::ReadWrite) => {
-                match Self::open_existing(path, access, company) {
+                match Self::open_existing(path, access, file_sharing) {
                     Err(Error::NotFound(_)) => Ok((Self::begin(path, mode)?, Created::Yes)),
                     other => Ok((other?, Created::No)),
                 }
@@ -54,8 +55,8 @@ impl FileStorage {
         }
     }
 
-    fn open_existing(path: &Path, access: Access, company: Company) -> Result<Self> {
-        let file = open_locked(path, access, company)?;
+    fn open_existing(path: &Path, access: Access, file_sharing: FileSharing) -> Result<Self> {
+        let file = open_locked(path, access, file_sharing)?;
         Self::new(file, Name::new(path), access, None)
             .map_err(Error::io("reading the length of the database file"))
     }
@@ -63,7 +64,7 @@ impl FileStorage {
     fn begin(path: &Path, mode: u32) -> Result<Self> {
         let (file, unnamed) = Unnamed::begin(path, mode)?;
         // Locked before it has a name, so that nobody opens it in between.
-        let file = lock_file(path, file, Company::None)?;
+        let file = lock_file(path, file, FileSharing::Exclusive)?;
         Self::new(file, Name::new(path), Access::ReadWrite, Some(unnamed))
             .map_err(Error::io("reading the length of the new database file"))
     }
@@ -86,9 +87,9 @@ pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
 }
 
 /// Opens a file that is there, and locks it: the one that has the name then.
-fn open_locked(path: &Path, access: Access, company: Company) -> Result<LockedFile> {
+fn open_locked(path: &Path, access: Access, file_sharing: FileSharing) -> Result<LockedFile> {
     loop {
-        let file = lock_file(path, open_regular(path, access)?, company)?;
+        let file = lock_file(path, open_regular(path, access)?, file_sharing)?;
         let opened = file
             .metadata()
             .map_err(Error::io("reading the attributes of the database file"))?;
@@ -104,13 +105,13 @@ fn open_locked(path: &Path, access: Access, company: Company) -> Result<LockedFi
 ///
 /// # Errors
 /// `NotFound`; `InUse` when somebody has it open; `NotADatabase` for what is not a regular file; `Io` for the rest.
-pub(crate) fn lock_out(path: &Path) -> Result<LockedOut> {
-    open_locked(path, Access::ReadOnly, Company::None).map(LockedOut)
+pub(crate) fn lock_exclusively(path: &Path) -> Result<ExclusiveLock> {
+    open_locked(path, Access::ReadOnly, FileSharing::Exclusive).map(ExclusiveLock)
 }
 
 /// The lock on a file that nobody else may have open.
 #[derive(Debug)]
-pub(crate) struct LockedOut(#[expect(dead_code, reason = "it is held")] LockedFile);
+pub(crate) struct ExclusiveLock(#[expect(dead_code, reason = "it is held")] LockedFile);
 
 fn open_regular(path: &Path, access: Access) -> Result<File> {
     // Before it is opened: opening a device may be an action, and opening a pipe may wait.
@@ -140,8 +141,8 @@ fn opening(path: &Path, source: io::Error) -> Error {
     }
 }
 
-fn lock_file(path: &Path, file: File, company: Company) -> Result<LockedFile> {
-    LockedFile::new(file, company).map_err(|error| match error {
+fn lock_file(path: &Path, file: File, file_sharing: FileSharing) -> Result<LockedFile> {
+    LockedFile::new(file, file_sharing).map_err(|error| match error {
         TryLockError::WouldBlock => Error::InUse(path.into()),
         TryLockError::Error(source) => Error::io("locking the database file")(source).at(path),
     })

@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::file::{Company, Create, FILE_MODE, is_on_network};
+use crate::store::file::{Create, FILE_MODE, FileSharing, is_on_network};
 use crate::{
     Error, Result,
     store::system::{PRETENDED_PAGE_LEN, page_len},
@@ -18,15 +18,15 @@ fn new_file() -> (TempDir, FileStorage) {
 }
 
 fn reopen(directory: &TempDir, access: Access) -> Result<FileStorage> {
-    let company = match access {
-        Access::ReadOnly => Company::Others,
-        Access::ReadWrite => Company::None,
+    let file_sharing = match access {
+        Access::ReadOnly => FileSharing::Shared,
+        Access::ReadWrite => FileSharing::Exclusive,
     };
     FileStorage::open(
         &directory.path().join("file"),
         access,
         Create::Never,
-        company,
+        file_sharing,
         FILE_MODE,
     )
     .map(|(storage, _)| storage)
@@ -126,15 +126,15 @@ fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
     storage.set_len(1 << 19).unwrap();
     assert_eq!(lock(&storage.views).mappings.len(), 1);
     if let (Some(old), Some(new)) = (old_writable, storage.writable().unwrap()) {
-        let _run = old.run(0, 4096).unwrap();
-        assert!(new.run(4095, 1).is_none());
-        assert!(old.run(1 << 17, 1).is_none());
-        assert!(new.run(1 << 17, 1).is_some());
+        let _extent = old.extent(0, 4096).unwrap();
+        assert!(new.extent(4095, 1).is_none());
+        assert!(old.extent(1 << 17, 1).is_none());
+        assert!(new.extent(1 << 17, 1).is_some());
     }
 }
 
 #[test]
-fn runs_write_into_the_file() {
+fn extents_write_into_the_file() {
     let (directory, storage) = new_file();
     storage.set_len(8192).unwrap();
     let Some(writable) = storage.writable().unwrap() else {
@@ -144,8 +144,8 @@ fn runs_write_into_the_file() {
         &writable,
         &storage.writable().unwrap().unwrap()
     ));
-    let mut run = writable.run(4096, 4096).unwrap();
-    run[..3].copy_from_slice(b"abc");
+    let mut extent = writable.extent(4096, 4096).unwrap();
+    extent[..3].copy_from_slice(b"abc");
     storage.mark_written(4096, 3);
     assert_eq!(
         storage.set_len(4096).unwrap_err().kind(),
@@ -160,7 +160,7 @@ fn runs_write_into_the_file() {
         &fs::read(directory.path().join("file")).unwrap()[4096..4099],
         b"abc"
     );
-    drop(run);
+    drop(extent);
     storage.set_len(4096).unwrap();
 }
 
@@ -171,7 +171,7 @@ fn hole(path: &Path, len: u64) -> FileStorage {
         path,
         Access::ReadWrite,
         Create::Never,
-        Company::None,
+        FileSharing::Exclusive,
         FILE_MODE,
     );
     let (storage, _) = opened.unwrap();
@@ -194,7 +194,7 @@ fn only_what_is_to_be_written_gets_blocks() {
     let before = allocated(&storage);
     assert!((1 << 16..1 << 20).contains(&before), "{before} bytes");
     let writable = storage.writable().unwrap().unwrap();
-    writable.run(1 << 20, 1 << 16).unwrap().fill(7);
+    writable.extent(1 << 20, 1 << 16).unwrap().fill(7);
     storage.flush().unwrap();
     assert_eq!(allocated(&storage), before);
 }
@@ -249,7 +249,7 @@ fn a_file_that_was_cut_short_is_not_made_whole_by_a_write() {
 }
 
 #[test]
-fn blocks_that_are_not_kept_give_no_runs() {
+fn blocks_that_are_not_kept_give_no_extents() {
     let (_directory, storage) = new_file();
     lock(&storage.growth).note_growth(0..0, false);
     assert!(storage.writable().unwrap().is_none());
@@ -332,9 +332,14 @@ fn only_regular_files_are_opened() {
     );
     for path in [directory.path(), &pipe, Path::new("/dev/null")] {
         for access in [Access::ReadOnly, Access::ReadWrite] {
-            let error =
-                FileStorage::open(path, access, Create::IfMissing, Company::None, FILE_MODE)
-                    .unwrap_err();
+            let error = FileStorage::open(
+                path,
+                access,
+                Create::IfMissing,
+                FileSharing::Exclusive,
+                FILE_MODE,
+            )
+            .unwrap_err();
             assert!(matches!(error, Error::NotADatabase { .. }), "{error}");
         }
     }
@@ -382,7 +387,7 @@ fn a_full_disk_is_an_error_of_growing() {
     );
     storage.set_len(1 << 19).unwrap();
     let writable = storage.writable().unwrap().unwrap();
-    writable.run(0, 1 << 19).unwrap().fill(7);
+    writable.extent(0, 1 << 19).unwrap().fill(7);
     storage.flush().unwrap();
     assert_eq!(
         storage.mapping().unwrap().bytes((1 << 19) - 1, 1),
@@ -406,7 +411,7 @@ fn a_file_of_holes_does_not_fill_the_disk() {
         .writable()
         .unwrap()
         .unwrap()
-        .run(3 << 20, 1 << 16)
+        .extent(3 << 20, 1 << 16)
         .unwrap()
         .fill(7);
     assert_eq!(storage.len(), 4 << 20);

@@ -18,7 +18,7 @@
 //! The system keeps the file in *cache pages*. A flush that fails marks them clean: what they hold
 //! is *stranded*, in memory and not on the disk, until something in the same page is written again.
 
-use super::event::Event;
+use super::event::DiskEvent;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -33,9 +33,9 @@ const CACHE_PAGE_LEN: u64 = 4096;
 /// Starts before the first event. [`advance`](Self::advance) goes one event on.
 #[derive(Clone, Debug)]
 pub struct CrashPoints {
-    events: Vec<Arc<Event>>,
+    events: Vec<Arc<DiskEvent>>,
     event_index: usize,
-    blocks: Blocks,
+    blocks: BlockLayout,
     /// The file as a process sees it.
     memory: Vec<u8>,
     /// What is surely on the disk, blocks that may be in another state apart; zero behind the end,
@@ -46,11 +46,11 @@ pub struct CrashPoints {
     /// Blocks that a failed flush left in memory only, by their start.
     stranded: BTreeSet<u64>,
     /// The lengths the file may have, oldest first. Never empty.
-    lengths: Vec<Length>,
+    lengths: Vec<LengthState>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Length {
+struct LengthState {
     bytes: u64,
     /// The event that set it, counted from 1; 0 for the length at the start.
     set_by: usize,
@@ -76,12 +76,12 @@ struct BlockState {
     bytes: Box<[u8]>,
     /// The event that made it, counted from 1.
     made_by: usize,
-    maker: Maker,
+    maker: BlockChange,
 }
 
 /// What makes another state of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Maker {
+enum BlockChange {
     Write,
     /// The file was cut short.
     Cut,
@@ -91,7 +91,7 @@ enum Maker {
 
 /// How the file is divided into blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Blocks {
+pub(super) struct BlockLayout {
     /// Up to here the file has blocks of another length.
     head_len: u64,
     head_granularity: u64,
@@ -99,7 +99,11 @@ pub(super) struct Blocks {
 }
 
 impl CrashPoints {
-    pub(super) fn new(initial: Arc<Vec<u8>>, events: Vec<Arc<Event>>, blocks: Blocks) -> Self {
+    pub(super) fn new(
+        initial: Arc<Vec<u8>>,
+        events: Vec<Arc<DiskEvent>>,
+        blocks: BlockLayout,
+    ) -> Self {
         let mut durable = initial.to_vec();
         durable.resize(durable.len().next_multiple_of(CACHE_PAGE_LEN as usize), 0);
         Self {
@@ -110,7 +114,7 @@ impl CrashPoints {
             durable,
             pending: BTreeMap::new(),
             stranded: BTreeSet::new(),
-            lengths: vec![Length {
+            lengths: vec![LengthState {
                 bytes: initial.len() as u64,
                 set_by: 0,
             }],
@@ -126,12 +130,12 @@ impl CrashPoints {
     /// which a [`SetLen`](Event::SetLen) is to come before.
     #[must_use]
     pub fn of_record(
-        events: Vec<Arc<Event>>,
+        events: Vec<Arc<DiskEvent>>,
         head_len: u64,
         head_granularity_bytes: usize,
         granularity_bytes: usize,
     ) -> Self {
-        let blocks = Blocks::new(head_len, head_granularity_bytes, granularity_bytes);
+        let blocks = BlockLayout::new(head_len, head_granularity_bytes, granularity_bytes);
         Self::new(Arc::default(), events, blocks)
     }
 
@@ -142,16 +146,16 @@ impl CrashPoints {
     }
 
     /// Goes behind the next event, which is returned; `None` at the end.
-    pub fn advance(&mut self) -> Option<Arc<Event>> {
+    pub fn advance(&mut self) -> Option<Arc<DiskEvent>> {
         let event = Arc::clone(self.events.get(self.event_index)?);
         match &*event {
-            Event::Write { offset, bytes } => self.apply_write(*offset, bytes),
-            Event::SetLen { bytes } => self.apply_length(*bytes),
-            Event::Punch { offset, len } => self.apply_punch(*offset, offset + len),
-            Event::Synced { offset, len } => self.apply_synced(*offset, offset + len),
-            Event::Flush => {}
-            Event::FlushEnded { began } => self.apply_flush(*began),
-            Event::FlushFailed { began } => self.apply_failed_flush(*began),
+            DiskEvent::Write { offset, bytes } => self.apply_write(*offset, bytes),
+            DiskEvent::SetLen { bytes } => self.apply_length(*bytes),
+            DiskEvent::Punch { offset, len } => self.apply_punch(*offset, offset + len),
+            DiskEvent::Synced { offset, len } => self.apply_synced(*offset, offset + len),
+            DiskEvent::Flush => {}
+            DiskEvent::FlushEnded { began } => self.apply_flush(*began),
+            DiskEvent::FlushFailed { began } => self.apply_failed_flush(*began),
         }
         self.event_index += 1;
         Some(event)
@@ -252,7 +256,7 @@ impl CrashPoints {
         for block in self.blocks.touched(offset, end).chain(again) {
             self.stranded.remove(&block);
             let content = self.in_memory(block);
-            self.note_state(block, content, Maker::Write);
+            self.note_state(block, content, BlockChange::Write);
         }
     }
 
@@ -263,7 +267,7 @@ impl CrashPoints {
             let start = offset.saturating_sub(block) as usize;
             let end = content.len().min((end - block) as usize);
             content[start..end].fill(0);
-            self.note_state(block, content, Maker::Punch);
+            self.note_state(block, content, BlockChange::Punch);
             self.strand_if_different(block);
         }
     }
@@ -279,9 +283,9 @@ impl CrashPoints {
     }
 
     /// Notes what the next event makes of a block, if it is anything new.
-    fn note_state(&mut self, block: u64, bytes: Box<[u8]>, maker: Maker) {
+    fn note_state(&mut self, block: u64, bytes: Box<[u8]>, maker: BlockChange) {
         // A cut tells the states before it from those behind it even if it changes nothing.
-        let is_told = maker == Maker::Cut && self.pending.contains_key(&block);
+        let is_told = maker == BlockChange::Cut && self.pending.contains_key(&block);
         if is_told || *bytes != *self.newest_state(block) {
             self.pending.entry(block).or_default().push(BlockState {
                 bytes,
@@ -302,10 +306,10 @@ impl CrashPoints {
             let mut content: Box<[u8]> = self.newest_state(block).into();
             let kept = bytes.saturating_sub(block) as usize;
             content[kept..].fill(0);
-            self.note_state(block, content, Maker::Cut);
+            self.note_state(block, content, BlockChange::Cut);
             self.strand_if_different(block);
         }
-        self.lengths.push(Length {
+        self.lengths.push(LengthState {
             bytes,
             set_by: self.event_index + 1,
         });
@@ -351,8 +355,11 @@ impl CrashPoints {
     fn apply_failed_flush(&mut self, began: usize) {
         let mut dirty = Vec::new();
         for (block, mut history) in std::mem::take(&mut self.pending) {
-            history.retain(|state| state.maker != Maker::Write || state.made_by > began);
-            if history.iter().any(|state| state.maker == Maker::Write) {
+            history.retain(|state| state.maker != BlockChange::Write || state.made_by > began);
+            if history
+                .iter()
+                .any(|state| state.maker == BlockChange::Write)
+            {
                 dirty.push(block);
             }
             if !history.is_empty() {
@@ -364,7 +371,7 @@ impl CrashPoints {
             for stranded in self.stranded_beside(block, block + 1) {
                 self.stranded.remove(&stranded);
                 let content = self.in_memory(stranded);
-                self.note_state(stranded, content, Maker::Write);
+                self.note_state(stranded, content, BlockChange::Write);
             }
         }
     }
@@ -396,7 +403,7 @@ impl CrashPoints {
     }
 }
 
-impl Blocks {
+impl BlockLayout {
     pub(super) fn new(head_len: u64, head_granularity: usize, granularity: usize) -> Self {
         for bytes in [head_granularity, granularity] {
             assert!(
@@ -437,9 +444,9 @@ impl Blocks {
 
 /// The states that can be on the disk beside this length: the first and the one behind the last,
 /// counted from the durable state as 0.
-fn states_beside(history: &History, length: Length) -> (usize, usize) {
+fn states_beside(history: &History, length: LengthState) -> (usize, usize) {
     let is_cut = |state: &BlockState, before: bool| {
-        state.maker == Maker::Cut && (state.made_by <= length.set_by) == before
+        state.maker == BlockChange::Cut && (state.made_by <= length.set_by) == before
     };
     let first = history
         .iter()

@@ -273,9 +273,9 @@ fn flushes_of_two_threads_overlap() {
         scope.spawn(|| disk.flush().unwrap());
     });
     assert_eq!(images_now(&disk), ["12", "1b"]);
-    let is_kind = |event: &Event, began: usize| *event == Event::FlushEnded { began };
+    let is_kind = |event: &DiskEvent, began: usize| *event == DiskEvent::FlushEnded { began };
     let events = disk.events();
-    assert!(*events[1] == Event::Flush && *events[2] == Event::Flush);
+    assert!(*events[1] == DiskEvent::Flush && *events[2] == DiskEvent::Flush);
     for began in [1, 2] {
         assert!(
             events.iter().any(|event| is_kind(event, began)),
@@ -401,15 +401,15 @@ fn the_granularity_is_checked() {
 }
 
 /// All images behind the last of these events.
-fn images_of_record(events: Vec<Event>) -> Vec<String> {
+fn images_of_record(events: Vec<DiskEvent>) -> Vec<String> {
     let events = events.into_iter().map(Arc::new).collect();
     let mut points = CrashPoints::of_record(events, 0, BLOCK, BLOCK);
     while points.advance().is_some() {}
     images(&points)
 }
 
-fn written(block: u64, blocks: &str) -> Event {
-    Event::Write {
+fn written(block: u64, blocks: &str) -> DiskEvent {
+    DiskEvent::Write {
         offset: block * BLOCK as u64,
         bytes: bytes_of(blocks),
     }
@@ -418,11 +418,11 @@ fn written(block: u64, blocks: &str) -> Event {
 #[test]
 fn a_synced_write_takes_its_cache_page_and_the_length_along_and_no_other_page() {
     const PAGE: u64 = CACHE_PAGE_LEN / BLOCK as u64;
-    let synced = Event::Synced {
+    let synced = DiskEvent::Synced {
         offset: 2 * BLOCK as u64,
         len: BLOCK as u64,
     };
-    let set_len = Event::SetLen {
+    let set_len = DiskEvent::SetLen {
         bytes: CACHE_PAGE_LEN + BLOCK as u64,
     };
     let events = vec![

@@ -3,8 +3,8 @@
 /// Something that was done to the disk. Calls that failed are not among the events, except for
 /// flushes, which change something even so, and for what was written before a write failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// Bytes were written, by a call or through a writable run.
+pub enum DiskEvent {
+    /// Bytes were written, by a call or through a writable extent.
     Write {
         /// Where.
         offset: u64,

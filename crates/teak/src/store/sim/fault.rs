@@ -102,36 +102,36 @@ impl Fault {
 
 /// Counts calls and lets those fail that are to fail.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct FaultPlan {
     calls: Vec<Call>,
     /// The calls that failed, by their index.
     failed: Vec<u64>,
     planned: BTreeMap<u64, Fault>,
-    lasting: Option<Lasting>,
+    repeated: Option<RepeatedFault>,
 }
 
 /// A fault that goes on.
 #[derive(Debug)]
-struct Lasting {
+struct RepeatedFault {
     fault: Fault,
     first: Call,
     left: u64,
 }
 
-impl Lasting {
+impl RepeatedFault {
     fn strikes(&self, call: Call) -> bool {
         (self.fault.sticky || self.left > 0) && (!self.fault.same_kind || call == self.first)
     }
 }
 
-impl Faults {
+impl FaultPlan {
     pub(super) fn plan(&mut self, call_index: u64, fault: Fault) {
         self.planned.insert(call_index, fault);
     }
 
     pub(super) fn heal(&mut self) {
         self.planned.clear();
-        self.lasting = None;
+        self.repeated = None;
     }
 
     pub(super) fn calls(&self) -> &[Call] {
@@ -148,16 +148,16 @@ impl Faults {
         self.calls.push(call);
         let planned = self.planned.get(&index).copied();
         if let Some(fault) = planned {
-            self.lasting = Some(Lasting {
+            self.repeated = Some(RepeatedFault {
                 fault,
                 first: call,
                 left: fault.more,
             });
         }
         let fault = planned.or_else(|| {
-            let lasting = self.lasting.as_mut().filter(|last| last.strikes(call))?;
-            lasting.left = lasting.left.saturating_sub(1);
-            Some(lasting.fault)
+            let repeated = self.repeated.as_mut().filter(|last| last.strikes(call))?;
+            repeated.left = repeated.left.saturating_sub(1);
+            Some(repeated.fault)
         });
         self.failed.extend(fault.map(|_| index));
         fault

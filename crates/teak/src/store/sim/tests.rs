@@ -86,16 +86,21 @@ fn a_sticky_fault_stays() {
 }
 
 #[test]
-fn runs_are_written_when_marked() {
+fn extents_are_written_when_marked() {
     let disk = SimDisk::new(1 << 20);
     disk.set_len(8192).unwrap();
     disk.flush().unwrap();
-    let mut run = disk.writable().unwrap().unwrap().run(4096, 4096).unwrap();
-    run[..3].copy_from_slice(b"abc");
+    let mut extent = disk
+        .writable()
+        .unwrap()
+        .unwrap()
+        .extent(4096, 4096)
+        .unwrap();
+    extent[..3].copy_from_slice(b"abc");
     assert_eq!(disk.process_crash()[4096..4099], *b"abc");
     assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4099], [0; 3]);
     disk.mark_written(4096, 4096);
-    run[3] = b'd';
+    extent[3] = b'd';
     assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4100], *b"abc\0");
     assert_eq!(disk.power_cut(&mut |_| 0, 512)[4096..4099], [0; 3]);
     assert_eq!(disk.mapping().unwrap().bytes(4096, 4), Some(&b"abcd"[..]));
@@ -112,7 +117,7 @@ fn marks_behind_the_end_record_nothing() {
     disk.mark_written(90, 50);
     assert_eq!(
         *disk.events()[1],
-        Event::Write {
+        DiskEvent::Write {
             offset: 90,
             bytes: vec![0; 10]
         }
@@ -120,15 +125,15 @@ fn marks_behind_the_end_record_nothing() {
 }
 
 #[test]
-fn the_file_is_not_cut_short_under_a_run() {
+fn the_file_is_not_cut_short_under_an_extent() {
     let disk = SimDisk::new(1 << 20);
     disk.set_len(8192).unwrap();
-    let run = disk.writable().unwrap().unwrap().run(0, 8192).unwrap();
+    let extent = disk.writable().unwrap().unwrap().extent(0, 8192).unwrap();
     assert_eq!(
         disk.set_len(4096).unwrap_err().kind(),
         io::ErrorKind::ResourceBusy
     );
-    drop(run);
+    drop(extent);
     disk.set_len(4096).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
-        header::{HEADER_LEN, Header, Kind},
+        header::{HEADER_LEN, Header, PageKind},
         inner::Inner,
         leaf::Leaf,
         value::ValueKind,
@@ -114,17 +114,17 @@ fn places(page: &[u8]) -> Vec<(usize, Target)> {
     let page: &[u8] = bytemuck::cast_slice(&page);
     let header = Header::read(page);
     match header.kind() {
-        Some(Kind::Inner) => Inner::parse(page).map_or_else(
+        Some(PageKind::Inner) => Inner::parse(page).map_or_else(
             |_| Vec::new(),
             |inner| {
                 let children = 0..inner.count();
                 children
-                    .map(|index| (inner.child_place(index), Target::Child))
+                    .map(|index| (inner.child_offset(index), Target::Child))
                     .collect()
             },
         ),
-        Some(Kind::Leaf) => leaf_places(page),
-        Some(Kind::Array) => (0..usize::from(header.count))
+        Some(PageKind::Leaf) => leaf_places(page),
+        Some(PageKind::Array) => (0..usize::from(header.count))
             .map(|index| (HEADER_LEN + 16 * index, Target::Space))
             .filter(|(at, _)| at + 16 <= page.len())
             .collect(),
@@ -141,7 +141,7 @@ fn leaf_places(page: &[u8]) -> Vec<(usize, Target)> {
         .filter_map(|node| {
             let target = match node.value.kind {
                 ValueKind::Tree => Target::Tree,
-                ValueKind::Run => Target::Value,
+                ValueKind::Extent => Target::Value,
                 _ => return None,
             };
             let at = node.value.bytes.as_ptr().addr() - page.as_ptr().addr();

@@ -4,7 +4,7 @@ use super::anatomy::{Anatomy, STATE_ROOT, Target, aligned, u32_at};
 use crate::{
     commit::record::{Record, SLOT_COUNT},
     page::{
-        header::{HEADER_LEN, Header, Kind, arrays_start},
+        header::{HEADER_LEN, Header, PageKind, arrays_start},
         inner::COUNTED,
         leaf::Leaf,
         value::ValueKind,
@@ -37,7 +37,7 @@ const RECORD: Layout = &[
     ("reserved per page", 40, 2),
     ("default durability", 42, 1),
     ("zero", 43, 1),
-    ("count of written runs", 44, 4),
+    ("count of written extents", 44, 4),
     ("length of the space log", 48, 4),
     ("zero behind the log's length", 52, 4),
     ("database id", 56, 8),
@@ -100,7 +100,7 @@ const TREE_ROOT: Layout = &[
     ("zero", 62, 2),
 ];
 
-const VALUE_RUN: Layout = &[
+const VALUE_EXTENT: Layout = &[
     ("start", 0, 4),
     ("zero", 4, 4),
     ("length", 8, 8),
@@ -310,16 +310,16 @@ impl Fields<'_> {
         }
         let written = u32_at(self.image, start + 44) as usize;
         let log_len = u32_at(self.image, start + 48) as usize;
-        let runs = start + RECORD_FIXED_LEN;
-        for run in 0..written {
-            self.push("written runs", "start", runs + 8 * run, 4);
-            self.push("written runs", "length", runs + 8 * run + 4, 4);
+        let extents = start + RECORD_FIXED_LEN;
+        for extent in 0..written {
+            self.push("written extents", "start", extents + 8 * extent, 4);
+            self.push("written extents", "length", extents + 8 * extent + 4, 4);
         }
         for byte in 0..log_len {
-            self.push("space log", "byte", runs + 8 * written + byte, 1);
+            self.push("space log", "byte", extents + 8 * written + byte, 1);
         }
         if let Some(journal) = record.journal {
-            self.journal(journal.run.start.index() * record.page_size as usize);
+            self.journal(journal.extent.start.index() * record.page_size as usize);
         }
     }
 
@@ -343,14 +343,14 @@ impl Fields<'_> {
         let prefix = usize::from(header.prefix_len);
         let arrays = start + arrays_start(prefix);
         match header.kind() {
-            Some(Kind::Leaf) => {
+            Some(PageKind::Leaf) => {
                 self.layout("leaf", start, HEADER);
                 self.array("leaf", "prefix", start + HEADER_LEN, prefix, 1);
                 self.array("leaf", "head", arrays, count, 4);
                 self.array("leaf", "offset", arrays + 4 * count, count, 2);
                 self.nodes(start, page);
             }
-            Some(Kind::FixedLeaf) => {
+            Some(PageKind::FixedLeaf) => {
                 self.layout("fixed leaf", start, HEADER);
                 self.array(
                     "fixed leaf",
@@ -360,7 +360,7 @@ impl Fields<'_> {
                     1,
                 );
             }
-            Some(Kind::Inner) => {
+            Some(PageKind::Inner) => {
                 let counts = match header.flags & COUNTED {
                     0 => 0,
                     _ => count,
@@ -382,17 +382,17 @@ impl Fields<'_> {
                     }
                 }
             }
-            Some(Kind::Array) => {
+            Some(PageKind::Array) => {
                 self.layout("array node", start, HEADER);
                 for index in 0..count {
                     self.layout("array entry", start + HEADER_LEN + 16 * index, ARRAY_ENTRY);
                 }
             }
-            Some(Kind::Bitmap) => {
+            Some(PageKind::Bitmap) => {
                 self.layout("bitmap", start, HEADER);
                 self.array("bitmap", "word", start + HEADER_LEN, 8, 8);
             }
-            Some(Kind::Deaths) => {
+            Some(PageKind::Deaths) => {
                 self.layout("segment of deaths", start, HEADER);
                 for index in 0..count {
                     self.layout("death", start + HEADER_LEN + 24 * index, DEATH);
@@ -437,7 +437,7 @@ impl Fields<'_> {
             let len = node.value.bytes.len();
             match node.value.kind {
                 ValueKind::Inline => self.array("leaf node", "value byte", value, len, 1),
-                ValueKind::Run => self.layout("large value", value, VALUE_RUN),
+                ValueKind::Extent => self.layout("large value", value, VALUE_EXTENT),
                 ValueKind::Set => {
                     self.push("set of values", "count", value, 2);
                     self.array("set of values", "word", value + 2, len / 2 - 1, 2);

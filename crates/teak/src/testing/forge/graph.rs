@@ -5,7 +5,7 @@ use crate::{
     PageNumber, TransactionId,
     page::{
         child::Child,
-        header::{HEADER_LEN, Header, Kind, arrays_start},
+        header::{HEADER_LEN, Header, PageKind, arrays_start},
         inner::{COUNTED, Inner, InnerFormat},
         key::KeyOrder,
         leaf::Leaf,
@@ -107,7 +107,7 @@ fn children(page: &[u8]) -> Vec<u32> {
     let page = aligned(page);
     let page: &[u8] = bytemuck::cast_slice(&page);
     match Header::read(page).kind() {
-        Some(Kind::Inner) => Inner::parse(page).map_or_else(
+        Some(PageKind::Inner) => Inner::parse(page).map_or_else(
             |_| Vec::new(),
             |inner| inner.children().map(|child| child.0).collect(),
         ),
@@ -285,7 +285,7 @@ impl Grafter<'_> {
         let page = self.pick(&leaves)?;
         let (heads, count) = self.arrays(page);
         let (from, to) = ((self.choose)(count), (self.choose)(count));
-        if Header::read(&self.image[page..]).kind() == Some(Kind::Leaf) {
+        if Header::read(&self.image[page..]).kind() == Some(PageKind::Leaf) {
             let offsets = heads + 4 * count;
             let keep_head = (self.choose)(2) == 0;
             self.image
@@ -413,7 +413,7 @@ impl Grafter<'_> {
         let mut levels = 0;
         while levels < height && !rest.is_empty() {
             let count = width(height - 1 - levels).min(rest.len());
-            let (level, behind) = rest.split_at(count);
+            let (level, after) = rest.split_at(count);
             for start in level {
                 if levels == 0 {
                     self.put(start + 4, &first_leaf[4..]);
@@ -422,7 +422,7 @@ impl Grafter<'_> {
                     self.build(*start, levels as u8, format, &children);
                 }
             }
-            (below, rest) = (level.to_vec(), behind);
+            (below, rest) = (level.to_vec(), after);
             levels += 1;
         }
         let page = (*below.last()? / self.page_size) as u32;

@@ -1,6 +1,6 @@
 //! What stays of a cursor where its source is not borrowed.
 
-use super::Cursor;
+use super::TreeCursor;
 use crate::{
     Result,
     tree::{PageSource, TreeRoot, position::Position},
@@ -8,12 +8,12 @@ use crate::{
 
 /// The place of a cursor, and its buffer, to be used again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parked {
+pub(crate) struct ParkedCursor {
     position: Position,
     buffer: Vec<u8>,
 }
 
-impl Parked {
+impl ParkedCursor {
     /// At a place.
     pub(crate) fn at(position: Position) -> Self {
         let buffer = Vec::new();
@@ -23,7 +23,7 @@ impl Parked {
     /// Nowhere, since an error came up on the way.
     pub(crate) fn lost() -> Self {
         let mut parked = Self::default();
-        parked.position.lose();
+        parked.position.invalidate();
         parked
     }
 
@@ -40,17 +40,17 @@ impl Parked {
     }
 }
 
-impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
+impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     /// Goes on where one was parked, in the same state of the tree.
-    pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: Parked) -> Result<Self> {
+    pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: ParkedCursor) -> Result<Self> {
         let mut cursor = Self::new(source, root);
         (cursor.position, cursor.key) = (parked.position, parked.buffer);
         cursor.read_here()?;
         Ok(cursor)
     }
 
-    pub(crate) fn park(self) -> Parked {
-        Parked {
+    pub(crate) fn park(self) -> ParkedCursor {
+        ParkedCursor {
             position: self.position,
             buffer: self.key,
         }

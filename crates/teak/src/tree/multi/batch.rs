@@ -1,11 +1,11 @@
 //! Many pairs at once: in their order, whatever order they come in, and the values of a key together.
 
-use super::{Pair, bulk::PairBuilder};
+use super::{PairRef, bulk::PairBuilder};
 use crate::{
     Error, Result,
     tree::{
         PageSink, TreeRoot,
-        batch::{AHEAD, Groups},
+        batch::{AHEAD, PrefetchGroups},
         mutable_tree::Tree,
     },
 };
@@ -30,7 +30,7 @@ impl<S: PageSink> Tree<'_, S> {
         let order = self.root.order;
         let mut values = Vec::new();
         let (mut added, mut start) = (0, 0);
-        let mut groups = Groups::new();
+        let mut groups = PrefetchGroups::new();
         for group in sorted.chunk_by(|a, b| order.compare(a.0, b.0).is_eq()) {
             groups.note(self, start, sorted[start..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(start + group.len() + AHEAD) {
@@ -50,7 +50,7 @@ impl<S: PageSink> Tree<'_, S> {
         pairs: &[(K, V)],
     ) -> Result<u64> {
         let sorted = sorted(self.root, pairs);
-        let (mut removed, mut groups) = (0, Groups::new());
+        let (mut removed, mut groups) = (0, PrefetchGroups::new());
         for (index, (key, value)) in sorted.iter().enumerate() {
             groups.note(self, index, sorted[index..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(index + AHEAD) {
@@ -80,7 +80,7 @@ impl<S: PageSink> Tree<'_, S> {
 fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
     root: &TreeRoot,
     pairs: &'p [(K, V)],
-) -> Vec<Pair<'p>> {
+) -> Vec<PairRef<'p>> {
     let mut sorted: Vec<_> = pairs
         .iter()
         .map(|(key, value)| (key.as_ref(), value.as_ref()))

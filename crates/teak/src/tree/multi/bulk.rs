@@ -1,21 +1,21 @@
 //! Building a tree from sorted pairs, from the leaves up. The values of one key may be more than fit in memory: what is too long
 //! for a leaf goes to a nested tree page by page.
 
-use super::Kept;
+use super::LeafValues;
 use crate::{
     Error, Result,
     page::{
         set,
         value::{StoredValue, ValueKind},
     },
-    tree::{PageSink, TreeRoot, bulk::Building, mutable_tree::Tree},
+    tree::{PageSink, TreeRoot, bulk::TreeBuild, mutable_tree::Tree},
 };
 
 /// A tree that is being built from pairs.
 #[derive(Debug)]
 pub(crate) struct PairBuilder<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
-    outer: Building,
+    outer: TreeBuild,
     /// The key whose values come, and how many of them came.
     key: Vec<u8>,
     count: u64,
@@ -24,7 +24,7 @@ pub(crate) struct PairBuilder<'t, 's, S> {
     ends: Vec<usize>,
     /// The last of them, if they do.
     last: Vec<u8>,
-    nested: Option<(TreeRoot, Building)>,
+    nested: Option<(TreeRoot, TreeBuild)>,
 }
 
 impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
@@ -33,7 +33,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         assert!(tree.root.is_empty(), "a tree is built where there is none");
         Self {
             tree,
-            outer: Building::default(),
+            outer: TreeBuild::default(),
             key: Vec::new(),
             count: 0,
             bytes: Vec::new(),
@@ -80,7 +80,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
     fn add(&mut self, value: &[u8]) -> Result<()> {
         if self.nested.is_none() {
             let (count, len) = (self.ends.len() + 1, self.bytes.len() + value.len());
-            if self.tree.stay(self.key.len(), count, len) {
+            if self.tree.values_fit_in_leaf(self.key.len(), count, len) {
                 self.bytes.extend_from_slice(value);
                 self.ends.push(self.bytes.len());
                 return Ok(());
@@ -94,7 +94,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
 
     /// Has the values that came so far go to a nested tree.
     fn begin_nested(&mut self) -> Result<()> {
-        self.nested = Some((self.tree.root.nested(), Building::default()));
+        self.nested = Some((self.tree.root.nested(), TreeBuild::default()));
         let (bytes, ends) = (
             std::mem::take(&mut self.bytes),
             std::mem::take(&mut self.ends),
@@ -113,10 +113,10 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         };
         let before = *root;
         let mut tree = Tree::new(&mut *self.tree.sink, root);
-        building.push_kept(&mut tree, value, StoredValue::inline(&[]))?;
+        building.push_leaf_value(&mut tree, value, StoredValue::inline(&[]))?;
         root.records += 1;
         let after = *root;
-        self.tree.note_pages(&before, &after);
+        self.tree.add_page_difference(&before, &after);
         Ok(())
     }
 
@@ -126,10 +126,10 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
             Some((mut root, building)) => {
                 let before = root;
                 building.finish(&mut Tree::new(&mut *self.tree.sink, &mut root))?;
-                self.tree.note_pages(&before, &root);
-                Kept::nested(&root)
+                self.tree.add_page_difference(&before, &root);
+                LeafValues::nested(&root)
             }
-            None if self.ends.len() == 1 => Kept {
+            None if self.ends.len() == 1 => LeafValues {
                 kind: ValueKind::Inline,
                 bytes: std::mem::take(&mut self.bytes),
             },
@@ -139,13 +139,14 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
                 let values =
                     (0..self.ends.len()).map(|index| &self.bytes[starts(index)..self.ends[index]]);
                 set::write_all(&mut bytes, self.tree.root.kind.value_size, values);
-                Kept {
+                LeafValues {
                     kind: ValueKind::Set,
                     bytes,
                 }
             }
         };
-        self.outer.push_kept(self.tree, &self.key, kept.value())?;
+        self.outer
+            .push_leaf_value(self.tree, &self.key, kept.value())?;
         self.bytes.clear();
         self.ends.clear();
         self.count = 0;

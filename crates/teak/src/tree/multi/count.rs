@@ -1,15 +1,15 @@
 //! Counting of pairs: how many are before one, which is the n-th, how many lie between two, and where to cut a range in parts.
 
-use super::{Values, cursor::PairBound, lookup};
+use super::{KeyValues, cursor::PairBound, lookup};
 use crate::{
     PageNumber, Result,
     tree::{
         PageSource, TreeRoot,
         count::{self, Ends},
         cursor::record_at,
-        estimate::{self, Estimate},
+        estimate::{self, RecordEstimate},
         position::Position,
-        split::{Listed, PARTS_MAX, cuts, first_below},
+        split::{PARTS_MAX, SplitLevel, cuts, first_below},
     },
 };
 use std::{
@@ -41,11 +41,11 @@ pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
     root: &TreeRoot,
     low: PairBound<'_>,
     high: PairBound<'_>,
-) -> Result<Estimate> {
+) -> Result<RecordEstimate> {
     let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
         estimate::estimate(source, tree, low, high)
     };
-    sum(source, root, (low, high), in_tree, Estimate::exactly)
+    sum(source, root, (low, high), in_tree, RecordEstimate::exactly)
 }
 
 /// The keys whose pairs are all between two bounds, and the values of the two keys that are not, as `in_tree` counts those of a tree and
@@ -88,8 +88,8 @@ fn of_key<S: PageSource + ?Sized, N>(
 ) -> Result<N> {
     let order = root.value_order();
     let places = |len: usize, search: &dyn Fn(&[u8]) -> Result<usize, usize>| {
-        let place = |value, is_behind: bool| match search(value) {
-            Ok(index) => index + usize::from(is_behind),
+        let place = |value, is_after: bool| match search(value) {
+            Ok(index) => index + usize::from(is_after),
             Err(index) => index,
         };
         let from = match low {
@@ -106,13 +106,13 @@ fn of_key<S: PageSource + ?Sized, N>(
     };
     Ok(match lookup::find(source, root, key)? {
         None => exactly(0),
-        Some(Values::One(one)) => places(1, &|value| match order.stored_to(one, value) {
+        Some(KeyValues::One(one)) => places(1, &|value| match order.stored_to(one, value) {
             Ordering::Less => Err(1),
             Ordering::Equal => Ok(0),
             Ordering::Greater => Err(0),
         }),
-        Some(Values::Set(set)) => places(set.len(), &|value| set.search(order, value)),
-        Some(Values::Tree(nested)) => in_tree(&nested, low, high)?,
+        Some(KeyValues::Set(set)) => places(set.len(), &|value| set.search(order, value)),
+        Some(KeyValues::Tree(nested)) => in_tree(&nested, low, high)?,
     })
 }
 
@@ -171,15 +171,15 @@ fn pair_at<S: PageSource + ?Sized>(
     let Some((leaf, stored)) = record_at(source, position, &mut key)? else {
         return Ok(None);
     };
-    let values = Values::of(root, stored).map_err(|damage| damage.at(leaf, "count"))?;
+    let values = KeyValues::of(root, stored).map_err(|damage| damage.at(leaf, "count"))?;
     let mut value = Vec::new();
     match values {
-        Values::One(one) => value.extend_from_slice(one),
-        Values::Set(set) => {
+        KeyValues::One(one) => value.extend_from_slice(one),
+        KeyValues::Set(set) => {
             let index = set.len().min(number as usize + 1) - 1;
             value.extend_from_slice(set.get(index));
         }
-        Values::Tree(nested) => drop(record_at(source, &find(&nested)?, &mut value)?),
+        KeyValues::Tree(nested) => drop(record_at(source, &find(&nested)?, &mut value)?),
     }
     Ok(Some((key, value)))
 }
@@ -214,7 +214,7 @@ fn split_listed<S: PageSource + ?Sized>(
     ends: &Ends,
     parts: usize,
 ) -> Result<Vec<OwnedPair>> {
-    let Listed { level, pages } = Listed::new(source, root, ends, parts)?;
+    let SplitLevel { level, pages } = SplitLevel::new(source, root, ends, parts)?;
     let weight = |page, entries: Range<usize>| match level {
         0 => count::weight(source, root, page, entries),
         _ => Ok(entries.len() as u64),
@@ -229,7 +229,7 @@ fn split_listed<S: PageSource + ?Sized>(
     let mut pairs: Vec<OwnedPair> = Vec::new();
     let (mut entry, mut passed) = (entries.next(), 0_u64);
     // The nested tree that was cut last.
-    let mut nested_list: Option<(PageNumber, Listed)> = None;
+    let mut nested_list: Option<(PageNumber, SplitLevel)> = None;
     // The first one is where the range begins.
     for cut in iter::once(0).chain(cuts(total, parts)) {
         while let Some((page, index)) = entry {
@@ -247,18 +247,18 @@ fn split_listed<S: PageSource + ?Sized>(
                 {
                     let ends = count::ends(source, nested, Bound::Unbounded, Bound::Unbounded)?;
                     let ends = ends.expect("a nested tree is not empty");
-                    let list = Listed::new(source, nested, &ends, parts)?;
+                    let list = SplitLevel::new(source, nested, &ends, parts)?;
                     nested_list = Some((nested.page, list));
                 }
                 let list = nested_list.as_ref().map(|(_, list)| list);
                 list.expect("it was listed").about(source, number, len)
             })?;
-            let is_behind = |pair: &OwnedPair| {
+            let is_after = |pair: &OwnedPair| {
                 let pair = (&pair.0[..], &pair.1[..]);
-                let is_behind = |last: &OwnedPair| root.compare_pairs((&last.0, &last.1), pair);
-                pairs.last().is_none_or(|last| is_behind(last).is_lt())
+                let is_after = |last: &OwnedPair| root.compare_pairs((&last.0, &last.1), pair);
+                pairs.last().is_none_or(|last| is_after(last).is_lt())
             };
-            let pair = pair.filter(is_behind);
+            let pair = pair.filter(is_after);
             pairs.extend(pair);
             break;
         }

@@ -2,7 +2,7 @@
 
 use super::super::{
     cursor::PairBound,
-    tests::{Fixture, KINDS, Kind, key_of},
+    tests::{Fixture, KINDS, PageKind, key_of},
 };
 use super::{OwnedPair, count_pairs, nth_pair, split_pairs};
 use crate::tree::estimate::estimate;
@@ -39,7 +39,7 @@ fn place(fixture: &Fixture, all: &[OwnedPair], bound: PairBound<'_>, is_low: boo
     all.partition_point(is_before)
 }
 
-fn grown(random: &mut Rng, mut fixture: Fixture, kind: Kind) -> Fixture {
+fn grown(random: &mut Rng, mut fixture: Fixture, kind: PageKind) -> Fixture {
     for _ in 0..2500 {
         let key = key_of(random, 4096);
         let value = kind.value(random.u64(..500), 4096);

@@ -1,18 +1,18 @@
 //! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
 //! the leaf, and else a cursor over the nested tree.
 
-mod at_hand;
+mod in_leaf;
 mod state;
 
-use super::{Values, WRONG_LEN};
+use super::{KeyValues, WRONG_LEN};
 use crate::{
     Error, Result,
-    page::{Damage, set::Set},
+    page::{PageDamage, set::Set},
     tree::{
         PageSource, TreeRoot,
-        cursor::Cursor,
-        position::Beside,
-        reading::{reading_from, touch, unreadable},
+        cursor::TreeCursor,
+        position::StepDirection,
+        reading::{fault_in, reading_from, unreadable},
     },
 };
 use std::ops::Bound;
@@ -22,14 +22,14 @@ const SYSTEM_PAGE: usize = 4096;
 
 /// A place among the values of a key.
 #[derive(Debug)]
-pub(super) enum At<'s, S: ?Sized> {
+pub(super) enum ValueCursor<'s, S: ?Sized> {
     Nowhere,
     One(&'s [u8]),
     Set(Set<'s>, usize),
-    Tree(Box<Cursor<'s, S>>),
+    Tree(Box<TreeCursor<'s, S>>),
 }
 
-impl<S: ?Sized> Clone for At<'_, S> {
+impl<S: ?Sized> Clone for ValueCursor<'_, S> {
     fn clone(&self) -> Self {
         match self {
             Self::Nowhere => Self::Nowhere,
@@ -42,7 +42,7 @@ impl<S: ?Sized> Clone for At<'_, S> {
 
 /// An end of the values of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum FirstOrLast {
     First,
     Last,
 }
@@ -53,8 +53,8 @@ pub(crate) type PairBound<'p> = Bound<(&'p [u8], Option<&'p [u8]>)>;
 /// A cursor over pairs, which borrows its source.
 #[derive(Debug)]
 pub(crate) struct PairCursor<'s, S: ?Sized> {
-    outer: Cursor<'s, S>,
-    inner: At<'s, S>,
+    outer: TreeCursor<'s, S>,
+    inner: ValueCursor<'s, S>,
     /// Faults before what stands in the leaf was last looked at.
     fault_count: u64,
 }
@@ -72,19 +72,19 @@ impl<S: ?Sized> Clone for PairCursor<'_, S> {
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// A cursor that is nowhere yet.
     pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
-        Self::over(Cursor::new(source, root))
+        Self::over(TreeCursor::new(source, root))
     }
 
     /// A cursor that is on no value yet.
-    pub(super) fn over(outer: Cursor<'s, S>) -> Self {
+    pub(super) fn over(outer: TreeCursor<'s, S>) -> Self {
         Self {
             outer,
-            inner: At::Nowhere,
+            inner: ValueCursor::Nowhere,
             fault_count: 0,
         }
     }
 
-    pub(super) fn into_parts(self) -> (Cursor<'s, S>, At<'s, S>) {
+    pub(super) fn into_parts(self) -> (TreeCursor<'s, S>, ValueCursor<'s, S>) {
         (self.outer, self.inner)
     }
 
@@ -98,16 +98,16 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Whether it is on a pair.
     pub(crate) fn is_on_pair(&self) -> bool {
-        !matches!(self.inner, At::Nowhere)
+        !matches!(self.inner, ValueCursor::Nowhere)
     }
 
     /// Whether both are on the same pair, or both on none.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         let is_same_value = match (&self.inner, &other.inner) {
-            (At::Nowhere, At::Nowhere) => return true,
-            (At::One(_), At::One(_)) => true,
-            (At::Set(_, a), At::Set(_, b)) => a == b,
-            (At::Tree(a), At::Tree(b)) => a.position().is_at(b.position()),
+            (ValueCursor::Nowhere, ValueCursor::Nowhere) => return true,
+            (ValueCursor::One(_), ValueCursor::One(_)) => true,
+            (ValueCursor::Set(_, a), ValueCursor::Set(_, b)) => a == b,
+            (ValueCursor::Tree(a), ValueCursor::Tree(b)) => a.position().is_at(b.position()),
             _ => false,
         };
         is_same_value && self.outer.position().is_at(other.outer.position())
@@ -116,7 +116,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// The key of the pair that it is on; empty if it is on none.
     pub(crate) fn key(&self) -> &[u8] {
         match self.inner {
-            At::Nowhere => &[],
+            ValueCursor::Nowhere => &[],
             _ => self.outer.key(),
         }
     }
@@ -124,20 +124,20 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// The value of the pair that it is on; empty if it is on none.
     pub(crate) fn value(&self) -> &[u8] {
         match &self.inner {
-            At::Nowhere => &[],
-            At::One(value) => value,
-            At::Set(set, index) => set.get(*index),
-            At::Tree(cursor) => cursor.key(),
+            ValueCursor::Nowhere => &[],
+            ValueCursor::One(value) => value,
+            ValueCursor::Set(set, index) => set.get(*index),
+            ValueCursor::Tree(cursor) => cursor.key(),
         }
     }
 
     /// The same as a slice of its page, where it stands there in one piece.
     pub(crate) fn value_in_page(&self) -> Option<&'s [u8]> {
         match &self.inner {
-            At::Nowhere => None,
-            At::One(value) => Some(value),
-            At::Set(set, index) => Some(set.get(*index)),
-            At::Tree(cursor) => cursor.key_in_page(),
+            ValueCursor::Nowhere => None,
+            ValueCursor::One(value) => Some(value),
+            ValueCursor::Set(set, index) => Some(set.get(*index)),
+            ValueCursor::Tree(cursor) => cursor.key_in_page(),
         }
     }
 
@@ -155,17 +155,17 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// How many values the key has; 0 if it is on none.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
-            At::Nowhere => 0,
-            At::One(_) => 1,
-            At::Set(set, _) => set.len() as u64,
-            At::Tree(cursor) => cursor.root().records,
+            ValueCursor::Nowhere => 0,
+            ValueCursor::One(_) => 1,
+            ValueCursor::Set(set, _) => set.len() as u64,
+            ValueCursor::Tree(cursor) => cursor.root().records,
         }
     }
 
     /// The root of the nested tree that the key's values are.
     pub(crate) fn nested_root(&self) -> Option<&TreeRoot> {
         match &self.inner {
-            At::Tree(cursor) => Some(cursor.root()),
+            ValueCursor::Tree(cursor) => Some(cursor.root()),
             _ => None,
         }
     }
@@ -186,15 +186,17 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     fn pack(
         &self,
         of_set: impl FnOnce(&'s [u8], usize) -> Option<&'s [u8]>,
-        of_tree: impl FnOnce(&Cursor<'s, S>) -> Option<&'s [u8]>,
+        of_tree: impl FnOnce(&TreeCursor<'s, S>) -> Option<&'s [u8]>,
     ) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);
         let values = match &self.inner {
             _ if size == 0 => None,
-            At::Nowhere => None,
-            At::One(value) => Some(*value),
-            At::Set(set, index) => set.packed().and_then(|values| of_set(values, index * size)),
-            At::Tree(cursor) => match of_tree(cursor) {
+            ValueCursor::Nowhere => None,
+            ValueCursor::One(value) => Some(*value),
+            ValueCursor::Set(set, index) => {
+                set.packed().and_then(|values| of_set(values, index * size))
+            }
+            ValueCursor::Tree(cursor) => match of_tree(cursor) {
                 Some(values) if cursor.key().len() == size => Some(values),
                 _ => {
                     let record = cursor.position().record();
@@ -208,60 +210,60 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             values
                 .unwrap_or_default()
                 .chunks(SYSTEM_PAGE)
-                .for_each(touch);
+                .for_each(fault_in);
             Ok(values)
         })
     }
 
     /// Goes to the last of the values that [`PairCursor::packed`] gave.
     pub(crate) fn skip_packed(&mut self, values: Option<&[u8]>) -> Result<()> {
-        let steps = self.steps_over(values);
+        let steps = self.step_count(values);
         match &mut self.inner {
-            At::Set(_, index) => *index += steps,
-            At::Tree(cursor) => drop(cursor.skip(steps as i64)?),
-            At::Nowhere | At::One(_) => {}
+            ValueCursor::Set(_, index) => *index += steps,
+            ValueCursor::Tree(cursor) => drop(cursor.skip(steps as i64)?),
+            ValueCursor::Nowhere | ValueCursor::One(_) => {}
         }
         Ok(())
     }
 
     /// Goes to the first of the values that [`PairCursor::packed_back`] gave.
     pub(crate) fn skip_packed_back(&mut self, values: Option<&[u8]>) -> Result<()> {
-        let steps = self.steps_over(values);
+        let steps = self.step_count(values);
         match &mut self.inner {
-            At::Set(_, index) => *index -= steps,
-            At::Tree(cursor) => drop(cursor.skip(-(steps as i64))?),
-            At::Nowhere | At::One(_) => {}
+            ValueCursor::Set(_, index) => *index -= steps,
+            ValueCursor::Tree(cursor) => drop(cursor.skip(-(steps as i64))?),
+            ValueCursor::Nowhere | ValueCursor::One(_) => {}
         }
         Ok(())
     }
 
     /// How many steps lead from one end of packed values to the other.
-    fn steps_over(&self, values: Option<&[u8]>) -> usize {
+    fn step_count(&self, values: Option<&[u8]>) -> usize {
         let size = usize::from(self.root().kind.value_size).max(1);
         values.map_or(0, |values| (values.len() / size).saturating_sub(1))
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
         let moved = self.outer.first();
-        self.arrive(moved, End::First)
+        self.arrive(moved, FirstOrLast::First)
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
         let moved = self.outer.last();
-        self.arrive(moved, End::Last)
+        self.arrive(moved, FirstOrLast::Last)
     }
 
     /// Goes to the next pair, of this key or the next.
     pub(crate) fn next(&mut self) -> Result<bool> {
-        match self.next_at_hand() {
+        match self.next_in_current_leaf() {
             true => Ok(true),
-            false => self.next_elsewhere(),
+            false => self.next_in_other_leaf(),
         }
     }
 
     /// The same where the next pair is not in a leaf at hand.
-    pub(crate) fn next_elsewhere(&mut self) -> Result<bool> {
-        match self.next_value_elsewhere()? {
+    pub(crate) fn next_in_other_leaf(&mut self) -> Result<bool> {
+        match self.next_value_in_other_leaf()? {
             true => Ok(true),
             false => self.next_key(),
         }
@@ -269,15 +271,15 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the pair before, of this key or the one before.
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        match self.prev_at_hand() {
+        match self.prev_in_current_leaf() {
             true => Ok(true),
-            false => self.prev_elsewhere(),
+            false => self.prev_in_other_leaf(),
         }
     }
 
     /// The same where the pair before is not in a leaf at hand.
-    pub(crate) fn prev_elsewhere(&mut self) -> Result<bool> {
-        match self.prev_value_elsewhere()? {
+    pub(crate) fn prev_in_other_leaf(&mut self) -> Result<bool> {
+        match self.prev_value_in_other_leaf()? {
             true => Ok(true),
             false => self.prev_key(),
         }
@@ -286,33 +288,33 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// Goes to the first value of the next key.
     pub(crate) fn next_key(&mut self) -> Result<bool> {
         let moved = self.outer.next();
-        self.arrive(moved, End::First)
+        self.arrive(moved, FirstOrLast::First)
     }
 
     /// Goes to the last value of the key before.
     pub(crate) fn prev_key(&mut self) -> Result<bool> {
         let moved = self.outer.prev();
-        self.arrive(moved, End::Last)
+        self.arrive(moved, FirstOrLast::Last)
     }
 
     /// Goes to the next value of the key; if there is none it stays where it is.
     pub(crate) fn next_value(&mut self) -> Result<bool> {
-        match self.next_value_at_hand() {
+        match self.next_value_in_leaf() {
             true => Ok(true),
-            false => self.next_value_elsewhere(),
+            false => self.next_value_in_other_leaf(),
         }
     }
 
     /// The same where the next value is not in a leaf at hand.
-    pub(crate) fn next_value_elsewhere(&mut self) -> Result<bool> {
+    pub(crate) fn next_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
-            At::Nowhere | At::One(_) => Ok(false),
-            At::Set(set, index) => {
+            ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
+            ValueCursor::Set(set, index) => {
                 let is_there = *index + 1 < set.len();
                 *index += usize::from(is_there);
-                self.look().map(|()| is_there)
+                self.check_readable().map(|()| is_there)
             }
-            At::Tree(cursor) => match cursor.next() {
+            ValueCursor::Tree(cursor) => match cursor.next() {
                 Ok(false) => cursor.last().map(|_| false),
                 moved => moved,
             },
@@ -321,22 +323,22 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the value before; if there is none it stays where it is.
     pub(crate) fn prev_value(&mut self) -> Result<bool> {
-        match self.prev_value_at_hand() {
+        match self.prev_value_in_leaf() {
             true => Ok(true),
-            false => self.prev_value_elsewhere(),
+            false => self.prev_value_in_other_leaf(),
         }
     }
 
     /// The same where the value before is not in a leaf at hand.
-    pub(crate) fn prev_value_elsewhere(&mut self) -> Result<bool> {
+    pub(crate) fn prev_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
-            At::Nowhere | At::One(_) => Ok(false),
-            At::Set(_, index) => {
+            ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
+            ValueCursor::Set(_, index) => {
                 let is_there = *index > 0;
                 *index -= usize::from(is_there);
-                self.look().map(|()| is_there)
+                self.check_readable().map(|()| is_there)
             }
-            At::Tree(cursor) => match cursor.prev() {
+            ValueCursor::Tree(cursor) => match cursor.prev() {
                 Ok(false) => cursor.first().map(|_| false),
                 moved => moved,
             },
@@ -345,15 +347,15 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the first value of the key; `false` if it is on none.
     pub(crate) fn first_value(&mut self) -> Result<bool> {
-        self.settle(End::First)
+        self.settle(FirstOrLast::First)
     }
 
     /// Goes to the last value of the key; `false` if it is on none.
     pub(crate) fn last_value(&mut self) -> Result<bool> {
-        self.settle(End::Last)
+        self.settle(FirstOrLast::Last)
     }
 
-    fn settle(&mut self, end: End) -> Result<bool> {
+    fn settle(&mut self, end: FirstOrLast) -> Result<bool> {
         match self.is_on_pair() {
             true => self.enter(end).map(|()| true),
             false => Ok(false),
@@ -363,10 +365,10 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// Goes to the first value of the first key that is not smaller; `Some(true)` says that it is equal, `None` that there is
     /// none.
     pub(crate) fn seek_key(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        self.inner = At::Nowhere;
+        self.inner = ValueCursor::Nowhere;
         let found = self.outer.seek(key)?;
         if found.is_some() {
-            self.enter(End::First)?;
+            self.enter(FirstOrLast::First)?;
         }
         Ok(found)
     }
@@ -390,7 +392,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             _ => None,
         };
         if found.is_none() {
-            self.inner = At::Nowhere;
+            self.inner = ValueCursor::Nowhere;
         }
         Ok(found)
     }
@@ -400,20 +402,20 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         let order = self.root().value_order();
         let (faults, page_size) = (self.source().faults(), self.source().page_size());
         match &mut self.inner {
-            At::Nowhere => Ok(None),
-            At::One(one) => {
+            ValueCursor::Nowhere => Ok(None),
+            ValueCursor::One(one) => {
                 let compared = reading_from(faults, page_size, || Ok(order.stored_to(one, value)))?;
                 Ok(compared.is_ge().then_some(compared.is_eq()))
             }
-            At::Set(set, index) => {
+            ValueCursor::Set(set, index) => {
                 let found = reading_from(faults, page_size, || Ok(set.search(order, value)))?;
                 let (Ok(place) | Err(place)) = found;
                 *index = place.min(set.len() - 1);
                 let is_there = place < set.len();
-                self.look()?;
+                self.check_readable()?;
                 Ok(is_there.then_some(found.is_ok()))
             }
-            At::Tree(cursor) => match cursor.seek(value)? {
+            ValueCursor::Tree(cursor) => match cursor.seek(value)? {
                 None => cursor.last().map(|_| None),
                 found => Ok(found),
             },
@@ -444,7 +446,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     pub(crate) fn seek_end(&mut self, bound: PairBound<'_>) -> Result<()> {
         match bound {
             Bound::Unbounded => {
-                self.inner = At::Nowhere;
+                self.inner = ValueCursor::Nowhere;
                 self.outer.seek_end(Bound::Unbounded)
             }
             Bound::Included(pair) => self.seek_bound(Bound::Excluded(pair)),
@@ -453,50 +455,50 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Enters the values of the key that a step led to.
-    fn arrive(&mut self, moved: Result<bool>, end: End) -> Result<bool> {
-        self.inner = At::Nowhere;
+    fn arrive(&mut self, moved: Result<bool>, end: FirstOrLast) -> Result<bool> {
+        self.inner = ValueCursor::Nowhere;
         let is_there = moved?;
         if is_there {
             self.enter(end)?;
-            let beside = match end {
-                End::First => Beside::Behind,
-                End::Last => Beside::Before,
+            let direction = match end {
+                FirstOrLast::First => StepDirection::Forward,
+                FirstOrLast::Last => StepDirection::Backward,
             };
-            self.outer.turn(beside);
-            if let At::Tree(cursor) = &self.inner {
-                let passed = self.outer.pass_nested(cursor.root(), beside);
-                passed.inspect_err(|_| self.inner = At::Nowhere)?;
+            self.outer.set_direction(direction);
+            if let ValueCursor::Tree(cursor) = &self.inner {
+                let passed = self.outer.pass_nested(cursor.root(), direction);
+                passed.inspect_err(|_| self.inner = ValueCursor::Nowhere)?;
             }
         }
         Ok(is_there)
     }
 
     /// Enters the values of the key at one end.
-    fn enter(&mut self, end: End) -> Result<()> {
+    fn enter(&mut self, end: FirstOrLast) -> Result<()> {
         let at = match self.values_here()? {
-            Values::One(value) => At::One(value),
-            Values::Set(set) => {
+            KeyValues::One(value) => ValueCursor::One(value),
+            KeyValues::Set(set) => {
                 let last = set.len() - 1;
-                At::Set(set, if end == End::First { 0 } else { last })
+                ValueCursor::Set(set, if end == FirstOrLast::First { 0 } else { last })
             }
-            Values::Tree(nested) => {
-                let mut cursor = Box::new(Cursor::new(self.source(), nested));
+            KeyValues::Tree(nested) => {
+                let mut cursor = Box::new(TreeCursor::new(self.source(), nested));
                 match end {
-                    End::First => cursor.first()?,
-                    End::Last => cursor.last()?,
+                    FirstOrLast::First => cursor.first()?,
+                    FirstOrLast::Last => cursor.last()?,
                 };
-                At::Tree(cursor)
+                ValueCursor::Tree(cursor)
             }
         };
-        self.stand(at)
+        self.set_value_cursor(at)
     }
 
     /// The values of the key that it is on, as its leaf holds them. It is on none of them then.
-    pub(super) fn values_here(&mut self) -> Result<Values<'s>> {
-        self.inner = At::Nowhere;
+    pub(super) fn values_here(&mut self) -> Result<KeyValues<'s>> {
+        self.inner = ValueCursor::Nowhere;
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
-        let values = Values::of(self.root(), self.outer.stored_value());
+        let values = KeyValues::of(self.root(), self.outer.stored_value());
         if faults.are_more_than(before) {
             return Err(unreadable(faults, self.source().page_size()));
         }
@@ -505,33 +507,33 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Is on one of the values of the key.
-    pub(super) fn stand(&mut self, at: At<'s, S>) -> Result<()> {
+    pub(super) fn set_value_cursor(&mut self, at: ValueCursor<'s, S>) -> Result<()> {
         self.inner = at;
-        self.look()
+        self.check_readable()
     }
 
     /// Looks whether the value that it is on can be read, where the leaf of its key holds it.
-    fn look(&mut self) -> Result<()> {
+    fn check_readable(&mut self) -> Result<()> {
         let (faults, _) = self.outer.faults_before();
         // Once more if there was a fault, which may have been elsewhere.
         for _ in 0..2 {
             let value = match &self.inner {
-                At::Nowhere | At::Tree(_) => return Ok(()),
-                At::One(value) => value,
-                At::Set(set, index) => set.get(*index),
+                ValueCursor::Nowhere | ValueCursor::Tree(_) => return Ok(()),
+                ValueCursor::One(value) => value,
+                ValueCursor::Set(set, index) => set.get(*index),
             };
-            touch(value);
+            fault_in(value);
             if !faults.are_more_than(self.fault_count) {
                 return Ok(());
             }
             self.fault_count = faults.count();
         }
-        self.inner = At::Nowhere;
+        self.inner = ValueCursor::Nowhere;
         Err(unreadable(faults, self.source().page_size()))
     }
 
     #[cold]
-    pub(super) fn damaged(&self, damage: Damage) -> Error {
+    pub(super) fn damaged(&self, damage: PageDamage) -> Error {
         let record = self.outer.position().record();
         let page = record.map_or(self.root().page, |(page, _)| page);
         damage.at(page, "scan")

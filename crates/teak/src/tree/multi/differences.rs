@@ -9,7 +9,7 @@ use crate::{
     page::key::KeyOrder,
     tree::{
         PageSource, TreeRoot,
-        differences::{Differences, Kind},
+        differences::{ChangeKind, DifferenceWalk},
         reading::reading,
     },
 };
@@ -17,62 +17,64 @@ use std::{cmp::Ordering, ops::Bound};
 
 /// A walk along two trees of the same orders.
 #[derive(Debug)]
-pub(crate) struct PairDifferences<'s, S: ?Sized> {
-    outer: Differences<'s, S>,
+pub(crate) struct PairDifferenceWalk<'s, S: ?Sized> {
+    outer: DifferenceWalk<'s, S>,
     trees: [(&'s S, TreeRoot); 2],
     /// The key whose values are compared.
     key: Vec<u8>,
-    values: Values<'s, S>,
+    values: ValuesComparison<'s, S>,
     /// What the walk stands on: a pair that was inserted, or removed.
-    found: Option<Kind>,
+    found: Option<ChangeKind>,
 }
 
 /// What is compared of the values of a key.
 #[derive(Debug)]
-enum Values<'s, S: ?Sized> {
+enum ValuesComparison<'s, S: ?Sized> {
     Nothing,
     /// Nested trees.
-    Trees(Box<Differences<'s, S>>),
+    Trees(Box<DifferenceWalk<'s, S>>),
     /// What comes next of the older values and of the newer ones, if there is something.
     Merged(Box<[Option<PairCursor<'s, S>>; 2]>),
 }
 
-impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
+impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
     /// Begins before the first difference.
     pub(crate) fn new(older: (&'s S, TreeRoot), newer: (&'s S, TreeRoot)) -> Self {
         Self {
-            outer: Differences::new(older, newer, Bound::Unbounded, Bound::Unbounded),
+            outer: DifferenceWalk::new(older, newer, Bound::Unbounded, Bound::Unbounded),
             trees: [older, newer],
             key: Vec::new(),
-            values: Values::Nothing,
+            values: ValuesComparison::Nothing,
             found: None,
         }
     }
 
-    /// Goes to the next difference; it is of kind [`Kind::Inserted`] or [`Kind::Removed`].
-    pub(crate) fn next(&mut self) -> Result<Option<Kind>> {
+    /// Goes to the next difference; it is of kind [`ChangeKind::Inserted`] or [`ChangeKind::Removed`].
+    pub(crate) fn next(&mut self) -> Result<Option<ChangeKind>> {
         let mut before = self.found.take();
         let [(older, root), (newer, _)] = self.trees;
         let order = root.value_order();
         self.found = loop {
             let found = match &mut self.values {
-                Values::Nothing => None,
-                Values::Trees(walk) => match (before.take(), walk.found()) {
+                ValuesComparison::Nothing => None,
+                ValuesComparison::Trees(walk) => match (before.take(), walk.found()) {
                     // The bytes that came for those that were told as removed.
-                    (Some(Kind::Removed), Some(Kind::Changed)) => Some(Kind::Inserted),
+                    (Some(ChangeKind::Removed), Some(ChangeKind::Changed)) => {
+                        Some(ChangeKind::Inserted)
+                    }
                     _ => match walk.next()? {
-                        Some(Kind::Changed) => Some(Kind::Removed),
+                        Some(ChangeKind::Changed) => Some(ChangeKind::Removed),
                         found => found,
                     },
                 },
-                Values::Merged(sides) => reading(older, || {
+                ValuesComparison::Merged(sides) => reading(older, || {
                     reading(newer, || merge(sides, before.take(), order))
                 })?,
             };
             if found.is_some() {
                 break found;
             }
-            self.values = Values::Nothing;
+            self.values = ValuesComparison::Nothing;
             let Some(kind) = self.outer.next()? else {
                 break None;
             };
@@ -87,11 +89,13 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
     /// The pair that the walk stands on.
     pub(crate) fn pair(&self) -> (&[u8], &[u8]) {
         let value = match &self.values {
-            Values::Nothing => &[],
-            Values::Trees(walk) if self.found == Some(Kind::Removed) => walk.old_key(),
-            Values::Trees(walk) => walk.key(),
-            Values::Merged(sides) => {
-                let side = &sides[usize::from(self.found == Some(Kind::Inserted))];
+            ValuesComparison::Nothing => &[],
+            ValuesComparison::Trees(walk) if self.found == Some(ChangeKind::Removed) => {
+                walk.old_key()
+            }
+            ValuesComparison::Trees(walk) => walk.key(),
+            ValuesComparison::Merged(sides) => {
+                let side = &sides[usize::from(self.found == Some(ChangeKind::Inserted))];
                 side.as_ref().map_or(&[][..], PairCursor::value)
             }
         };
@@ -104,7 +108,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
     }
 
     /// Looks up the values of the key at hand, which differ.
-    fn values_of(&self, kind: Kind) -> Result<Values<'s, S>> {
+    fn values_of(&self, kind: ChangeKind) -> Result<ValuesComparison<'s, S>> {
         let side = |index: usize, is_there: bool| -> Result<_> {
             let (source, root) = self.trees[index];
             let mut cursor = PairCursor::new(source, root);
@@ -112,17 +116,17 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
             Ok(is_found.then_some(cursor))
         };
         let sides = [
-            side(0, kind != Kind::Inserted)?,
-            side(1, kind != Kind::Removed)?,
+            side(0, kind != ChangeKind::Inserted)?,
+            side(1, kind != ChangeKind::Removed)?,
         ];
         let nested = |side: &Option<PairCursor<'_, S>>| side.as_ref()?.nested_root().copied();
         Ok(match (nested(&sides[0]), nested(&sides[1])) {
             (Some(old), Some(new)) => {
                 let (old, new) = ((self.trees[0].0, old), (self.trees[1].0, new));
-                let walk = Differences::of_keys(old, new);
-                Values::Trees(Box::new(walk))
+                let walk = DifferenceWalk::of_keys(old, new);
+                ValuesComparison::Trees(Box::new(walk))
             }
-            _ => Values::Merged(Box::new(sides)),
+            _ => ValuesComparison::Merged(Box::new(sides)),
         })
     }
 }
@@ -130,11 +134,11 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
 /// Passes what was found before, and goes to the next value that only one side has.
 fn merge<S: PageSource + ?Sized>(
     sides: &mut [Option<PairCursor<'_, S>>; 2],
-    before: Option<Kind>,
+    before: Option<ChangeKind>,
     order: KeyOrder,
-) -> Result<Option<Kind>> {
+) -> Result<Option<ChangeKind>> {
     match before {
-        Some(Kind::Removed) => pass(&mut sides[0])?,
+        Some(ChangeKind::Removed) => pass(&mut sides[0])?,
         Some(_) => pass(&mut sides[1])?,
         None => {}
     }
@@ -142,16 +146,16 @@ fn merge<S: PageSource + ?Sized>(
         let [old, new] = sides;
         match (&*old, &*new) {
             (None, None) => return Ok(None),
-            (Some(_), None) => return Ok(Some(Kind::Removed)),
-            (None, Some(_)) => return Ok(Some(Kind::Inserted)),
+            (Some(_), None) => return Ok(Some(ChangeKind::Removed)),
+            (None, Some(_)) => return Ok(Some(ChangeKind::Inserted)),
             (Some(a), Some(b)) => match order.compare(a.value(), b.value()) {
-                Ordering::Greater => return Ok(Some(Kind::Inserted)),
+                Ordering::Greater => return Ok(Some(ChangeKind::Inserted)),
                 // What an order of the application's takes for equal may have other bytes.
                 Ordering::Equal if a.value() == b.value() => {
                     pass(old)?;
                     pass(new)?;
                 }
-                _ => return Ok(Some(Kind::Removed)),
+                _ => return Ok(Some(ChangeKind::Removed)),
             },
         }
     }

@@ -1,24 +1,24 @@
 //! Insertion of pairs.
 
-use super::{Kept, Values};
+use super::{KeyValues, LeafValues};
 use crate::{
     PageNumber, Result,
     page::{
-        Damage, set,
+        PageDamage, set,
         value::{StoredValue, ValueKind},
     },
     tree::{
         PageSink, TreeRoot,
         insert::{Existing, Inserted},
         mutable_tree::Tree,
-        position::{Position, Step},
+        position::{PathStep, Position},
         visit_leaf,
     },
 };
 use std::cmp::Ordering;
 
 /// What is to become of the values of a key that one more comes to.
-enum Joined {
+enum CombinedValues {
     /// It is there already.
     There,
     /// They stay in the leaf, as a set.
@@ -33,84 +33,86 @@ impl<S: PageSink> Tree<'_, S> {
     pub(crate) fn insert_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         if self.root.is_empty() {
             self.fix_value_size(value);
-            let kept = self.keep_one(key.len(), value)?;
+            let kept = self.encode_value(key.len(), value)?;
             let kept = kept
                 .as_ref()
-                .map_or(StoredValue::inline(value), Kept::value);
-            self.plant_kept(key, kept, 1)?;
+                .map_or(StoredValue::inline(value), LeafValues::value);
+            self.create_root_leaf_from(key, kept, 1)?;
             return Ok(true);
         }
         let mut position = Position::default();
         if position.descend(&*self.sink, self.root, key)? {
-            return self.join(position, key, value);
+            return self.add_value(position, key, value);
         }
-        let kept = self.keep_one(key.len(), value)?;
+        let kept = self.encode_value(key.len(), value)?;
         let kept = kept
             .as_ref()
-            .map_or(StoredValue::inline(value), Kept::value);
+            .map_or(StoredValue::inline(value), LeafValues::value);
         self.add_values(position.into_path(), key, kept, 1)?;
         Ok(true)
     }
 
     /// What a leaf is to hold of a single value, if not the value itself.
-    pub(super) fn keep_one(&mut self, key_len: usize, value: &[u8]) -> Result<Option<Kept>> {
-        if self.stays(key_len, value.len()) {
+    pub(super) fn encode_value(
+        &mut self,
+        key_len: usize,
+        value: &[u8],
+    ) -> Result<Option<LeafValues>> {
+        if self.value_fits_in_leaf(key_len, value.len()) {
             return Ok(None);
         }
         let nested = self.build_nested([value].into_iter())?;
-        Ok(Some(Kept::nested(&nested)))
+        Ok(Some(LeafValues::nested(&nested)))
     }
 
     /// Adds a value to those of the key at a position.
-    fn join(&mut self, position: Position, key: &[u8], value: &[u8]) -> Result<bool> {
+    fn add_value(&mut self, position: Position, key: &[u8], value: &[u8]) -> Result<bool> {
         let (number, index) = position.record().expect("the key was found");
-        let damaged = |damage: Damage| damage.at(number, "insert");
+        let damaged = |damage: PageDamage| damage.at(number, "insert");
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
         let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
         let key = stored_key.as_deref().unwrap_or(key);
         let stored = leaf.node(index).map_err(damaged)?.value;
-        let joined = self
-            .joined_with(key.len(), stored, value)
-            .map_err(damaged)?;
+        let joined = self.combine(key.len(), stored, value).map_err(damaged)?;
         let kept = match joined {
-            Joined::There => return Ok(false),
-            Joined::Nested(nested) => return self.insert_nested(position, nested, value),
-            Joined::Set(bytes) => Kept {
+            CombinedValues::There => return Ok(false),
+            CombinedValues::Nested(nested) => return self.insert_nested(position, nested, value),
+            CombinedValues::Set(bytes) => LeafValues {
                 kind: ValueKind::Set,
                 bytes,
             },
-            Joined::Large(bytes, place) => {
+            CombinedValues::Large(bytes, place) => {
                 let kind = stored.kind;
                 let old = StoredValue {
                     kind,
                     bytes: &bytes,
                 };
-                self.grow(old, place, value, number)?
+                self.build_nested_with(old, place, value, number)?
             }
         };
         let path = self.own_path(position.into_path())?;
         self.root.records += 1;
-        self.put_values(&path, key, kept.value(), 1)?;
+        self.replace_values(&path, key, kept.value(), 1)?;
         Ok(true)
     }
 
-    fn joined_with(
+    fn combine(
         &self,
         key_len: usize,
         stored: StoredValue<'_>,
         value: &[u8],
-    ) -> Result<Joined, Damage> {
+    ) -> Result<CombinedValues, PageDamage> {
         let (order, size) = (self.root.value_order(), self.root.kind.value_size);
-        let values = Values::of(self.root, stored)?;
+        let values = KeyValues::of(self.root, stored)?;
         let (place, count) = match values {
-            Values::Tree(nested) => return Ok(Joined::Nested(nested)),
-            Values::One(old) => match order.stored_to(old, value) {
-                Ordering::Equal => return Ok(Joined::There),
+            KeyValues::Tree(nested) => return Ok(CombinedValues::Nested(nested)),
+            KeyValues::One(old) => match order.stored_to(old, value) {
+                Ordering::Equal => return Ok(CombinedValues::There),
                 Ordering::Less => (1, 1),
                 Ordering::Greater => (0, 1),
             },
-            Values::Set(set) => match set.search(order, value) {
-                Ok(_) => return Ok(Joined::There),
+            KeyValues::Set(set) => match set.search(order, value) {
+                Ok(_) => return Ok(CombinedValues::There),
                 Err(place) => (place, set.len()),
             },
         };
@@ -119,31 +121,31 @@ impl<S: PageSink> Tree<'_, S> {
             count => stored.bytes.len() - set::set_len(size, count, 0),
         };
         let len = set::set_len(size, count + 1, old_len + value.len());
-        if !self.stays_as_set(key_len, len) {
-            return Ok(Joined::Large(stored.bytes.to_vec(), place));
+        if !self.set_fits_in_leaf(key_len, len) {
+            return Ok(CombinedValues::Large(stored.bytes.to_vec(), place));
         }
         let mut bytes = Vec::new();
         match (values, place) {
-            (Values::Set(set), place) => set::write_with(&mut bytes, &set, place, value),
+            (KeyValues::Set(set), place) => set::write_with(&mut bytes, &set, place, value),
             (_, 0) => set::write_pair(&mut bytes, size, value, stored.bytes),
             (_, _) => set::write_pair(&mut bytes, size, stored.bytes, value),
         }
-        Ok(Joined::Set(bytes))
+        Ok(CombinedValues::Set(bytes))
     }
 
     /// A nested tree of the values that a leaf holds, and one more among them.
-    fn grow(
+    fn build_nested_with(
         &mut self,
         old: StoredValue<'_>,
         place: usize,
         value: &[u8],
         leaf: PageNumber,
-    ) -> Result<Kept> {
-        let values = Values::of(self.root, old).map_err(|damage| damage.at(leaf, "insert"))?;
+    ) -> Result<LeafValues> {
+        let values = KeyValues::of(self.root, old).map_err(|damage| damage.at(leaf, "insert"))?;
         let nested = match values {
-            Values::Set(set) => {
-                let (before, behind) = (set.iter().take(place), set.iter().skip(place));
-                self.build_nested(before.chain([value]).chain(behind))?
+            KeyValues::Set(set) => {
+                let (before, after) = (set.iter().take(place), set.iter().skip(place));
+                self.build_nested(before.chain([value]).chain(after))?
             }
             _ => {
                 let mut both = [old.bytes, value];
@@ -153,7 +155,7 @@ impl<S: PageSink> Tree<'_, S> {
                 self.build_nested(both.into_iter())?
             }
         };
-        Ok(Kept::nested(&nested))
+        Ok(LeafValues::nested(&nested))
     }
 
     /// Adds a value to the nested tree of the key at a position.
@@ -170,21 +172,21 @@ impl<S: PageSink> Tree<'_, S> {
         if inserted == Inserted::Unchanged {
             return Ok(false);
         }
-        self.put_grown(position.into_path(), &nested, 1)?;
+        self.write_back_grown(position.into_path(), &nested, 1)?;
         Ok(true)
     }
 
     /// Writes the root of a nested tree back that got so many values more.
-    pub(super) fn put_grown(
+    pub(super) fn write_back_grown(
         &mut self,
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         nested: &TreeRoot,
         added: u64,
     ) -> Result<()> {
         let path = self.own_path(path)?;
         self.root.records += added;
-        self.touch();
-        self.put_nested(&path, nested, added as i64)
+        self.mark_changed();
+        self.write_nested_root(&path, nested, added as i64)
     }
 
     /// Adds many values to a key; returns how many of them were not there. They ascend, and are such as the tree can hold.
@@ -198,42 +200,42 @@ impl<S: PageSink> Tree<'_, S> {
         let mut position = Position::default();
         let is_there = !self.root.is_empty() && position.descend(&*self.sink, self.root, key)?;
         if !is_there {
-            self.put_new_key(position, key, values)?;
+            self.insert_key_with_values(position, key, values)?;
             return Ok(values.len() as u64);
         }
         let (number, index) = position.record().expect("the key was found");
-        let damaged = |damage: Damage| damage.at(number, "insert");
+        let damaged = |damage: PageDamage| damage.at(number, "insert");
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
         let stored = leaf.node(index).map_err(damaged)?.value;
         let (kind, old) = (stored.kind, stored.bytes.to_vec());
         let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
         let key = stored_key.as_deref().unwrap_or(key);
         let stored = StoredValue { kind, bytes: &old };
-        let merged = match Values::of(self.root, stored).map_err(damaged)? {
-            Values::Tree(mut nested) => {
+        let merged = match KeyValues::of(self.root, stored).map_err(damaged)? {
+            KeyValues::Tree(mut nested) => {
                 let records: Vec<_> = values.iter().map(|value| (*value, [])).collect();
                 let added = self.change_nested(&mut nested, |tree| tree.insert_many(&records))?;
                 if added > 0 {
-                    self.put_grown(position.into_path(), &nested, added)?;
+                    self.write_back_grown(position.into_path(), &nested, added)?;
                 }
                 return Ok(added);
             }
-            Values::One(old) => self.merged([old].into_iter(), values),
-            Values::Set(set) => self.merged(set.iter(), values),
+            KeyValues::One(old) => self.merged([old].into_iter(), values),
+            KeyValues::Set(set) => self.merged(set.iter(), values),
         };
         let added = merged.len() as u64 - set::pair_count(stored).map_err(damaged)?;
         if added == 0 {
             return Ok(0);
         }
-        let kept = self.keep_values(key.len(), merged.iter().copied())?;
+        let kept = self.encode_values(key.len(), merged.iter().copied())?;
         let path = self.own_path(position.into_path())?;
         self.root.records += added;
-        self.put_values(&path, key, kept.value(), added as i64)?;
+        self.replace_values(&path, key, kept.value(), added as i64)?;
         Ok(added)
     }
 
     /// Adds a key that is not there, with its values. The position is where it belongs, unless the tree is empty.
-    pub(super) fn put_new_key(
+    pub(super) fn insert_key_with_values(
         &mut self,
         position: Position,
         key: &[u8],
@@ -241,9 +243,9 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<()> {
         let count = values.len() as u64;
         self.fix_value_size(values[0]);
-        let kept = self.keep_values(key.len(), values.iter().copied())?;
+        let kept = self.encode_values(key.len(), values.iter().copied())?;
         match self.root.is_empty() {
-            true => self.plant_kept(key, kept.value(), count),
+            true => self.create_root_leaf_from(key, kept.value(), count),
             false => self.add_values(position.into_path(), key, kept.value(), count),
         }
     }

@@ -1,6 +1,6 @@
 //! Lookups of keys with their values, and of pairs.
 
-use super::Values;
+use super::KeyValues;
 use crate::{
     PageNumber, Result,
     tree::{PageSource, TreeRoot, lookup},
@@ -11,10 +11,10 @@ pub(crate) fn find<'s, S: PageSource + ?Sized>(
     source: &'s S,
     root: &TreeRoot,
     key: &[u8],
-) -> Result<Option<Values<'s>>> {
+) -> Result<Option<KeyValues<'s>>> {
     match lookup::get(source, root, key)? {
         Some(stored) => {
-            let values = Values::of(root, stored);
+            let values = KeyValues::of(root, stored);
             values
                 .map(Some)
                 .map_err(|damage| damage.at(root.page, "lookup"))
@@ -33,9 +33,9 @@ pub(crate) fn contains<S: PageSource + ?Sized>(
     let order = root.value_order();
     Ok(match find(source, root, key)? {
         None => false,
-        Some(Values::One(one)) => order.stored_to(one, value).is_eq(),
-        Some(Values::Set(set)) => set.search(order, value).is_ok(),
-        Some(Values::Tree(nested)) => lookup::get(source, &nested, value)?.is_some(),
+        Some(KeyValues::One(one)) => order.stored_to(one, value).is_eq(),
+        Some(KeyValues::Set(set)) => set.search(order, value).is_ok(),
+        Some(KeyValues::Tree(nested)) => lookup::get(source, &nested, value)?.is_some(),
     })
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn is_below_key<S: PageSource + ?Sized>(
     page: PageNumber,
 ) -> bool {
     match find(source, root, key) {
-        Ok(Some(Values::Tree(nested))) => {
+        Ok(Some(KeyValues::Tree(nested))) => {
             crate::tree::locate::keys_of(source, &nested, page).is_some()
         }
         _ => false,

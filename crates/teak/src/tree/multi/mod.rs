@@ -21,14 +21,14 @@ mod remove;
 pub(crate) mod replace;
 pub(crate) mod seek;
 
-use super::{PageSink, TreeRoot, bulk::Builder, mutable_tree::Tree, position::Step};
+use super::{PageSink, TreeRoot, bulk::TreeBuilder, mutable_tree::Tree, position::PathStep};
 use crate::{
     Error, Result,
     page::{
-        Damage,
-        entries::Records,
+        PageDamage,
+        entries::RecordList,
         key::KeyOrder,
-        leaf::{self, InPlace, Leaf},
+        leaf::{self, InPlaceOutcome, Leaf},
         max_key_len,
         set::{self, Set},
         value::{StoredValue, ValueKind},
@@ -46,32 +46,34 @@ const SET_LEN_MAX: usize = 2048;
 pub(super) const DISORDER: &str = "the values of a key are not in ascending order";
 
 /// What is wrong with a page of a nested tree whose values have another size than others.
-const WRONG_LEN: Damage = Damage("its keys do not have the length that the root says");
+const WRONG_LEN: PageDamage = PageDamage("its keys do not have the length that the root says");
 
 /// A key and one of its values.
-pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
+pub(crate) type PairRef<'p> = (&'p [u8], &'p [u8]);
 
 /// The values of a key, as its leaf holds them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Values<'p> {
+pub(crate) enum KeyValues<'p> {
     One(&'p [u8]),
     Set(Set<'p>),
     Tree(TreeRoot),
 }
 
-impl<'p> Values<'p> {
+impl<'p> KeyValues<'p> {
     /// Reads what stands in a leaf of a tree with this root.
-    pub(crate) fn of(root: &TreeRoot, stored: StoredValue<'p>) -> Result<Self, Damage> {
+    pub(crate) fn of(root: &TreeRoot, stored: StoredValue<'p>) -> Result<Self, PageDamage> {
         match stored.kind {
             ValueKind::Inline => match usize::from(root.kind.value_size) {
-                size if size != 0 && size != stored.bytes.len() => {
-                    Err(Damage("a value does not have the size that the root says"))
-                }
+                size if size != 0 && size != stored.bytes.len() => Err(PageDamage(
+                    "a value does not have the size that the root says",
+                )),
                 _ => Ok(Self::One(stored.bytes)),
             },
             ValueKind::Set => Set::parse(stored.bytes, root.kind.value_size).map(Self::Set),
             ValueKind::Tree => root.decode_nested(stored.bytes).map(Self::Tree),
-            ValueKind::Run => Err(Damage("a value of a multi-value table is a large value")),
+            ValueKind::Extent => Err(PageDamage(
+                "a value of a multi-value table is a large value",
+            )),
         }
     }
 
@@ -87,12 +89,12 @@ impl<'p> Values<'p> {
 
 /// Values as a leaf is to hold them.
 #[derive(Debug)]
-struct Kept {
+struct LeafValues {
     kind: ValueKind,
     bytes: Vec<u8>,
 }
 
-impl Kept {
+impl LeafValues {
     fn value(&self) -> StoredValue<'_> {
         StoredValue {
             kind: self.kind,
@@ -111,7 +113,7 @@ impl Kept {
 impl TreeRoot {
     /// How many records some entries of a leaf stand for.
     #[inline]
-    pub(super) fn weight(&self, leaf: &Leaf<'_>, slots: Range<usize>) -> Result<u64, Damage> {
+    pub(super) fn weight(&self, leaf: &Leaf<'_>, slots: Range<usize>) -> Result<u64, PageDamage> {
         match self.is_multi() {
             false => Ok(slots.len() as u64),
             true => sum(slots.map(|index| set::pair_count(leaf.node(index)?.value))),
@@ -120,7 +122,11 @@ impl TreeRoot {
 
     /// The same of entries that were taken out of their leaves.
     #[inline]
-    pub(super) fn weight_of(&self, records: &Records, range: Range<usize>) -> Result<u64, Damage> {
+    pub(super) fn weight_of(
+        &self,
+        records: &RecordList,
+        range: Range<usize>,
+    ) -> Result<u64, PageDamage> {
         match self.is_multi() {
             false => Ok(range.len() as u64),
             true => sum(range.map(|index| set::pair_count(records.value(index)))),
@@ -128,7 +134,7 @@ impl TreeRoot {
     }
 
     /// How a pair, as a rule a stored one, is to another one: by their keys, then by their values.
-    pub(crate) fn compare_pairs(&self, a: Pair<'_>, b: Pair<'_>) -> Ordering {
+    pub(crate) fn compare_pairs(&self, a: PairRef<'_>, b: PairRef<'_>) -> Ordering {
         let by_value = || self.value_order().stored_to(a.1, b.1);
         self.order.stored_to(a.0, b.0).then_with(by_value)
     }
@@ -159,7 +165,7 @@ impl TreeRoot {
     }
 }
 
-fn sum(mut counts: impl Iterator<Item = Result<u64, Damage>>) -> Result<u64, Damage> {
+fn sum(mut counts: impl Iterator<Item = Result<u64, PageDamage>>) -> Result<u64, PageDamage> {
     counts.try_fold(0u64, |sum, count| Ok(sum.saturating_add(count?)))
 }
 
@@ -172,33 +178,33 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Whether values that take so many bytes, as a set or alone, stay in the leaf.
-    fn stays(&self, key_len: usize, len: usize) -> bool {
+    fn value_fits_in_leaf(&self, key_len: usize, len: usize) -> bool {
         (self.root).fits_in_leaf(self.sink.page_size(), key_len, len)
     }
 
     /// Whether several values that take so many bytes stay in the leaf.
-    fn stays_as_set(&self, key_len: usize, len: usize) -> bool {
-        len <= SET_LEN_MAX && self.stays(key_len, len)
+    fn set_fits_in_leaf(&self, key_len: usize, len: usize) -> bool {
+        len <= SET_LEN_MAX && self.value_fits_in_leaf(key_len, len)
     }
 
     /// Whether so many values, which have so many bytes together, stay in the leaf.
-    fn stay(&self, key_len: usize, count: usize, bytes: usize) -> bool {
+    fn values_fit_in_leaf(&self, key_len: usize, count: usize, bytes: usize) -> bool {
         match count {
-            1 => self.stays(key_len, bytes),
-            _ => self.stays_as_set(key_len, self.kept_len(count, bytes)),
+            1 => self.value_fits_in_leaf(key_len, bytes),
+            _ => self.set_fits_in_leaf(key_len, self.leaf_value_len(count, bytes)),
         }
     }
 
     /// Whether they are so few that they leave a nested tree.
-    fn are_few(&self, key_len: usize, count: usize, bytes: usize) -> bool {
+    fn fit_back_in_leaf(&self, key_len: usize, count: usize, bytes: usize) -> bool {
         match count {
-            1 => self.stays(key_len, HYSTERESIS * bytes),
-            _ => self.stays_as_set(key_len, HYSTERESIS * self.kept_len(count, bytes)),
+            1 => self.value_fits_in_leaf(key_len, HYSTERESIS * bytes),
+            _ => self.set_fits_in_leaf(key_len, HYSTERESIS * self.leaf_value_len(count, bytes)),
         }
     }
 
     /// Bytes of so many values, which have so many bytes together, where they stand in a leaf.
-    fn kept_len(&self, count: usize, bytes: usize) -> usize {
+    fn leaf_value_len(&self, count: usize, bytes: usize) -> usize {
         match count {
             1 => bytes,
             _ => set::set_len(self.root.kind.value_size, count, bytes),
@@ -206,17 +212,17 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// What a leaf is to hold of values, which ascend and are one at least. What is too long for it goes to a nested tree.
-    fn keep_values<'v>(
+    fn encode_values<'v>(
         &mut self,
         key_len: usize,
         values: impl ExactSizeIterator<Item = &'v [u8]> + Clone,
-    ) -> Result<Kept> {
+    ) -> Result<LeafValues> {
         let count = values.len();
         let len = values.clone().map(<[u8]>::len).sum();
-        if !self.stay(key_len, count, len) {
-            return Ok(Kept::nested(&self.build_nested(values)?));
+        if !self.values_fit_in_leaf(key_len, count, len) {
+            return Ok(LeafValues::nested(&self.build_nested(values)?));
         }
-        let mut bytes = Vec::with_capacity(self.kept_len(count, len));
+        let mut bytes = Vec::with_capacity(self.leaf_value_len(count, len));
         let kind = match count {
             1 => {
                 values.for_each(|value| bytes.extend_from_slice(value));
@@ -227,7 +233,7 @@ impl<S: PageSink> Tree<'_, S> {
                 ValueKind::Set
             }
         };
-        Ok(Kept { kind, bytes })
+        Ok(LeafValues { kind, bytes })
     }
 
     /// A nested tree of values, which ascend.
@@ -235,7 +241,7 @@ impl<S: PageSink> Tree<'_, S> {
         let empty = self.root.nested();
         let mut nested = empty;
         let mut tree = Tree::new(&mut *self.sink, &mut nested);
-        let mut builder = Builder::new(&mut tree);
+        let mut builder = TreeBuilder::new(&mut tree);
         for value in values {
             let nothing = StoredValue::inline(&[]);
             // Comparisons of the application's are not asked about two stored values: see `Comparison`.
@@ -244,12 +250,12 @@ impl<S: PageSink> Tree<'_, S> {
                 _ => builder.push(value, nothing),
             };
             pushed.map_err(|error| match error {
-                Error::NotSorted { .. } => Damage(DISORDER).at(self.root.page, "insert"),
+                Error::NotSorted { .. } => PageDamage(DISORDER).at(self.root.page, "insert"),
                 error => error,
             })?;
         }
         builder.finish()?;
-        self.note_pages(&empty, &nested);
+        self.add_page_difference(&empty, &nested);
         Ok(nested)
     }
 
@@ -261,12 +267,12 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<R> {
         let before = *nested;
         let changed = change(&mut Tree::new(&mut *self.sink, nested));
-        self.note_pages(&before, nested);
+        self.add_page_difference(&before, nested);
         changed
     }
 
     /// Counts the pages that a nested tree has won or lost.
-    pub(super) fn note_pages(&mut self, before: &TreeRoot, after: &TreeRoot) {
+    pub(super) fn add_page_difference(&mut self, before: &TreeRoot, after: &TreeRoot) {
         let other = |pages: u32, before: u32, after: u32| {
             pages.saturating_add(after).saturating_sub(before)
         };
@@ -283,9 +289,9 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Writes the root of a nested tree, which has so many values more than before, to its leaf, where the path leads and which may be
     /// changed.
-    pub(super) fn put_nested(
+    pub(super) fn write_nested_root(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         nested: &TreeRoot,
         difference: i64,
     ) -> Result<()> {
@@ -297,8 +303,8 @@ impl<S: PageSink> Tree<'_, S> {
         let page = self.sink.page_mut(step.page)?;
         let put = leaf::set_value(page, step.index, value);
         match put.map_err(|damage| damage.at(step.page, "insert"))? {
-            InPlace::Done => self.add_to_counts(path, difference),
-            InPlace::Rebuild => {
+            InPlaceOutcome::Done => self.add_to_counts(path, difference),
+            InPlaceOutcome::Rebuild => {
                 let detail = "the root of a nested tree is not where it was read";
                 Err(Error::corrupted(step.page, "insert", detail))
             }
@@ -307,16 +313,16 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Puts other values, so many more, in the place of those where the path leads. The path may lead elsewhere afterwards, unless
     /// these take no more bytes than those.
-    fn put_values(
+    fn replace_values(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         key: &[u8],
         value: StoredValue<'_>,
         difference: i64,
-    ) -> Result<InPlace> {
-        self.touch();
+    ) -> Result<InPlaceOutcome> {
+        self.mark_changed();
         let put = self.put_value(path, key, value)?;
-        if put == InPlace::Done {
+        if put == InPlaceOutcome::Done {
             self.add_to_counts(path, difference)?;
         }
         Ok(put)
@@ -325,17 +331,17 @@ impl<S: PageSink> Tree<'_, S> {
     /// Adds a key with its values, as its leaf is to hold them, where the path leads.
     fn add_values(
         &mut self,
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         key: &[u8],
         value: StoredValue<'_>,
         count: u64,
     ) -> Result<()> {
         let path = self.own_path(path)?;
         self.root.records += count;
-        self.touch();
-        match self.place(&path, key, value)? {
-            InPlace::Done => self.add_to_counts(&path, count as i64),
-            InPlace::Rebuild => Ok(()),
+        self.mark_changed();
+        match self.insert_at(&path, key, value)? {
+            InPlaceOutcome::Done => self.add_to_counts(&path, count as i64),
+            InPlaceOutcome::Rebuild => Ok(()),
         }
     }
 }

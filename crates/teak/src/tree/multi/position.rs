@@ -1,16 +1,16 @@
 //! Places among pairs, without references: what stays of a [`PairCursor`] where its source is not borrowed.
 
 use super::{
-    Values,
-    cursor::{At, PairCursor},
+    KeyValues,
+    cursor::{PairCursor, ValueCursor},
 };
 use crate::{
     Result,
-    page::Damage,
+    page::PageDamage,
     tree::{
         PageSource, TreeRoot,
-        cursor::{Cursor, parked::Parked, record_at},
-        position::Beside,
+        cursor::{TreeCursor, parked::ParkedCursor, record_at},
+        position::StepDirection,
         visit_leaf,
     },
 };
@@ -19,13 +19,13 @@ use std::borrow::Cow;
 /// The place of a cursor over pairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PairPosition {
-    outer: Parked,
-    inner: Inner,
+    outer: ParkedCursor,
+    inner: ValuePosition,
 }
 
 /// The place among the values of a key.
 #[derive(Clone, Debug, Default)]
-enum Inner {
+enum ValuePosition {
     #[default]
     Nowhere,
     /// At an index of so many, which stand in the leaf of their key.
@@ -33,47 +33,47 @@ enum Inner {
         index: usize,
         count: usize,
     },
-    Tree(Box<(TreeRoot, Parked)>),
+    Tree(Box<(TreeRoot, ParkedCursor)>),
 }
 
 impl PairPosition {
     /// Nowhere, since an error came up on the way.
     pub(crate) fn lost() -> Self {
         Self {
-            outer: Parked::lost(),
-            inner: Inner::Nowhere,
+            outer: ParkedCursor::lost(),
+            inner: ValuePosition::Nowhere,
         }
     }
 
     /// Whether it is on a pair.
     pub(crate) fn is_on_pair(&self) -> bool {
-        !matches!(self.inner, Inner::Nowhere)
+        !matches!(self.inner, ValuePosition::Nowhere)
     }
 
     /// How many values the key has; 0 if it is on none.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
-            Inner::Nowhere => 0,
-            Inner::Leaf { count, .. } => *count as u64,
-            Inner::Tree(tree) => tree.0.records,
+            ValuePosition::Nowhere => 0,
+            ValuePosition::Leaf { count, .. } => *count as u64,
+            ValuePosition::Tree(tree) => tree.0.records,
         }
     }
 
     /// Whether it is on the first value of its key.
     pub(crate) fn is_first_value(&self) -> bool {
         match &self.inner {
-            Inner::Nowhere => false,
-            Inner::Leaf { index, .. } => *index == 0,
-            Inner::Tree(tree) => tree.1.position().is_first(),
+            ValuePosition::Nowhere => false,
+            ValuePosition::Leaf { index, .. } => *index == 0,
+            ValuePosition::Tree(tree) => tree.1.position().is_first(),
         }
     }
 
     /// Whether it is on the last value of its key.
     pub(crate) fn is_last_value(&self) -> bool {
         match &self.inner {
-            Inner::Nowhere => false,
-            Inner::Leaf { index, count } => index + 1 == *count,
-            Inner::Tree(tree) => tree.1.position().is_last(),
+            ValuePosition::Nowhere => false,
+            ValuePosition::Leaf { index, count } => index + 1 == *count,
+            ValuePosition::Tree(tree) => tree.1.position().is_last(),
         }
     }
 
@@ -88,21 +88,27 @@ impl PairPosition {
     }
 
     /// Goes to the value of the same key beside this one, if it stands in the same leaf.
-    pub(crate) fn step_in_leaf(&mut self, beside: Beside) -> bool {
-        match (&mut self.inner, beside) {
-            (Inner::Leaf { index, count }, Beside::Behind) if *index + 1 < *count => *index += 1,
-            (Inner::Leaf { index, .. }, Beside::Before) if *index > 0 => *index -= 1,
-            (Inner::Tree(tree), _) => return tree.1.position_mut().step_in_leaf(beside),
-            (Inner::Nowhere | Inner::Leaf { .. }, _) => return false,
+    pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
+        match (&mut self.inner, direction) {
+            (ValuePosition::Leaf { index, count }, StepDirection::Forward)
+                if *index + 1 < *count =>
+            {
+                *index += 1
+            }
+            (ValuePosition::Leaf { index, .. }, StepDirection::Backward) if *index > 0 => {
+                *index -= 1
+            }
+            (ValuePosition::Tree(tree), _) => return tree.1.position_mut().step_in_leaf(direction),
+            (ValuePosition::Nowhere | ValuePosition::Leaf { .. }, _) => return false,
         }
         true
     }
 
     /// Goes from a key that has one value to the key beside it, if that stands in the same leaf. Whether that has one value too is yet to be
     /// seen, by [`PairPosition::read_only_pair`].
-    pub(crate) fn step_to_key(&mut self, beside: Beside) -> bool {
-        matches!(self.inner, Inner::Leaf { index: 0, count: 1 })
-            && self.outer.position_mut().step_in_leaf(beside)
+    pub(crate) fn step_to_key(&mut self, direction: StepDirection) -> bool {
+        matches!(self.inner, ValuePosition::Leaf { index: 0, count: 1 })
+            && self.outer.position_mut().step_in_leaf(direction)
     }
 
     /// Puts the pair that it is on in `key` and `value`; says `false` if the key has several values.
@@ -116,13 +122,13 @@ impl PairPosition {
         let Some((number, stored)) = record_at(source, self.outer.position(), key)? else {
             return Ok(false);
         };
-        match Values::of(root, stored).map_err(|damage| damage.at(number, "scan"))? {
-            Values::One(only) => {
+        match KeyValues::of(root, stored).map_err(|damage| damage.at(number, "scan"))? {
+            KeyValues::One(only) => {
                 value.clear();
                 value.extend_from_slice(only);
                 Ok(true)
             }
-            Values::Set(_) | Values::Tree(_) => Ok(false),
+            KeyValues::Set(_) | KeyValues::Tree(_) => Ok(false),
         }
     }
 
@@ -133,7 +139,7 @@ impl PairPosition {
         root: &TreeRoot,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        if let Inner::Tree(tree) = &self.inner {
+        if let ValuePosition::Tree(tree) = &self.inner {
             return Ok(record_at(source, tree.1.position(), out)?.is_some());
         }
         let value = self.value(source, root)?;
@@ -151,14 +157,14 @@ impl PairPosition {
         root: &TreeRoot,
     ) -> Result<Option<Cow<'s, [u8]>>> {
         let (parked, index) = match &self.inner {
-            Inner::Nowhere => return Ok(None),
-            Inner::Leaf { index, .. } => (&self.outer, Some(*index)),
-            Inner::Tree(tree) => (&tree.1, None),
+            ValuePosition::Nowhere => return Ok(None),
+            ValuePosition::Leaf { index, .. } => (&self.outer, Some(*index)),
+            ValuePosition::Tree(tree) => (&tree.1, None),
         };
         let Some((number, slot)) = parked.position().record() else {
             return Ok(None);
         };
-        let damaged = |damage: Damage| damage.at(number, "lookup");
+        let damaged = |damage: PageDamage| damage.at(number, "lookup");
         let leaf = visit_leaf(source, number, "lookup")?;
         let node = leaf.node(slot).map_err(damaged)?;
         let Some(index) = index else {
@@ -170,36 +176,36 @@ impl PairPosition {
                     .map_err(damaged),
             };
         };
-        match Values::of(root, node.value).map_err(damaged)? {
-            Values::One(value) => Ok(Some(value.into())),
-            Values::Set(set) if index < set.len() => Ok(Some(set.get(index).into())),
-            Values::Set(_) | Values::Tree(_) => Err(damaged(ELSEWHERE)),
+        match KeyValues::of(root, node.value).map_err(damaged)? {
+            KeyValues::One(value) => Ok(Some(value.into())),
+            KeyValues::Set(set) if index < set.len() => Ok(Some(set.get(index).into())),
+            KeyValues::Set(_) | KeyValues::Tree(_) => Err(damaged(ELSEWHERE)),
         }
     }
 }
 
 /// The state is another one than the place is of.
-const ELSEWHERE: Damage = Damage("the values of a key are not where they were read");
+const ELSEWHERE: PageDamage = PageDamage("the values of a key are not where they were read");
 
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// Goes on where one was parked, in the same state of the tree.
     pub(crate) fn resume(source: &'s S, root: TreeRoot, place: PairPosition) -> Result<Self> {
-        let outer = Cursor::resume(source, root, place.outer)?;
+        let outer = TreeCursor::resume(source, root, place.outer)?;
         let mut cursor = Self::over(outer);
         match place.inner {
-            Inner::Nowhere => Ok(cursor),
-            Inner::Leaf { index, .. } => {
+            ValuePosition::Nowhere => Ok(cursor),
+            ValuePosition::Leaf { index, .. } => {
                 let at = match cursor.values_here()? {
-                    Values::One(value) => At::One(value),
-                    Values::Set(set) if index < set.len() => At::Set(set, index),
-                    Values::Set(_) | Values::Tree(_) => return Err(cursor.damaged(ELSEWHERE)),
+                    KeyValues::One(value) => ValueCursor::One(value),
+                    KeyValues::Set(set) if index < set.len() => ValueCursor::Set(set, index),
+                    KeyValues::Set(_) | KeyValues::Tree(_) => return Err(cursor.damaged(ELSEWHERE)),
                 };
-                cursor.stand(at).map(|()| cursor)
+                cursor.set_value_cursor(at).map(|()| cursor)
             }
-            Inner::Tree(tree) => {
+            ValuePosition::Tree(tree) => {
                 let (nested, parked) = *tree;
-                let at = At::Tree(Box::new(Cursor::resume(source, nested, parked)?));
-                cursor.stand(at).map(|()| cursor)
+                let at = ValueCursor::Tree(Box::new(TreeCursor::resume(source, nested, parked)?));
+                cursor.set_value_cursor(at).map(|()| cursor)
             }
         }
     }
@@ -207,13 +213,15 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     pub(crate) fn park(self) -> PairPosition {
         let (outer, inner) = self.into_parts();
         let inner = match inner {
-            At::Nowhere => Inner::Nowhere,
-            At::One(_) => Inner::Leaf { index: 0, count: 1 },
-            At::Set(set, index) => {
+            ValueCursor::Nowhere => ValuePosition::Nowhere,
+            ValueCursor::One(_) => ValuePosition::Leaf { index: 0, count: 1 },
+            ValueCursor::Set(set, index) => {
                 let count = set.len();
-                Inner::Leaf { index, count }
+                ValuePosition::Leaf { index, count }
             }
-            At::Tree(cursor) => Inner::Tree(Box::new((*cursor.root(), cursor.park()))),
+            ValueCursor::Tree(cursor) => {
+                ValuePosition::Tree(Box::new((*cursor.root(), cursor.park())))
+            }
         };
         let outer = outer.park();
         PairPosition { outer, inner }

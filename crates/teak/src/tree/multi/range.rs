@@ -1,6 +1,6 @@
 //! Removal of ranges of pairs.
 
-use super::Pair;
+use super::PairRef;
 use crate::{
     Result,
     tree::{PageSink, mutable_tree::Tree},
@@ -12,8 +12,8 @@ impl<S: PageSink> Tree<'_, S> {
     /// bounds go whole.
     pub(crate) fn remove_pairs_in(
         &mut self,
-        low: Bound<Pair<'_>>,
-        high: Bound<Pair<'_>>,
+        low: Bound<PairRef<'_>>,
+        high: Bound<PairRef<'_>>,
     ) -> Result<u64> {
         let (low_key, high_key) = (key_of(low), key_of(high));
         let (low_value, high_value) = (low.map(|pair| pair.1), high.map(|pair| pair.1));
@@ -38,7 +38,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 }
 
-fn key_of<'p>(bound: Bound<Pair<'p>>) -> Option<&'p [u8]> {
+fn key_of<'p>(bound: Bound<PairRef<'p>>) -> Option<&'p [u8]> {
     match bound {
         Bound::Included((key, _)) | Bound::Excluded((key, _)) => Some(key),
         Bound::Unbounded => None,

@@ -1,45 +1,45 @@
 //! Removal of pairs, and of keys with all their values.
 
-use super::{Kept, Values, WRONG_LEN};
+use super::{KeyValues, LeafValues, WRONG_LEN};
 use crate::{
     PageNumber, Result,
     page::{
-        Damage,
-        leaf::InPlace,
+        PageDamage,
+        leaf::InPlaceOutcome,
         set,
         value::{StoredValue, ValueKind},
     },
     tree::{
         PageSink, TreeRoot,
         mutable_tree::Tree,
-        position::{Position, Step},
+        position::{PathStep, Position},
         visit_leaf,
     },
 };
 use std::ops::Bound;
 
 /// What is left of the values of a key.
-enum Left {
+enum RemainingValues {
     /// All of them.
     All,
     None,
     /// These, in the leaf.
-    Some(Kept, u64),
+    Some(LeafValues, u64),
     Nested(TreeRoot),
 }
 
 impl<S: PageSink> Tree<'_, S> {
     /// Removes a pair; says whether it was there.
     pub(crate) fn remove_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             return Ok(false);
         };
-        let left = self.left_without(&position, value)?;
+        let left = self.remaining_without(&position, value)?;
         match left {
-            Left::Nested(nested) => self.remove_nested(position, key, nested, |tree| {
+            RemainingValues::Nested(nested) => self.remove_nested(position, key, nested, |tree| {
                 tree.remove(value).map(u64::from)
             }),
-            left => self.leave(position, key, left),
+            left => self.keep_remaining(position, key, left),
         }
         .map(|removed| removed > 0)
     }
@@ -51,27 +51,27 @@ impl<S: PageSink> Tree<'_, S> {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<u64> {
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             return Ok(0);
         };
-        match self.left_outside(&position, low, high)? {
-            Left::Nested(nested) => {
+        match self.remaining_outside(&position, low, high)? {
+            RemainingValues::Nested(nested) => {
                 self.remove_nested(position, key, nested, |tree| tree.remove_range(low, high))
             }
-            left => self.leave(position, key, left),
+            left => self.keep_remaining(position, key, left),
         }
     }
 
     /// Removes a key with all its values; returns how many there were.
     pub(crate) fn remove_key(&mut self, key: &[u8]) -> Result<u64> {
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             return Ok(0);
         };
         let (number, stored) = self.stored_at(&position)?;
-        let values = Values::of(self.root, stored);
+        let values = KeyValues::of(self.root, stored);
         let values = values.map_err(|damage| damage.at(number, "remove"))?;
         let count = values.count();
-        if let Values::Tree(nested) = values {
+        if let KeyValues::Tree(nested) = values {
             self.release_nested(nested)?;
         }
         let path = self.own_path(position.into_path())?;
@@ -80,7 +80,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Where a key is.
-    pub(super) fn place_of_key(&self, key: &[u8]) -> Result<Option<Position>> {
+    pub(super) fn find_key_position(&self, key: &[u8]) -> Result<Option<Position>> {
         let mut position = Position::default();
         if self.root.is_empty() || !position.descend(&*self.sink, self.root, key)? {
             return Ok(None);
@@ -96,59 +96,59 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((number, node.value))
     }
 
-    fn left_without(&self, position: &Position, value: &[u8]) -> Result<Left> {
+    fn remaining_without(&self, position: &Position, value: &[u8]) -> Result<RemainingValues> {
         let (number, stored) = self.stored_at(position)?;
         let order = self.root.value_order();
-        let values = Values::of(self.root, stored);
+        let values = KeyValues::of(self.root, stored);
         Ok(
             match values.map_err(|damage| damage.at(number, "remove"))? {
-                Values::Tree(nested) => Left::Nested(nested),
-                Values::One(old) if order.stored_to(old, value).is_eq() => Left::None,
-                Values::One(_) => Left::All,
-                Values::Set(set) => match set.search(order, value) {
-                    Err(_) => Left::All,
+                KeyValues::Tree(nested) => RemainingValues::Nested(nested),
+                KeyValues::One(old) if order.stored_to(old, value).is_eq() => RemainingValues::None,
+                KeyValues::One(_) => RemainingValues::All,
+                KeyValues::Set(set) => match set.search(order, value) {
+                    Err(_) => RemainingValues::All,
                     Ok(index) if set.len() == 2 => {
                         let bytes = set.get(1 - index.min(1)).to_vec();
                         let kind = ValueKind::Inline;
-                        Left::Some(Kept { kind, bytes }, 1)
+                        RemainingValues::Some(LeafValues { kind, bytes }, 1)
                     }
                     Ok(index) => {
                         let mut bytes = Vec::with_capacity(stored.bytes.len());
                         set::write_without(&mut bytes, &set, index);
                         let kind = ValueKind::Set;
-                        Left::Some(Kept { kind, bytes }, 1)
+                        RemainingValues::Some(LeafValues { kind, bytes }, 1)
                     }
                 },
             },
         )
     }
 
-    fn left_outside(
+    fn remaining_outside(
         &self,
         position: &Position,
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
-    ) -> Result<Left> {
+    ) -> Result<RemainingValues> {
         let (number, stored) = self.stored_at(position)?;
         let order = self.root.value_order();
         let is_inside = |value: &[u8]| {
-            let is_behind = match low {
+            let is_after = match low {
                 Bound::Unbounded => true,
                 Bound::Included(low) => order.compare(low, value).is_le(),
                 Bound::Excluded(low) => order.compare(low, value).is_lt(),
             };
-            is_behind
+            is_after
                 && match high {
                     Bound::Unbounded => true,
                     Bound::Included(high) => order.stored_to(value, high).is_le(),
                     Bound::Excluded(high) => order.stored_to(value, high).is_lt(),
                 }
         };
-        let values = Values::of(self.root, stored);
+        let values = KeyValues::of(self.root, stored);
         let all = match values.map_err(|damage| damage.at(number, "remove"))? {
-            Values::Tree(nested) => return Ok(Left::Nested(nested)),
-            Values::One(value) => vec![value],
-            Values::Set(set) => set.iter().collect(),
+            KeyValues::Tree(nested) => return Ok(RemainingValues::Nested(nested)),
+            KeyValues::One(value) => vec![value],
+            KeyValues::Set(set) => set.iter().collect(),
         };
         let left: Vec<_> = all
             .iter()
@@ -157,32 +157,37 @@ impl<S: PageSink> Tree<'_, S> {
             .collect();
         let removed = (all.len() - left.len()) as u64;
         Ok(match left[..] {
-            _ if removed == 0 => Left::All,
-            [] => Left::None,
+            _ if removed == 0 => RemainingValues::All,
+            [] => RemainingValues::None,
             [value] => {
                 let (kind, bytes) = (ValueKind::Inline, value.to_vec());
-                Left::Some(Kept { kind, bytes }, removed)
+                RemainingValues::Some(LeafValues { kind, bytes }, removed)
             }
             _ => {
                 let mut bytes = Vec::new();
                 set::write_all(&mut bytes, self.root.kind.value_size, left.into_iter());
                 let kind = ValueKind::Set;
-                Left::Some(Kept { kind, bytes }, removed)
+                RemainingValues::Some(LeafValues { kind, bytes }, removed)
             }
         })
     }
 
     /// Leaves of the values of a key, which stand in its leaf, what is left of them; returns how many were removed.
-    fn leave(&mut self, position: Position, key: &[u8], left: Left) -> Result<u64> {
+    fn keep_remaining(
+        &mut self,
+        position: Position,
+        key: &[u8],
+        left: RemainingValues,
+    ) -> Result<u64> {
         match left {
-            Left::All | Left::Nested(_) => Ok(0),
-            Left::None => self.remove_key_at(position),
-            Left::Some(kept, removed) => {
+            RemainingValues::All | RemainingValues::Nested(_) => Ok(0),
+            RemainingValues::None => self.remove_key_at(position),
+            RemainingValues::Some(kept, removed) => {
                 let stored_key = self.key_at(&position)?;
                 let path = self.own_path(position.into_path())?;
                 self.root.records = self.root.records.saturating_sub(removed);
                 let key = stored_key.as_deref().unwrap_or(key);
-                self.put_fewer(&path, key, &kept, -(removed as i64))?;
+                self.shrink_values(&path, key, &kept, -(removed as i64))?;
                 Ok(removed)
             }
         }
@@ -198,21 +203,21 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Puts values that take no more bytes in the place of those where the path leads, and mends the leaf. Their number is by so many
     /// another.
-    pub(super) fn put_fewer(
+    pub(super) fn shrink_values(
         &mut self,
-        path: &[Step],
+        path: &[PathStep],
         key: &[u8],
-        kept: &Kept,
+        kept: &LeafValues,
         difference: i64,
     ) -> Result<()> {
-        if self.put_values(path, key, kept.value(), difference)? == InPlace::Done {
-            return self.mend_leaf(path).map(drop);
+        if self.replace_values(path, key, kept.value(), difference)? == InPlaceOutcome::Done {
+            return self.rebalance_leaf(path).map(drop);
         }
         // The leaf was laid out anew, and perhaps others with it.
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, key)?;
         let path = self.own_path(position.into_path())?;
-        self.mend_leaf(&path).map(drop)
+        self.rebalance_leaf(&path).map(drop)
     }
 
     /// Takes the key at a position out, whose values stand in its leaf.
@@ -244,25 +249,25 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(removed);
         }
         self.root.records = self.root.records.saturating_sub(removed);
-        self.touch();
+        self.mark_changed();
         let difference = -(removed as i64);
-        match self.few_of(key.len(), &nested)? {
-            None => self.put_nested(&path, &nested, difference)?,
+        match self.leaf_values_if_few(key.len(), &nested)? {
+            None => self.write_nested_root(&path, &nested, difference)?,
             Some(kept) => {
                 self.release_nested(nested)?;
-                self.put_fewer(&path, key, &kept, difference)?;
+                self.shrink_values(&path, key, &kept, difference)?;
             }
         }
         Ok(removed)
     }
 
     /// The values of a nested tree as a leaf is to hold them, if they are few.
-    fn few_of(&self, key_len: usize, nested: &TreeRoot) -> Result<Option<Kept>> {
+    fn leaf_values_if_few(&self, key_len: usize, nested: &TreeRoot) -> Result<Option<LeafValues>> {
         if nested.depth > 1 {
             return Ok(None);
         }
         let leaf = visit_leaf(&*self.sink, nested.page, "remove")?;
-        let damaged = |damage: Damage| damage.at(nested.page, "remove");
+        let damaged = |damage: PageDamage| damage.at(nested.page, "remove");
         let size = usize::from(self.root.kind.value_size);
         let mut values = Vec::new();
         let mut len = 0;
@@ -273,15 +278,15 @@ impl<S: PageSink> Tree<'_, S> {
             }
             len += value.len();
             values.push(value);
-            if !self.are_few(key_len, values.len(), len) {
+            if !self.fit_back_in_leaf(key_len, values.len(), len) {
                 return Ok(None);
             }
         }
         let bytes = match &values[..] {
-            [] => return Err(damaged(Damage("a leaf of a tree is empty"))),
+            [] => return Err(damaged(PageDamage("a leaf of a tree is empty"))),
             [value] => {
                 let (kind, bytes) = (ValueKind::Inline, value.clone());
-                return Ok(Some(Kept { kind, bytes }));
+                return Ok(Some(LeafValues { kind, bytes }));
             }
             values => {
                 let mut bytes = Vec::new();
@@ -291,6 +296,6 @@ impl<S: PageSink> Tree<'_, S> {
             }
         };
         let kind = ValueKind::Set;
-        Ok(Some(Kept { kind, bytes }))
+        Ok(Some(LeafValues { kind, bytes }))
     }
 }

@@ -1,12 +1,12 @@
 //! Values of a key that take the place of others.
 
-use super::Values;
+use super::KeyValues;
 use crate::{
     Result,
-    page::{Damage, set},
+    page::{PageDamage, set},
     tree::{
         PageSink,
-        cursor::{Cursor, record_at},
+        cursor::{TreeCursor, record_at},
         mutable_tree::Tree,
         position::Position,
         visit_leaf,
@@ -31,7 +31,7 @@ impl<S: PageSink> Tree<'_, S> {
         old: &[u8],
         new: &[u8],
     ) -> Result<PairReplaced> {
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             return Ok(PairReplaced::NoOld);
         };
         let stored_key = self.key_at(&position)?;
@@ -52,7 +52,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Has a value of a key go and another one come, unless that is there; says whether the old one was there.
-    pub(crate) fn exchange_pair(&mut self, key: &[u8], old: &[u8], new: &[u8]) -> Result<bool> {
+    pub(crate) fn swap_pair_value(&mut self, key: &[u8], old: &[u8], new: &[u8]) -> Result<bool> {
         match self.replace_pair(key, old, new)? {
             PairReplaced::Done => Ok(true),
             PairReplaced::NoOld => Ok(false),
@@ -62,20 +62,20 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// The bytes of a value of a key, if it is there.
     pub(crate) fn stored_value(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             return Ok(None);
         };
         let (number, stored) = self.stored_at(&position)?;
         let order = self.root.value_order();
-        let values = Values::of(self.root, stored);
+        let values = KeyValues::of(self.root, stored);
         Ok(
             match values.map_err(|damage| damage.at(number, "replace"))? {
-                Values::One(old) => order.stored_to(old, value).is_eq().then(|| old.to_vec()),
-                Values::Set(set) => {
+                KeyValues::One(old) => order.stored_to(old, value).is_eq().then(|| old.to_vec()),
+                KeyValues::Set(set) => {
                     let found = set.search(order, value).ok();
                     found.map(|index| set.get(index).to_vec())
                 }
-                Values::Tree(nested) => {
+                KeyValues::Tree(nested) => {
                     let mut position = Position::default();
                     match position.descend(&*self.sink, &nested, value)? {
                         true => {
@@ -95,31 +95,31 @@ impl<S: PageSink> Tree<'_, S> {
         if values.is_empty() {
             return self.remove_key(key);
         }
-        let Some(position) = self.place_of_key(key)? else {
+        let Some(position) = self.find_key_position(key)? else {
             let mut position = Position::default();
             if !self.root.is_empty() {
                 position.descend(&*self.sink, self.root, key)?;
             }
-            self.put_new_key(position, key, values)?;
+            self.insert_key_with_values(position, key, values)?;
             return Ok(0);
         };
         let (number, index) = position.record().expect("the key was found");
-        let damaged = |damage: Damage| damage.at(number, "replace");
+        let damaged = |damage: PageDamage| damage.at(number, "replace");
         let leaf = visit_leaf(&*self.sink, number, "replace")?;
         let stored = leaf.node(index).map_err(damaged)?.value;
         let count = set::pair_count(stored).map_err(damaged)?;
-        let old = Values::of(self.root, stored).map_err(damaged)?;
-        if self.are_just(&old, values)? {
+        let old = KeyValues::of(self.root, stored).map_err(damaged)?;
+        if self.are_exactly(&old, values)? {
             return Ok(count);
         }
         let nested = match old {
-            Values::Tree(nested) => Some(nested),
+            KeyValues::Tree(nested) => Some(nested),
             _ => None,
         };
         let old_len = stored.bytes.len();
         let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
         let key = stored_key.as_deref().unwrap_or(key);
-        let kept = self.keep_values(key.len(), values.iter().copied())?;
+        let kept = self.encode_values(key.len(), values.iter().copied())?;
         if let Some(nested) = nested {
             self.release_nested(nested)?;
         }
@@ -127,22 +127,24 @@ impl<S: PageSink> Tree<'_, S> {
         self.root.records = self.root.records.saturating_sub(count) + values.len() as u64;
         let difference = values.len() as i64 - count as i64;
         match kept.bytes.len() <= old_len {
-            true => self.put_fewer(&path, key, &kept, difference)?,
+            true => self.shrink_values(&path, key, &kept, difference)?,
             false => self
-                .put_values(&path, key, kept.value(), difference)
+                .replace_values(&path, key, kept.value(), difference)
                 .map(drop)?,
         }
         Ok(count)
     }
 
     /// Whether the values of a key are just these, byte by byte.
-    fn are_just(&self, old: &Values<'_>, values: &[&[u8]]) -> Result<bool> {
+    fn are_exactly(&self, old: &KeyValues<'_>, values: &[&[u8]]) -> Result<bool> {
         Ok(match old {
-            Values::One(old) => values == [*old],
-            Values::Set(set) => set.len() == values.len() && set.iter().eq(values.iter().copied()),
-            Values::Tree(nested) if nested.records != values.len() as u64 => false,
-            Values::Tree(nested) => {
-                let mut cursor = Cursor::new(&*self.sink, *nested);
+            KeyValues::One(old) => values == [*old],
+            KeyValues::Set(set) => {
+                set.len() == values.len() && set.iter().eq(values.iter().copied())
+            }
+            KeyValues::Tree(nested) if nested.records != values.len() as u64 => false,
+            KeyValues::Tree(nested) => {
+                let mut cursor = TreeCursor::new(&*self.sink, *nested);
                 for value in values {
                     if !cursor.next()? || cursor.key() != *value {
                         return Ok(false);

@@ -1,9 +1,9 @@
 //! Where a cursor over pairs goes by a pair, or by a key: to the nearest pair on either side of it.
 
-use super::{Pair, cursor::PairCursor};
+use super::{PairRef, cursor::PairCursor};
 use crate::{
     Result,
-    tree::{PageSource, TreeRoot, seek::Landmark},
+    tree::{PageSource, TreeRoot, seek::SearchKey},
 };
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 
     /// Goes to the first pair that is greater.
-    pub(crate) fn seek_pair_greater(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_pair_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_pair(key, value)? {
             Some(true) => self.next(),
             found => Ok(found.is_some()),
@@ -39,13 +39,13 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 
     /// Goes to the last pair that is smaller.
-    pub(crate) fn seek_pair_less(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_pair_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         self.seek_pair(key, value)?;
         self.prev()
     }
 
     /// Goes to the last pair that is not greater.
-    pub(crate) fn seek_pair_less_or_equal(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_pair_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_pair(key, value)? {
             Some(true) => Ok(true),
             _ => self.prev(),
@@ -53,7 +53,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 
     /// Goes to the first value of just this key that is greater; if there is none it may be anywhere.
-    pub(crate) fn seek_value_greater(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_value_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_value(key, value)? {
             Some(true) => self.next_value(),
             found => Ok(found.is_some()),
@@ -61,7 +61,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 
     /// Goes to the last value of just this key that is smaller; if there is none it may be anywhere.
-    pub(crate) fn seek_value_less(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_value_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => match self.seek_among(value)? {
                 Some(_) => self.prev_value(),
@@ -72,7 +72,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 
     /// Goes to the last value of just this key that is not greater; if there is none it may be anywhere.
-    pub(crate) fn seek_value_less_or_equal(&mut self, (key, value): Pair<'_>) -> Result<bool> {
+    pub(crate) fn seek_value_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => match self.seek_among(value)? {
                 Some(true) => Ok(true),
@@ -86,21 +86,21 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
 
 /// A pair that came from elsewhere, among the pairs of a tree. Its key, or its value, may be an integer of another length than those.
 #[derive(Debug)]
-pub(crate) struct PairLandmark<'p> {
-    pub(crate) key: Landmark<'p>,
-    pub(crate) value: Landmark<'p>,
+pub(crate) struct PairSearchKey<'p> {
+    pub(crate) key: SearchKey<'p>,
+    pub(crate) value: SearchKey<'p>,
 }
 
-impl<'p> PairLandmark<'p> {
-    pub(crate) fn new(root: &TreeRoot, (key, value): Pair<'p>) -> Self {
+impl<'p> PairSearchKey<'p> {
+    pub(crate) fn new(root: &TreeRoot, (key, value): PairRef<'p>) -> Self {
         Self {
-            key: Landmark::new(root, key),
-            value: Landmark::among(root.value_order(), root.kind.value_size, value),
+            key: SearchKey::new(root, key),
+            value: SearchKey::among(root.value_order(), root.kind.value_size, value),
         }
     }
 
     /// The nearest pair that the tree can have.
-    fn nearest(&self) -> Pair<'_> {
+    fn nearest(&self) -> PairRef<'_> {
         (self.key.nearest(), self.value.nearest())
     }
 
@@ -122,19 +122,19 @@ impl<'p> PairLandmark<'p> {
     }
 
     /// Goes to the pair, or the first one behind it.
-    pub(crate) fn seek_here_or_behind<S: PageSource + ?Sized>(
+    pub(crate) fn seek_at_or_after<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
         let (key, value) = self.nearest();
         match self.side() {
             Some(Ordering::Equal) => Ok(cursor.seek_pair(key, value)?.is_some()),
-            _ => self.seek_behind(cursor),
+            _ => self.seek_after(cursor),
         }
     }
 
     /// Goes to the pair, or the last one before it.
-    pub(crate) fn seek_here_or_before<S: PageSource + ?Sized>(
+    pub(crate) fn seek_at_or_before<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
@@ -145,13 +145,13 @@ impl<'p> PairLandmark<'p> {
     }
 
     /// Goes to the first pair behind it.
-    pub(crate) fn seek_behind<S: PageSource + ?Sized>(
+    pub(crate) fn seek_after<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
         let (key, value) = self.nearest();
         match self.side() {
-            None => self.seek_key_behind(cursor),
+            None => self.seek_next_key(cursor),
             Some(Ordering::Less) => Ok(cursor.seek_pair(key, value)?.is_some()),
             Some(_) => cursor.seek_pair_greater((key, value)),
         }
@@ -163,14 +163,14 @@ impl<'p> PairLandmark<'p> {
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
         match self.side() {
-            None => self.seek_key_before(cursor),
+            None => self.seek_previous_key(cursor),
             Some(Ordering::Greater) => cursor.seek_pair_less_or_equal(self.nearest()),
             Some(_) => cursor.seek_pair_less(self.nearest()),
         }
     }
 
     /// Goes to the first value of the first key behind its own.
-    pub(crate) fn seek_key_behind<S: PageSource + ?Sized>(
+    pub(crate) fn seek_next_key<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
@@ -182,7 +182,7 @@ impl<'p> PairLandmark<'p> {
     }
 
     /// Goes to the last value of the last key before its own.
-    pub(crate) fn seek_key_before<S: PageSource + ?Sized>(
+    pub(crate) fn seek_previous_key<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
@@ -213,7 +213,7 @@ impl<'p> PairLandmark<'p> {
     }
 
     /// Goes to the first value of its key behind its own; if there is none it may be anywhere.
-    pub(crate) fn seek_value_behind<S: PageSource + ?Sized>(
+    pub(crate) fn seek_next_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {
@@ -226,7 +226,7 @@ impl<'p> PairLandmark<'p> {
     }
 
     /// Goes to the last value of its key before its own; if there is none it may be anywhere.
-    pub(crate) fn seek_value_before<S: PageSource + ?Sized>(
+    pub(crate) fn seek_previous_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
     ) -> Result<bool> {

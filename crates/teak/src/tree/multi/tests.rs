@@ -1,18 +1,18 @@
 //! Trees of pairs against a map of sets, on pages in memory.
 
 use super::{
-    Values, batch::PairAppender, bulk::PairBuilder, cursor::PairCursor, lookup,
+    KeyValues, batch::PairAppender, bulk::PairBuilder, cursor::PairCursor, lookup,
     replace::PairReplaced,
 };
 use crate::{
-    PageNumber, Run,
+    Extent, PageNumber,
     page::{comparison::Comparison, key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
         PageSink, TreeKind, TreeRoot,
-        lower::Lowering,
         memory::MemoryPages,
         mutable_tree::Tree,
         pages::{Forest, unshared},
+        relocate::Relocation,
         seal,
         walk::{self, Finding, PageRole, Visitor},
     },
@@ -49,9 +49,9 @@ struct Audit {
 }
 
 impl Visitor for Audit {
-    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+    fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
         assert_ne!(role, PageRole::Value);
-        run.pages().all(|page| self.seen.insert(page))
+        extent.pages().all(|page| self.seen.insert(page))
     }
 
     fn finding(&mut self, finding: Finding) {
@@ -65,21 +65,21 @@ impl Visitor for Audit {
 
 /// Value order, value size, whether the first decides, whether inner pages count, whether prefixes are shared.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind(KeyOrder, u16, bool, bool, bool);
+pub(super) struct PageKind(KeyOrder, u16, bool, bool, bool);
 
-pub(super) const KINDS: [Kind; 9] = [
-    Kind(KeyOrder::Bytes, 0, false, true, true),
-    Kind(KeyOrder::Bytes, 0, false, false, false),
-    Kind(KeyOrder::ReverseBytes, 0, false, true, true),
-    Kind(KeyOrder::Custom(&BY_LENGTH), 0, false, false, true),
-    Kind(KeyOrder::Custom(&CASELESS), 0, false, true, true),
-    Kind(KeyOrder::Integer, 8, false, true, true),
-    Kind(KeyOrder::Integer, 4, true, false, true),
-    Kind(KeyOrder::Bytes, 8, false, true, false),
-    Kind(KeyOrder::Bytes, 900, true, true, true),
+pub(super) const KINDS: [PageKind; 9] = [
+    PageKind(KeyOrder::Bytes, 0, false, true, true),
+    PageKind(KeyOrder::Bytes, 0, false, false, false),
+    PageKind(KeyOrder::ReverseBytes, 0, false, true, true),
+    PageKind(KeyOrder::Custom(&BY_LENGTH), 0, false, false, true),
+    PageKind(KeyOrder::Custom(&CASELESS), 0, false, true, true),
+    PageKind(KeyOrder::Integer, 8, false, true, true),
+    PageKind(KeyOrder::Integer, 4, true, false, true),
+    PageKind(KeyOrder::Bytes, 8, false, true, false),
+    PageKind(KeyOrder::Bytes, 900, true, true, true),
 ];
 
-impl Kind {
+impl PageKind {
     fn root(self) -> TreeRoot {
         let Self(order, size, first_decides, counted, share_prefixes) = self;
         let kind = TreeKind {
@@ -117,7 +117,7 @@ impl Kind {
 }
 
 impl Fixture {
-    pub(super) fn new(page_size: usize, kind: Kind) -> Self {
+    pub(super) fn new(page_size: usize, kind: PageKind) -> Self {
         Self {
             pages: MemoryPages::new(page_size),
             root: kind.root(),
@@ -210,7 +210,7 @@ impl Fixture {
             let mut key = Vec::new();
             let record = crate::tree::cursor::record_at(&self.pages, &position, &mut key);
             let (_, stored) = record.unwrap().unwrap();
-            if let Values::Tree(nested) = Values::of(&self.root, stored).unwrap() {
+            if let KeyValues::Tree(nested) = KeyValues::of(&self.root, stored).unwrap() {
                 assert!(self.pages.is_own(number) || !self.pages.is_own(nested.page));
             }
         }
@@ -236,7 +236,7 @@ impl Fixture {
     fn nested_count(&self) -> usize {
         let is_nested = |key: &&Vec<u8>| {
             let found = lookup::find(&self.pages, &self.root, key).unwrap();
-            matches!(found, Some(Values::Tree(_)))
+            matches!(found, Some(KeyValues::Tree(_)))
         };
         self.model.keys().filter(is_nested).count()
     }
@@ -289,7 +289,7 @@ fn random_operations_match_a_map_of_sets() {
     }
 }
 
-fn one_operation(fixture: &mut Fixture, kind: Kind, random: &mut Rng, inserts: u64) {
+fn one_operation(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, inserts: u64) {
     let page_size = crate::tree::PageSource::page_size(&fixture.pages);
     let key = key_of(random, page_size);
     let value = kind.value(random.u64(..900), page_size);
@@ -330,7 +330,7 @@ fn one_operation(fixture: &mut Fixture, kind: Kind, random: &mut Rng, inserts: u
     }
 }
 
-fn many_values(fixture: &mut Fixture, kind: Kind, random: &mut Rng, key: &[u8]) {
+fn many_values(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, key: &[u8]) {
     let page_size = crate::tree::PageSource::page_size(&fixture.pages);
     let order = fixture.order();
     let count = random.usize(..200);
@@ -357,7 +357,7 @@ fn many_values(fixture: &mut Fixture, kind: Kind, random: &mut Rng, key: &[u8]) 
     }
 }
 
-fn replace(fixture: &mut Fixture, kind: Kind, random: &mut Rng, key: &[u8]) {
+fn replace(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, key: &[u8]) {
     let page_size = crate::tree::PageSource::page_size(&fixture.pages);
     let set = fixture.model.get(key).cloned().unwrap_or_default();
     let old = match set.is_empty() {
@@ -387,17 +387,17 @@ fn remove_range(
 ) {
     let (low, high) = (bound_of(random, low), bound_of(random, high));
     let root = fixture.root;
-    let doomed: Vec<_> = fixture
+    let removed_slots: Vec<_> = fixture
         .pairs()
         .into_iter()
         .filter(|(key, value)| {
             let pair = (&key[..], &value[..]);
-            let is_behind = match low {
+            let is_after = match low {
                 Bound::Unbounded => true,
                 Bound::Included(low) => root.compare_pairs(low, pair).is_le(),
                 Bound::Excluded(low) => root.compare_pairs(low, pair).is_lt(),
             };
-            is_behind
+            is_after
                 && match high {
                     Bound::Unbounded => true,
                     Bound::Included(high) => root.compare_pairs(pair, high).is_le(),
@@ -406,8 +406,8 @@ fn remove_range(
         })
         .collect();
     let removed = fixture.tree().remove_pairs_in(low, high).unwrap();
-    assert_eq!(removed, doomed.len() as u64);
-    for (key, value) in doomed {
+    assert_eq!(removed, removed_slots.len() as u64);
+    for (key, value) in removed_slots {
         assert!(fixture.remove_in_model(&key, &value));
     }
 }
@@ -529,7 +529,7 @@ fn built_trees_are_as_those_that_grew() {
                 set.dedup_by(|later, earlier| order.compare(later, earlier).is_eq());
             }
             let pairs = fixture.pairs();
-            let (built, behind) = pairs.split_at(pairs.len() / 2);
+            let (built, after) = pairs.split_at(pairs.len() / 2);
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
             let mut builder = PairBuilder::new(&mut tree);
             for (key, value) in built {
@@ -543,13 +543,13 @@ fn built_trees_are_as_those_that_grew() {
             }
             assert_eq!(builder.finish().unwrap(), built.len() as u64);
             let mut appender = PairAppender::new(&mut tree).unwrap();
-            for (key, value) in behind {
+            for (key, value) in after {
                 appender.push(key, value).unwrap();
             }
-            if let Some((key, value)) = behind.last() {
+            if let Some((key, value)) = after.last() {
                 assert!(appender.push(key, value).is_err());
             }
-            assert_eq!(appender.finish().unwrap(), behind.len() as u64);
+            assert_eq!(appender.finish().unwrap(), after.len() as u64);
             fixture.audit();
         }
     }
@@ -631,7 +631,7 @@ fn states_are_compared_with_their_nested_trees() {
     for (found, (this, other)) in found.iter().zip([(&all[0], &all[1]), (&all[1], &all[0])]) {
         let found: BTreeSet<_> = found
             .iter()
-            .flat_map(|page| page.tagged.run.pages())
+            .flat_map(|page| page.checksummed.extent.pages())
             .collect();
         assert_eq!(found, this - other);
         assert!(!found.is_empty());
@@ -657,18 +657,18 @@ fn nested_trees_are_moved_to_lower_pages() {
     }
     fixture.commit();
     let boundary = u64::from(fixture.pages.next_number());
-    let mut work = Lowering {
+    let mut work = Relocation {
         boundary: 0,
         pages_left: 7,
-        looks_left: 7,
+        visits_left: 7,
         saved_min: 1,
-        ..Lowering::default()
+        ..Relocation::default()
     };
     let (mut from, mut rounds) = (None, 0);
     loop {
-        from = fixture.tree().lower(from.as_ref(), &mut work).unwrap();
+        from = fixture.tree().relocate(from.as_ref(), &mut work).unwrap();
         fixture.commit();
-        (work.pages_left, work.looks_left) = (7, 7);
+        (work.pages_left, work.visits_left) = (7, 7);
         rounds += 1;
         if from.is_none() {
             break;

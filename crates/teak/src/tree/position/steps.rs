@@ -1,6 +1,6 @@
 //! Many steps at once, and how many there are from one place to another.
 
-use super::{Place, Position, Step, lost};
+use super::{PathStep, Position, PositionState, lost};
 use crate::{
     Result,
     tree::{
@@ -19,15 +19,15 @@ impl Position {
         number: u64,
     ) -> Result<bool> {
         let found = count::nth(source, root, number);
-        let found = self.unless_lost(found)?;
+        let found = self.invalidate_on_error(found)?;
         let is_found = found.is_some();
-        *self = found.map_or(Self::beyond(Place::Behind), |(position, _)| position);
+        *self = found.map_or(Self::beyond(PositionState::After), |(position, _)| position);
         Ok(is_found)
     }
 
-    fn beyond(place: Place) -> Self {
+    fn beyond(state: PositionState) -> Self {
         Self {
-            place,
+            state,
             ..Self::default()
         }
     }
@@ -40,7 +40,7 @@ impl Position {
         root: &TreeRoot,
         steps: i64,
     ) -> Result<bool> {
-        if self.place == Place::Lost {
+        if self.state == PositionState::Lost {
             return Err(lost());
         }
         let mut left = steps.unsigned_abs();
@@ -61,7 +61,7 @@ impl Position {
                 return Ok(false);
             }
         }
-        Ok(self.place == Place::On)
+        Ok(self.state == PositionState::On)
     }
 
     /// Goes on within the leaf, by `most` records if it has so many; says how many it were.
@@ -88,13 +88,13 @@ impl Position {
         is_forward: bool,
         steps: u64,
     ) -> Result<bool> {
-        let from = match self.place {
-            Place::On => {
+        let from = match self.state {
+            PositionState::On => {
                 let before = count::before(source, root, &self.path);
-                i128::from(self.unless_lost(before)?)
+                i128::from(self.invalidate_on_error(before)?)
             }
-            Place::Behind => i128::from(root.records),
-            Place::Unset if !is_forward => i128::from(root.records),
+            PositionState::After => i128::from(root.records),
+            PositionState::Unset if !is_forward => i128::from(root.records),
             _ => -1,
         };
         let steps = i128::from(steps);
@@ -107,9 +107,9 @@ impl Position {
             Ok(number) => self.seek_nth(source, root, number),
             Err(_) => {
                 *self = Self::beyond(if is_forward {
-                    Place::Behind
+                    PositionState::After
                 } else {
-                    Place::Before
+                    PositionState::Before
                 });
                 Ok(false)
             }
@@ -140,16 +140,16 @@ impl Position {
         &self,
         source: &S,
         root: &TreeRoot,
-    ) -> Result<(Vec<Step>, i64)> {
+    ) -> Result<(Vec<PathStep>, i64)> {
         let mut edge = Self::default();
-        match self.place {
-            Place::On => Ok((self.path.clone(), 0)),
-            Place::Lost => Err(lost()),
-            Place::Unset | Place::Before => {
+        match self.state {
+            PositionState::On => Ok((self.path.clone(), 0)),
+            PositionState::Lost => Err(lost()),
+            PositionState::Unset | PositionState::Before => {
                 edge.first(source, root)?;
                 Ok((edge.path, 1))
             }
-            Place::Behind => {
+            PositionState::After => {
                 edge.last(source, root)?;
                 if let Some(leaf) = edge.path.last_mut() {
                     leaf.index += 1;

@@ -4,7 +4,7 @@
 
 use super::{RootFault, TreeRoot};
 use crate::page::{
-    Damage,
+    PageDamage,
     comparison::{COMPARISON_NAME_MAX, Comparisons},
     key::KeyOrder,
     value::TREE_ROOT_LEN,
@@ -80,17 +80,17 @@ impl TreeRoot {
         };
         match names.is_empty() {
             true => Ok((root, found)),
-            false => Err(Damage("the root of a tree has the wrong length").into()),
+            false => Err(PageDamage("the root of a tree has the wrong length").into()),
         }
     }
 }
 
 /// Takes the first of the names.
-fn take_name<'b>(names: &mut &'b [u8]) -> Result<&'b str, Damage> {
-    let damage = Damage("the name of a comparison is damaged");
-    let (&len, behind) = names.split_first().ok_or(damage)?;
-    let (name, behind) = behind.split_at_checked(len.into()).ok_or(damage)?;
-    *names = behind;
+fn take_name<'b>(names: &mut &'b [u8]) -> Result<&'b str, PageDamage> {
+    let damage = PageDamage("the name of a comparison is damaged");
+    let (&len, after) = names.split_first().ok_or(damage)?;
+    let (name, after) = after.split_at_checked(len.into()).ok_or(damage)?;
+    *names = after;
     match std::str::from_utf8(name) {
         Ok(name) if (1..=COMPARISON_NAME_MAX).contains(&name.len()) => Ok(name),
         _ => Err(damage),

@@ -2,7 +2,7 @@
 //! kind follows from the root of the table.
 
 use super::{RootFault, TreeKind, TreeRoot};
-use crate::page::{Damage, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN};
+use crate::page::{PageDamage, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN};
 
 /// Values that take no more bytes than this stay in the leaf however long their key is.
 const SMALL_LEN: usize = TREE_ROOT_LEN;
@@ -34,7 +34,7 @@ impl TreeRoot {
     }
 
     /// Reads the root of a nested tree of this one.
-    pub(crate) fn decode_nested(&self, bytes: &[u8]) -> Result<Self, Damage> {
+    pub(crate) fn decode_nested(&self, bytes: &[u8]) -> Result<Self, PageDamage> {
         let mut root = Self::decode_inner(bytes)?;
         let expected = self.nested();
         if root.order.code() == expected.order.code() {
@@ -52,7 +52,7 @@ impl TreeRoot {
             ..expected
         };
         if kind(&root) != expected {
-            return Err(Damage(
+            return Err(PageDamage(
                 "the root of a nested tree is not of the kind that its table says",
             ));
         }
@@ -60,13 +60,13 @@ impl TreeRoot {
     }
 
     /// Reads the root of a nested tree of whatever table.
-    pub(crate) fn decode_inner(bytes: &[u8]) -> Result<Self, Damage> {
+    pub(crate) fn decode_inner(bytes: &[u8]) -> Result<Self, PageDamage> {
         let root = Self::decode_any(bytes).map_err(|fault| match fault {
             RootFault::Damaged(damage) => damage,
-            RootFault::Unknown(_) => Damage("the root of a nested tree is of an unknown kind"),
+            RootFault::Unknown(_) => PageDamage("the root of a nested tree is of an unknown kind"),
         })?;
         match root.is_empty() || root.records == 0 {
-            true => Err(Damage("a nested tree is empty")),
+            true => Err(PageDamage("a nested tree is empty")),
             false => Ok(root),
         }
     }

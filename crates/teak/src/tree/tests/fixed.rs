@@ -123,7 +123,7 @@ fn a_built_tree_is_full_and_takes_more_behind_it() {
         let (built, appended) = keys.split_at(keys.len() / 2);
         let nothing = StoredValue::inline(b"");
         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-        let mut builder = Builder::new(&mut tree);
+        let mut builder = TreeBuilder::new(&mut tree);
         built
             .iter()
             .for_each(|key| builder.push(key, nothing).unwrap());
@@ -132,7 +132,7 @@ fn a_built_tree_is_full_and_takes_more_behind_it() {
         seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
         fixture.pages.commit();
         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
-        let mut appender = Appender::new(&mut tree).unwrap();
+        let mut appender = TreeAppender::new(&mut tree).unwrap();
         for key in appended {
             appender.push(key, nothing).unwrap();
         }
@@ -159,7 +159,7 @@ fn a_random_load_fills_leaves_as_well_as_others() {
     }
 }
 
-/// Pages whose tags are right but that belong to another tree: errors, findings, and no panic.
+/// Pages whose checksums are right but that belong to another tree: errors, findings, and no panic.
 #[test]
 fn leaves_of_another_kind_are_found() {
     let ordinary = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
@@ -188,7 +188,7 @@ fn leaves_of_another_kind_are_found() {
             let keys: Vec<_> = (1400..1700u32)
                 .map(|n| [n.to_be_bytes(), [9; 4]].concat()[..len].to_vec())
                 .collect();
-            let records = keys.iter().map(|key| leaf::Piece::of_key(key));
+            let records = keys.iter().map(|key| leaf::ContiguousRecord::of_key(key));
             leaf::fill(page, other.order, records).unwrap();
             seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
             let mut audit = Audit::default();
@@ -207,7 +207,7 @@ fn leaves_of_another_kind_are_found() {
             // Whatever they do, they end.
             let key = (1350 + 100 * edit).to_be_bytes();
             let _ = lookup::get(&fixture.pages, &fixture.root, &key);
-            let mut cursor = Cursor::new(&fixture.pages, fixture.root);
+            let mut cursor = TreeCursor::new(&fixture.pages, fixture.root);
             while cursor.next().is_ok_and(|moved| moved) {}
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
             let (low, high) = (1300u32.to_be_bytes(), 1600u32.to_be_bytes());

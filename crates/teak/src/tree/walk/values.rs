@@ -1,45 +1,45 @@
 //! The walk over the values of a key, in tables in which it has several.
 
-use super::{Bounds, Visitor, Walk};
+use super::{KeyBounds, TreeWalk, Visitor};
 use crate::{
     PageNumber,
-    page::{Damage, max_key_len, value::StoredValue},
+    page::{PageDamage, max_key_len, value::StoredValue},
     tree::{
         PageSource, TreeRoot,
-        multi::{DISORDER, Values},
+        multi::{DISORDER, KeyValues},
     },
 };
 
-impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
+impl<S: PageSource + ?Sized, V: Visitor> TreeWalk<'_, S, V> {
     /// Walks the values of a key, wherever they stand.
     pub(super) fn values(
         &mut self,
         leaf: PageNumber,
         key: &[u8],
         stored: StoredValue<'_>,
-        bounds: &Bounds,
-    ) -> Result<(), Damage> {
+        bounds: &KeyBounds,
+    ) -> Result<(), PageDamage> {
         let root = self.root;
-        match Values::of(&root, stored)? {
-            Values::One(value) => self.pair(leaf, key, value, bounds),
-            Values::Set(set) => {
+        match KeyValues::of(&root, stored)? {
+            KeyValues::One(value) => self.pair(leaf, key, value, bounds),
+            KeyValues::Set(set) => {
                 let order = root.value_order();
                 let mut last = None;
                 for value in set.iter() {
-                    let is_behind = |last| order.compare(last, value).is_lt();
-                    if order.is_resolved() && !last.is_none_or(is_behind) {
+                    let is_after = |last| order.compare(last, value).is_lt();
+                    if order.is_resolved() && !last.is_none_or(is_after) {
                         self.report_of(leaf, key, bounds, DISORDER);
                     }
                     self.pair(leaf, key, value, bounds);
                     last = Some(value);
                 }
             }
-            Values::Tree(nested) => self.nested(leaf, key, &nested, bounds),
+            KeyValues::Tree(nested) => self.nested(leaf, key, &nested, bounds),
         }
         Ok(())
     }
 
-    fn pair(&mut self, leaf: PageNumber, key: &[u8], value: &[u8], bounds: &Bounds) {
+    fn pair(&mut self, leaf: PageNumber, key: &[u8], value: &[u8], bounds: &KeyBounds) {
         if value.len() > max_key_len(self.source.page_size()) {
             self.report_of(leaf, key, bounds, "a value is longer than values can be");
         }
@@ -48,8 +48,8 @@ impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
         self.visitor.record(leaf, key, StoredValue::inline(value));
     }
 
-    fn nested(&mut self, leaf: PageNumber, key: &[u8], root: &TreeRoot, bounds: &Bounds) {
-        let mut below = Walk::new(self.source, root, Some((key, bounds)), &mut *self.visitor);
+    fn nested(&mut self, leaf: PageNumber, key: &[u8], root: &TreeRoot, bounds: &KeyBounds) {
+        let mut below = TreeWalk::new(self.source, root, Some((key, bounds)), &mut *self.visitor);
         let records = below.all(bounds.written);
         let found = below.totals;
         let totals = &mut self.totals;
@@ -74,8 +74,14 @@ impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
     }
 
     /// Reports what concerns the values of one key.
-    fn report_of(&mut self, leaf: PageNumber, key: &[u8], bounds: &Bounds, detail: &'static str) {
-        let bounds = Bounds {
+    fn report_of(
+        &mut self,
+        leaf: PageNumber,
+        key: &[u8],
+        bounds: &KeyBounds,
+        detail: &'static str,
+    ) {
+        let bounds = KeyBounds {
             low: key.to_vec(),
             high: bounds.high.clone(),
             records: None,

@@ -1,9 +1,9 @@
 //! What becomes of commits when a write or a flush has failed.
 
-use super::{Flusher, State, refuse_nonsense};
+use super::{Flusher, LockedCommitState, refuse_nonsense};
 use crate::{
     commit::record::{ERASED_LEN, Record},
-    txn::record_ref::Written,
+    txn::record_ref::RecordRef,
 };
 use std::{
     io::{self, IoSlice},
@@ -14,25 +14,30 @@ use std::{
 impl Flusher {
     /// Notes a failure. What a flush under way makes durable counts all the same, if it succeeds; what
     /// is to be taken back is taken back behind it.
-    pub(super) fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
+    pub(super) fn fail(
+        &self,
+        state: &mut LockedCommitState,
+        operation: &'static str,
+        error: &io::Error,
+    ) {
         self.note_failure(state, operation, error);
         if state.is_flushing() {
             return;
         }
         if state.is_flushed_elsewhere() {
             // Whoever flushes takes back what is to be taken back, when that is over.
-            let told = state.give_up();
-            self.told().extend(told);
+            let wakers = state.give_up();
+            self.wakers().extend(wakers);
         } else {
             self.take_back(state);
         }
-        let woken = self.progress.tell_flushed(state);
+        let woken = self.commit_state.notify_flushed(state);
         woken.iter().for_each(Thread::unpark);
     }
 
     pub(super) fn note_failure(
         &self,
-        state: &mut State,
+        state: &mut LockedCommitState,
         operation: &'static str,
         error: &io::Error,
     ) {
@@ -48,7 +53,7 @@ impl Flusher {
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
     /// takes that, and gives up all that is not durable. The error that is reported is the one before.
-    pub(in crate::txn) fn take_back(&self, state: &mut State) {
+    pub(in crate::txn) fn take_back(&self, state: &mut LockedCommitState) {
         // Where it is only this process that gives up, since it is closing, others go on with what they committed.
         let is_for_all = match &self.shared {
             Some(shared) => shared.region.has_failed() && !shared.is_ousted(),
@@ -57,16 +62,16 @@ impl Flusher {
         if is_for_all {
             self.write_what_is_seen(state);
         }
-        let told = state.give_up();
-        self.told().extend(told);
+        let wakers = state.give_up();
+        self.wakers().extend(wakers);
     }
 
-    fn write_what_is_seen(&self, state: &State) {
+    fn write_what_is_seen(&self, state: &LockedCommitState) {
         let Ok(Some(seen)) = self.published.newest_at_once() else {
             return;
         };
         let is_unseen =
-            |written: &&Written| written.sequence > 0 && written.transaction > seen.transaction();
+            |written: &&RecordRef| written.sequence > 0 && written.transaction > seen.transaction();
         if is_unseen(&&state.newest) {
             let record = Record {
                 slot: state.newest.slot,

@@ -1,8 +1,8 @@
 //! What a write transaction has to do with the journal: where it is, and what of a commit may stand there.
 
-use crate::txn::journal::news::Born;
+use crate::txn::journal::changes::NewPages;
 use crate::{
-    Result, Run,
+    Extent, Result,
     commit::record::JournalPages,
     planted::{Planted, is_planted},
     txn::{Durability, write::WriteTransaction},
@@ -30,8 +30,8 @@ impl WriteTransaction {
             false => self.pages.writer.tail.boundary(),
         };
         if let Some(journal) = self.journal {
-            if boundary.is_some_and(|boundary| journal.run.end() > boundary) {
-                self.pages.bury(journal.run, journal.since)?;
+            if boundary.is_some_and(|boundary| journal.extent.end() > boundary) {
+                self.pages.bury(journal.extent, journal.since)?;
                 self.journal = None;
             }
             return Ok(());
@@ -49,16 +49,16 @@ impl WriteTransaction {
             && self.engine.flusher.wants_journal(wanted)
         {
             let since = self.id();
-            let run = self.pages.take_journal(pages)?;
-            self.journal = run.map(|run| JournalPages { run, since });
+            let extent = self.pages.take_journal(pages)?;
+            self.journal = extent.map(|extent| JournalPages { extent, since });
         }
         Ok(())
     }
 
     /// The pages that this commit wrote, for an entry of the journal: that has to do without what only a state needs that stays by itself,
     /// in a file of the same length.
-    pub(in crate::txn) fn born(&self, taken: &[Run], page_count: u64) -> Option<Born> {
-        let count: u64 = taken.iter().map(|run| u64::from(run.len)).sum();
+    pub(in crate::txn) fn new_pages(&self, taken: &[Extent], page_count: u64) -> Option<NewPages> {
+        let count: u64 = taken.iter().map(|extent| u64::from(extent.len)).sum();
         let is_fit = count.max(self.pages.dead_count()) <= JOURNALED_PAGES_MAX
             && (self.named.pins.is_none() || is_planted(Planted::EntryOfNamed))
             && self.named.revived.is_none()
@@ -69,7 +69,7 @@ impl WriteTransaction {
             && !self.pages.writer.is_to_shrink(&*self.engine.file.storage);
         // What is not listed here is flushed with the commit that takes a journal, before the first entry.
         let noted = if self.journal.is_some() { taken } else { &[] };
-        let numbers = noted.iter().flat_map(|run| run.pages());
+        let numbers = noted.iter().flat_map(|extent| extent.pages());
         is_fit.then(|| {
             numbers
                 .map(|number| (number, self.pages.sources.of(number)))

@@ -1,11 +1,11 @@
 //! What a journal leads to, when a database is opened behind a crash.
 
 use super::{
-    CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_behind,
+    CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
     pages_max, word,
 };
 use crate::{
-    Error, PageNumber, Result, Run, Tag,
+    Checksum, Error, Extent, PageNumber, Result,
     commit::record::{Record, SLOT_COUNT},
     planted::{Planted, is_planted},
     space::{Pins, Space, SpacePages},
@@ -45,14 +45,14 @@ impl Redo {
             if !file_reads::copy(mapping, offset, &mut image)? {
                 continue;
             }
-            clear_behind(&mut image);
+            clear_after(&mut image);
             let mut redo = Self {
                 record: base.clone(),
                 entries: Vec::new(),
-                journal: journal.run.start,
+                journal: journal.extent.start,
                 image,
             };
-            redo.add_all(mapping, file_len, journal.run)?;
+            redo.add_all(mapping, file_len, journal.extent)?;
             if !redo.entries.is_empty() {
                 return Ok(Some(redo));
             }
@@ -60,11 +60,11 @@ impl Redo {
         Ok(None)
     }
 
-    fn add_all(&mut self, mapping: &Mapping, file_len: u64, run: Run) -> Result<()> {
+    fn add_all(&mut self, mapping: &Mapping, file_len: u64, extent: Extent) -> Result<()> {
         let page_size = self.image.len();
-        let (mut at, mut tag, mut page_count) = (0, checksum_of(&self.image), 0);
-        while let Some(entry) = entry_at(mapping, run, page_size, at, tag)? {
-            tag = Tag(word(&entry, 8).unwrap_or(0));
+        let (mut at, mut checksum, mut page_count) = (0, checksum_of(&self.image), 0);
+        while let Some(entry) = entry_at(mapping, extent, page_size, at, checksum)? {
+            checksum = Checksum(word(&entry, 8).unwrap_or(0));
             at += entry.len().div_ceil(page_size) as u32;
             let mut image = self.image.clone();
             let (slot, count) = patch_record(&entry, &mut image).ok_or_else(|| self.nonsense())?;
@@ -73,7 +73,7 @@ impl Redo {
             let is_next = record.sequence > self.record.sequence
                 && record.page_size == self.record.page_size
                 && record.database_id == self.record.database_id;
-            if !is_next || page_count > pages_max(run, page_size) {
+            if !is_next || page_count > pages_max(extent, page_size) {
                 return Err(self.nonsense());
             }
             if record.page_count * page_size as u64 > file_len {
@@ -92,13 +92,13 @@ impl Redo {
     }
 
     /// Where its pages are, sorted and apart. Some of them may have died since.
-    pub(in crate::txn) fn runs(&self) -> Vec<Run> {
+    pub(in crate::txn) fn extents(&self) -> Vec<Extent> {
         let pages = self.entries.iter().flat_map(|entry| pages_of(entry));
         let mut numbers: Vec<_> = pages
             .filter(|page| page.source != RECORD)
             .map(|page| PageNumber(page.number))
             .collect();
-        file_reads::in_runs(&mut numbers)
+        file_reads::into_extents(&mut numbers)
     }
 
     /// Puts the pages where they belong, but for those that died meanwhile: they may have given place to what a newer commit wrote.
@@ -108,20 +108,20 @@ impl Redo {
     pub(in crate::txn) fn write_pages(&self, storage: &dyn Storage) -> Result<()> {
         let page_size = self.image.len();
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-        let mut made = self.made(&mapping)?;
+        let mut redone_pages = self.redone_pages(&mapping)?;
         if !is_planted(Planted::RedoDead) {
-            let unused = self.unused(&made, &mapping)?;
-            made.retain(|number, _| {
-                let behind = unused.partition_point(|run| run.start <= *number);
+            let unused = self.unused(&redone_pages, &mapping)?;
+            redone_pages.retain(|number, _| {
+                let behind = unused.partition_point(|extent| extent.start <= *number);
                 behind == 0 || u64::from(number.0) >= unused[behind - 1].end()
             });
         }
-        made.retain(|number, _| u64::from(number.0) < self.record.page_count);
-        for number in made.keys() {
+        redone_pages.retain(|number, _| u64::from(number.0) < self.record.page_count);
+        for number in redone_pages.keys() {
             let secured = storage.secure(u64::from(number.0) * page_size as u64, page_size as u64);
             secured.map_err(Error::io(REDOING))?;
         }
-        let pages: Vec<_> = made
+        let pages: Vec<_> = redone_pages
             .iter()
             .map(|(number, page)| (*number, &page[..]))
             .collect();
@@ -129,15 +129,15 @@ impl Redo {
     }
 
     /// The pages as the last entry that has them makes them.
-    fn made(&self, mapping: &Mapping) -> Result<Made> {
+    fn redone_pages(&self, mapping: &Mapping) -> Result<RedonePages> {
         let page_size = self.image.len();
-        let mut made = Made::new();
+        let mut redone_pages = RedonePages::new();
         for entry in &self.entries {
             // All sources are of the state before.
             let mut new = Vec::new();
             for page in pages_of(entry).skip(1) {
                 let mut bytes = vec![0; page_size];
-                if let Some(source) = made.get(&PageNumber(page.source)) {
+                if let Some(source) = redone_pages.get(&PageNumber(page.source)) {
                     bytes.copy_from_slice(source);
                 } else if page.source != 0 {
                     let offset = u64::from(page.source) * page_size as u64;
@@ -148,15 +148,15 @@ impl Redo {
                 page.patch(&mut bytes).ok_or_else(|| self.nonsense())?;
                 new.push((PageNumber(page.number), bytes));
             }
-            made.extend(new);
+            redone_pages.extend(new);
         }
-        Ok(made)
+        Ok(redone_pages)
     }
 
     /// What the state of the last entry does not use, sorted.
-    fn unused(&self, made: &Made, mapping: &Mapping) -> Result<Vec<Run>> {
-        let pages = Overlaid {
-            made,
+    fn unused(&self, redone_pages: &RedonePages, mapping: &Mapping) -> Result<Vec<Extent>> {
+        let pages = JournalOverlay {
+            redone_pages,
             mapping,
             page_size: self.image.len(),
         };
@@ -171,8 +171,8 @@ impl Redo {
         )?;
         let census = space.classify();
         let mut unused = census.free;
-        unused.extend(census.pending.iter().map(|death| death.run));
-        unused.sort_unstable_by_key(|run| run.start);
+        unused.extend(census.pending.iter().map(|death| death.extent));
+        unused.sort_unstable_by_key(|extent| extent.start);
         Ok(unused)
     }
 
@@ -190,27 +190,27 @@ impl Redo {
 }
 
 /// Pages that the journal makes.
-type Made = BTreeMap<PageNumber, Vec<u8>>;
+type RedonePages = BTreeMap<PageNumber, Vec<u8>>;
 
 /// The file, with pages of the journal over those that stand there.
-struct Overlaid<'r> {
-    made: &'r Made,
+struct JournalOverlay<'r> {
+    redone_pages: &'r RedonePages,
     mapping: &'r Mapping,
     page_size: usize,
 }
 
-impl SpacePages for Overlaid<'_> {
+impl SpacePages for JournalOverlay<'_> {
     fn page_size(&self) -> usize {
         self.page_size
     }
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        if let Some(page) = self.made.get(&number) {
+        if let Some(page) = self.redone_pages.get(&number) {
             return Ok(page);
         }
         let offset = u64::from(number.0) * self.page_size as u64;
-        let demanded = self.mapping.demand(offset, self.page_size);
-        demanded.map_err(Error::io("reading the file"))?;
+        let prefaulted = self.mapping.prefault(offset, self.page_size);
+        prefaulted.map_err(Error::io("reading the file"))?;
         let page = self.mapping.bytes(offset, self.page_size);
         page.ok_or_else(|| Error::corrupted(number, "recovery", "it is behind the end of the file"))
     }
@@ -221,21 +221,21 @@ const REDOING: &str = "writing what the journal says";
 /// The entry that begins in this page of the journal, if it is the one behind `before`.
 fn entry_at(
     mapping: &Mapping,
-    run: Run,
+    extent: Extent,
     page_size: usize,
     at: u32,
-    before: Tag,
+    before: Checksum,
 ) -> Result<Option<Vec<u8>>> {
-    if at >= run.len {
+    if at >= extent.len {
         return Ok(None);
     }
-    let offset = (u64::from(run.start.0) + u64::from(at)) * page_size as u64;
+    let offset = (u64::from(extent.start.0) + u64::from(at)) * page_size as u64;
     let mut head = [0; HEAD_LEN];
     if !file_reads::copy(mapping, offset, &mut head)? {
         return Ok(None);
     }
     let len = half_word(&head, 16).unwrap_or(0) as usize;
-    let room = (run.len - at) as usize * page_size;
+    let room = (extent.len - at) as usize * page_size;
     let is_next = word(&head, 24) == Some(before.0) || is_planted(Planted::AnyEntry);
     let has_place = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
     if head[..8] != MAGIC || !is_next || !has_place {
@@ -245,7 +245,7 @@ fn entry_at(
     if !file_reads::copy(mapping, offset, &mut entry)? {
         return Ok(None);
     }
-    let is_whole = word(&entry, 8) == Some(Tag::of(&entry[CHECKED_FROM..]).0);
+    let is_whole = word(&entry, 8) == Some(Checksum::of(&entry[CHECKED_FROM..]).0);
     Ok(is_whole.then_some(entry))
 }
 
@@ -271,14 +271,14 @@ pub(super) fn patch_record(entry: &[u8], image: &mut [u8]) -> Option<(u8, usize)
 }
 
 /// A page of an entry.
-struct PageOf<'e> {
+struct EntryPage<'e> {
     number: u32,
     source: u32,
     parts: &'e [u8],
 }
 
 /// The pages of an entry, up to what makes no sense.
-fn pages_of(entry: &[u8]) -> impl Iterator<Item = PageOf<'_>> {
+fn pages_of(entry: &[u8]) -> impl Iterator<Item = EntryPage<'_>> {
     let mut rest = entry.get(HEAD_LEN..).unwrap_or_default();
     std::iter::from_fn(move || {
         let (number, source, count) = (
@@ -294,7 +294,7 @@ fn pages_of(entry: &[u8]) -> impl Iterator<Item = PageOf<'_>> {
         }
         rest = behind;
         let parts = &parts[..parts.len() - behind.len()];
-        Some(PageOf {
+        Some(EntryPage {
             number,
             source,
             parts,
@@ -302,7 +302,7 @@ fn pages_of(entry: &[u8]) -> impl Iterator<Item = PageOf<'_>> {
     })
 }
 
-impl PageOf<'_> {
+impl EntryPage<'_> {
     /// Puts what differs into a page; `None` if that has no place there.
     fn patch(&self, page: &mut [u8]) -> Option<()> {
         let mut parts = self.parts;
@@ -356,7 +356,7 @@ pub(crate) fn changed(entry: &[u8], record: &mut [u8], change: fn(&mut [u8])) ->
     let before = record.to_vec();
     let (slot, count) = patch_record(entry, record)?;
     change(record);
-    let mut changed = super::Entry::new(Tag(word(entry, 24)?));
+    let mut changed = super::JournalEntry::new(Checksum(word(entry, 24)?));
     changed.put(slot.into(), RECORD, record, Some(&before));
     let parts = pages_of(entry).next()?.parts;
     changed

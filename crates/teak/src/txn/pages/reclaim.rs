@@ -3,10 +3,10 @@
 use super::WritePages;
 use crate::txn::{
     events::Event,
-    readers_seen::SlowReaders,
     slow_reader::{SlowReader, SlowReaderChoice},
+    slow_readers::SlowReaders,
 };
-use crate::{Error, Result, Run, TransactionId, share::Pinned, space::Policy};
+use crate::{Error, Extent, Result, TransactionId, share::PinnedReader, space::PlacementPolicy};
 use std::{sync::Arc, thread, time::Duration};
 
 /// How long a transaction waits before it looks again.
@@ -19,8 +19,8 @@ impl WritePages {
         &mut self,
         want: u32,
         least: u64,
-        policy: Policy,
-    ) -> Result<Option<Run>> {
+        policy: PlacementPolicy,
+    ) -> Result<Option<Extent>> {
         if self.writer.space.pending_count() < least {
             return Ok(None);
         }
@@ -33,8 +33,8 @@ impl WritePages {
                 .is_some_and(SlowReaders::asks)
         {
             // Nobody is troubled while there are crumbs.
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
             }
         }
         if are_parked_enough {
@@ -43,8 +43,8 @@ impl WritePages {
             let is_taken = |state| state < base && named.binary_search(&state).is_err();
             self.writer.flusher().published.take_parked(is_taken)?;
             self.reclaim_again()?;
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
             }
         }
         let mut asked = 0;
@@ -83,7 +83,7 @@ impl WritePages {
             if asked == 0 && flusher.events.is_wanted() {
                 let event = question.clone();
                 flusher.events.note(|| Event::SlowReader(event));
-                flusher.have_told_woken();
+                flusher.wake_all_in_background();
             }
             let Some(hook) = slow.hook else {
                 self.limits.slow_readers = None;
@@ -109,17 +109,17 @@ impl WritePages {
             }
             asked += 1;
             self.reclaim_again()?;
-            if let Some(run) = self.writer.space.allocate(want, policy) {
-                return Ok(Some(run));
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
             }
         }
         Ok(None)
     }
 
     /// Whether so many pages would be free without these readers of older states.
-    fn would_free(&self, least: u64, is_one: impl Fn(&Pinned) -> bool) -> Result<bool> {
+    fn would_free(&self, least: u64, is_one: impl Fn(&PinnedReader) -> bool) -> Result<bool> {
         let readers = self.writer.flusher().published.readers()?;
-        let is_taken = |reader: &Pinned| reader.state < self.base().0 && is_one(reader);
+        let is_taken = |reader: &PinnedReader| reader.state < self.base().0 && is_one(reader);
         if !readers.iter().any(is_taken) {
             return Ok(false);
         }
@@ -142,7 +142,7 @@ impl WritePages {
         flusher
             .shared
             .iter()
-            .for_each(|shared| shared.bury_the_dead());
+            .for_each(|shared| shared.reclaim_dead_processes());
         flusher.published.forget_held();
         let pins = flusher.pins(&self.writer.named)?;
         self.writer.space.reclaim(&pins);

@@ -10,7 +10,7 @@
 
 use super::WritePages;
 use crate::{
-    PageNumber, Run,
+    Extent, PageNumber,
     txn::{arena::FreshBits, pages::kept_pages::KeptPages},
 };
 
@@ -41,11 +41,12 @@ impl WritePages {
             arena.make_resident(number).copy_from_slice(&bytes);
             arena.set_fresh(number, false);
         }
-        for run in arena.fresh_runs() {
-            run.pages()
+        for extent in arena.fresh_extents() {
+            extent
+                .pages()
                 .for_each(|number| self.writer.arena.forget(number));
-            self.writer.space.give_back(run);
-            self.supply.taken_count -= u64::from(run.len);
+            self.writer.space.give_back(extent);
+            self.supply.taken_count -= u64::from(extent.len);
         }
         self.writer.arena.end_savepoint(before);
         self.deaths.truncate(death_count);
@@ -87,7 +88,7 @@ impl WritePages {
             _ if !is_fresh => {}
             _ => {
                 self.writer.arena.forget(number);
-                self.writer.space.give_back(Run::new(number.0, 1));
+                self.writer.space.give_back(Extent::new(number.0, 1));
                 self.supply.taken_count -= 1;
             }
         }

@@ -1,23 +1,23 @@
 //! Where a transaction takes its next pages from.
 
-use crate::Run;
+use crate::Extent;
 
 /// Pages taken at first; each further run is twice as long.
-pub(in crate::txn) const FIRST_RUN_LEN: u32 = 16;
+pub(in crate::txn) const FIRST_EXTENT_LEN: u32 = 16;
 
 /// What was taken from the space map and is not used yet, and how to take more.
 ///
-/// Invariant: the pages of `open_run` and `hot_run` are taken in the space map and belong to no tree.
+/// Invariant: the pages of `open_extent` and `hot_extent` are taken in the space map and belong to no tree.
 #[derive(Debug)]
 pub(in crate::txn) struct PageSupply {
     /// What is left of the run that was taken last.
-    pub(in crate::txn) open_run: Run,
+    pub(in crate::txn) open_extent: Extent,
     /// What is left of a run in the zone, and how many pages were taken there.
-    pub(in crate::txn) hot_run: Run,
+    pub(in crate::txn) hot_extent: Extent,
     pub(in crate::txn) hot_count: u32,
     /// Whether pages that die soon are put where others are, too.
     pub(in crate::txn) has_no_zone: bool,
-    pub(in crate::txn) next_run_len: u32,
+    pub(in crate::txn) next_extent_len: u32,
     /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
     pub(in crate::txn) low_boundary: Option<u64>,
     /// Whether this transaction has made the file longer.
@@ -30,11 +30,11 @@ pub(in crate::txn) struct PageSupply {
 impl Default for PageSupply {
     fn default() -> Self {
         Self {
-            open_run: Run::new(0, 0),
-            hot_run: Run::new(0, 0),
+            open_extent: Extent::new(0, 0),
+            hot_extent: Extent::new(0, 0),
             hot_count: 0,
             has_no_zone: false,
-            next_run_len: FIRST_RUN_LEN,
+            next_extent_len: FIRST_EXTENT_LEN,
             low_boundary: None,
             has_grown: false,
             taken_count: 0,

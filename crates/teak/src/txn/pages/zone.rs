@@ -11,7 +11,7 @@
 
 use super::WritePages;
 use crate::{
-    PageNumber, Result, Run, TransactionId, page::header::Header, store::Fill, tree::PageSource,
+    Extent, PageNumber, Result, TransactionId, page::header::Header, store::Fill, tree::PageSource,
     txn::durability::Durability,
 };
 
@@ -45,21 +45,21 @@ impl WritePages {
             return Ok(None);
         }
         self.make_room()?;
-        if self.supply.hot_run.len == 0 {
-            self.supply.hot_run = match self.take_hot_run() {
-                Some(run) => run,
+        if self.supply.hot_extent.len == 0 {
+            self.supply.hot_extent = match self.take_hot_extent() {
+                Some(extent) => extent,
                 None => return Ok(None),
             };
         }
-        let new = self.supply.hot_run.start;
-        self.supply.hot_run = Run::new(new.0.wrapping_add(1), self.supply.hot_run.len - 1);
+        let new = self.supply.hot_extent.start;
+        self.supply.hot_extent = Extent::new(new.0.wrapping_add(1), self.supply.hot_extent.len - 1);
         self.supply.hot_count += 1;
         self.writer.zone.next = u64::from(new.0) + 1;
         self.note_taken(new);
         Ok(Some(new))
     }
 
-    fn take_hot_run(&mut self) -> Option<Run> {
+    fn take_hot_extent(&mut self) -> Option<Extent> {
         self.renew_zone();
         let writer = &mut *self.writer;
         let zone = &writer.zone;
@@ -67,16 +67,16 @@ impl WritePages {
             .usual
             .saturating_sub(self.supply.hot_count)
             .clamp(2, ROW_MAX);
-        let run = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
-        let Ok(is_secured) = self.secure(run) else {
+        let extent = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
+        let Ok(is_secured) = self.secure(extent) else {
             // Without blocks for them, or with a disk that fails, whoever looks elsewhere is told.
-            self.writer.space.give_back(run);
+            self.writer.space.give_back(extent);
             self.writer.zone.pages = 0..0;
             return None;
         };
         self.supply.is_secured &= is_secured;
-        self.checked.forget(run);
-        Some(run)
+        self.checked.forget(extent);
+        Some(extent)
     }
 
     /// Finds a zone, or another in place of one that is half full; there is none where the end of the file is being emptied.
@@ -96,23 +96,24 @@ impl WritePages {
         }
         zone.rests_until = TransactionId(self.transaction.0.saturating_add(RENEWED_APART));
         let (start, len) = (zone.pages.start as u32, zone.len() as u32);
-        let free = self.writer.space.count_ready(Run::new(start, len));
+        let free = self.writer.space.count_ready(Extent::new(start, len));
         if len > 0 && free >= u64::from(len / 2) {
             return;
         }
         let mut found = self.writer.space.longest_free(want);
         let least = (want / 2).max(ZONE_PAGES_MIN);
-        if found.is_none_or(|run| run.len < least) && self.may_grow_for_zone() {
+        if found.is_none_or(|extent| extent.len < least) && self.may_grow_for_zone() {
             self.writer.zone.has_grown = true;
             let most = GROWN_MAX >> self.file.page_shift;
             // Without it nothing is lost.
             let _ = self.grow(most.min(want.into()), Fill::HugePages);
             found = self.writer.space.longest_free(want);
         }
-        let is_better = |run: &Run| run.len >= ZONE_PAGES_MIN && u64::from(run.len) > free;
-        if let Some(run) = found.filter(is_better) {
+        let is_better =
+            |extent: &Extent| extent.len >= ZONE_PAGES_MIN && u64::from(extent.len) > free;
+        if let Some(extent) = found.filter(is_better) {
             let zone = &mut self.writer.zone;
-            zone.pages = run.start.0.into()..run.end();
+            zone.pages = extent.start.0.into()..extent.end();
             zone.next = zone.pages.start;
         }
     }
@@ -132,7 +133,7 @@ impl WritePages {
 
     /// Gives the rest of its run back.
     pub(super) fn give_back_hot(&mut self) {
-        let rest = std::mem::replace(&mut self.supply.hot_run, Run::new(0, 0));
+        let rest = std::mem::replace(&mut self.supply.hot_extent, Extent::new(0, 0));
         if rest.len > 0 {
             self.writer.space.give_back(rest);
         }

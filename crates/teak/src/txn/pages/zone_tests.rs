@@ -6,8 +6,8 @@ use crate::{
         WriteTransaction,
         durability::Durability,
         engine::Engine,
+        page_walk::walk_pages,
         test_kit::{ascending_key, assert_clean, fill, new_database, put, records, remove},
-        tour::walk_pages,
     },
 };
 use std::{
@@ -26,7 +26,7 @@ fn change(engine: &Arc<Engine>, durability: Durability, count: u32) {
 }
 
 fn zone_of(engine: &Engine) -> Range<u64> {
-    engine.take_turn().unwrap().zone.pages().clone()
+    engine.acquire_writer().unwrap().zone.pages().clone()
 }
 
 /// Of inner pages and of leaves that were born after `since`: how many are in the zone, and how many there are.
@@ -37,7 +37,7 @@ fn count_in_zone(engine: &Arc<Engine>, since: TransactionId) -> [(usize, usize);
     walk_pages(&snapshot, &mut |visit| {
         if visit.birth > since && visit.table.is_some() {
             let (in_zone, all) = &mut counts[usize::from(visit.level == 0)];
-            *in_zone += usize::from(zone.contains(&u64::from(visit.run.start.0)));
+            *in_zone += usize::from(zone.contains(&u64::from(visit.extent.start.0)));
             *all += 1;
         }
         ControlFlow::Continue(())
@@ -88,7 +88,7 @@ fn there_is_no_zone_in_the_end_of_a_file_that_is_emptied() {
         let key = ascending_key(RECORD_COUNT - 1 - i % 1000);
         put(&engine, Durability::Durable, [(key, vec![3; 1000])]).unwrap();
     }
-    let turn = engine.take_turn().unwrap();
+    let turn = engine.acquire_writer().unwrap();
     let (zone, page_count) = (turn.zone.pages().clone(), turn.space.page_count());
     assert!(
         zone.end <= page_count && page_count < 1500,
@@ -104,7 +104,7 @@ fn a_file_that_may_not_become_longer_has_its_zone_filled() {
     let (_disk, engine) = new_database();
     fill(&engine, records(RECORD_COUNT, &[1; 1000]));
     change(&engine, Durability::Durable, 10);
-    let page_count = engine.take_turn().unwrap().space.page_count();
+    let page_count = engine.acquire_writer().unwrap().space.page_count();
     let geometry = crate::Geometry {
         upper_limit_bytes: page_count * engine.file.page_size as u64,
         ..crate::Geometry::default()
@@ -123,7 +123,7 @@ fn a_file_that_may_not_become_longer_has_its_zone_filled() {
     {
         added += 1;
     }
-    let turn = engine.take_turn().unwrap();
+    let turn = engine.acquire_writer().unwrap();
     let free = turn.space.free_count();
     assert!(
         added == 255 || free < 64,

@@ -11,7 +11,7 @@ use super::super::{
 use crate::{
     Error, TransactionId,
     commit::record::{Record, SLOT_COUNT},
-    store::sim::{Event, SimDisk},
+    store::sim::{DiskEvent, SimDisk},
     testing,
 };
 use std::collections::BTreeSet;
@@ -68,7 +68,10 @@ fn a_commit_whose_growth_was_lost_never_was() {
     let len = disk.process_crash().len();
     let last = put(&engine, Durability::Durable, records(900, &[2; 2000])).unwrap();
     let flush = disk.event_count() - 1;
-    assert!(matches!(*disk.events()[flush], Event::FlushEnded { .. }));
+    assert!(matches!(
+        *disk.events()[flush],
+        DiskEvent::FlushEnded { .. }
+    ));
     assert!(disk.process_crash().len() > len, "the file has grown");
     let mut is_first = true;
     let mut old_length = |count: usize| {

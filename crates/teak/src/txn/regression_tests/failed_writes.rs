@@ -202,7 +202,7 @@ fn lost_record(image: &[u8]) -> (u64, Record) {
         transaction: newest.transaction.next(),
         ..newest
     };
-    // The tag of the root page.
+    // The checksum of the root page.
     lost.catalog_root[8] ^= 1;
     (u64::from(slot) * PAGE_SIZE as u64, lost)
 }

@@ -39,14 +39,14 @@ fn no_full_disk_loses_what_was_acknowledged() {
 /// Fails each call in turn, until the fault lies behind the last one.
 fn sweep(fault: Fault) {
     let mut position = 0;
-    while Run::new(fault, position).play() {
+    while Extent::new(fault, position).play() {
         position += 1;
     }
     assert!(position > 50, "the workload makes only {position} calls");
 }
 
 /// The workload with a fault at one call.
-struct Run {
+struct Extent {
     disk: SimDisk,
     fault: Fault,
     /// Calls behind the creation of the database, before the one that fails.
@@ -60,7 +60,7 @@ struct Run {
     held: Option<(Reader, Model)>,
 }
 
-impl Run {
+impl Extent {
     fn new(fault: Fault, position: u64) -> Self {
         Self {
             disk: SimDisk::new(CAPACITY),
@@ -237,7 +237,7 @@ impl Run {
     }
 }
 
-impl std::fmt::Display for Run {
+impl std::fmt::Display for Extent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} at call {}", self.fault, self.position)
     }

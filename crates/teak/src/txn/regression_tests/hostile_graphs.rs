@@ -8,12 +8,12 @@ use super::super::{
     test_kit::{BOOT, PAGE_SIZE, create_table, fill, insert, new_database, records, root_of},
 };
 use crate::{
-    Database, Error, FreeCursor, MultiTable, Options, PageNumber, ReadTxn, Result, Table, Tag,
-    Transaction, TransactionId, Verification, WriteTxn,
+    Checksum, Database, DetachedCursor, Error, MultiTable, Options, PageNumber, ReadTxn, Result,
+    Table, Transaction, TransactionId, Verification, WriteTxn,
     codec::Bytes,
     page::{
         child::Child,
-        entries::Records,
+        entries::RecordList,
         header::{Header, arrays_start},
         key::KeyOrder,
         value::{StoredValue, ValueKind},
@@ -65,7 +65,7 @@ impl<'t> Forger<'t> {
     fn child(&self, page: PageNumber, separator: &[u8]) -> Child {
         Child {
             page,
-            tag: Tag::of(self.txn.pages.page(page).unwrap()),
+            checksum: Checksum::of(self.txn.pages.page(page).unwrap()),
             records: 1,
             separator: separator.to_vec(),
         }
@@ -73,7 +73,7 @@ impl<'t> Forger<'t> {
 
     /// A leaf with these records, in this order.
     fn leaf<'r>(&mut self, of: impl IntoIterator<Item = (&'r [u8], StoredValue<'r>)>) -> Child {
-        let mut records = Records::with_capacity(1, PAGE_SIZE);
+        let mut records = RecordList::with_capacity(1, PAGE_SIZE);
         of.into_iter()
             .for_each(|(key, value)| records.push(key, value));
         let number = self.allocate();
@@ -114,7 +114,7 @@ impl<'t> Forger<'t> {
         }
         TreeRoot {
             page: child.page,
-            tag: child.tag,
+            checksum: child.checksum,
             depth,
             records: 50 << (3 * u32::from(depth - 1)).min(39),
             inner_pages: u32::from(depth) - 1,
@@ -171,7 +171,7 @@ fn with_names(forge: impl FnOnce(&mut Forger<'_>, &[(Vec<u8>, Vec<u8>)]) -> Tree
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     let list = txn.named.list;
     let mut entries = Vec::new();
-    let mut cursor = crate::tree::cursor::Cursor::new(&txn.pages, list);
+    let mut cursor = crate::tree::cursor::TreeCursor::new(&txn.pages, list);
     while cursor.next().unwrap() {
         entries.push((cursor.key().to_vec(), cursor.value().unwrap().to_vec()));
     }
@@ -199,7 +199,7 @@ fn names_of_snapshots_in_the_wrong_order_are_damage() {
         let leaf = of(forger, entries.iter().rev());
         TreeRoot {
             page: leaf.page,
-            tag: leaf.tag,
+            checksum: leaf.checksum,
             ..forger.root
         }
     };
@@ -211,7 +211,7 @@ fn names_of_snapshots_in_the_wrong_order_are_damage() {
         let inner = forger.inner(1, &[first, second]);
         TreeRoot {
             page: inner.page,
-            tag: inner.tag,
+            checksum: inner.checksum,
             depth: 2,
             inner_pages: 1,
             leaf_pages: 2,
@@ -271,29 +271,29 @@ fn read_in_all_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
             Ok(())
         })(),
     );
-    let mut cursor = FreeCursor::new(&table);
+    let mut cursor = DetachedCursor::new(&table);
     note(
-        "free cursor",
+        "detached cursor",
         (|| {
             while cursor.next(&txn)? {}
             Ok(())
         })(),
     );
-    let mut cursor = FreeCursor::new(&table);
+    let mut cursor = DetachedCursor::new(&table);
     note(
         "scan",
         cursor
             .scan(&txn, |_, _| ControlFlow::Continue(()))
             .map(drop),
     );
-    let mut cursor = FreeCursor::new(&table);
+    let mut cursor = DetachedCursor::new(&table);
     note(
         "scan back",
         cursor
             .scan_back(&txn, |_, _| ControlFlow::Continue(()))
             .map(drop),
     );
-    let mut cursor = FreeCursor::new(&table);
+    let mut cursor = DetachedCursor::new(&table);
     note(
         "batches",
         (|| {
@@ -393,7 +393,7 @@ fn nested_trees_that_share_their_pages_end_every_way_of_reading() {
             let (leaf_pages, records) = counts.unwrap_or((2, 30 * below.records));
             TreeRoot {
                 page: leaf.page,
-                tag: leaf.tag,
+                checksum: leaf.checksum,
                 depth: 1,
                 records,
                 inner_pages: below.inner_pages,
@@ -532,7 +532,7 @@ fn with_keys(keys: &'static [&'static [u8]]) -> SimDisk {
         let leaf = forger.leaf(records.collect::<Vec<_>>());
         TreeRoot {
             page: leaf.page,
-            tag: leaf.tag,
+            checksum: leaf.checksum,
             depth: 1,
             records: keys.len() as u64,
             leaf_pages: 1,
@@ -594,7 +594,7 @@ fn compaction_of_a_catalog_in_the_wrong_order_ends() {
     let leaf = forger.leaf([(&b"b"[..], value), (b"c", value), (b"a", value)]);
     txn.catalog = TreeRoot {
         page: leaf.page,
-        tag: leaf.tag,
+        checksum: leaf.checksum,
         records: 3,
         ..catalog
     };
@@ -634,7 +634,7 @@ fn separators_that_share_their_bytes_are_an_error_where_they_are_laid_out() {
         let inner = forger.child(inner.page, &[]);
         TreeRoot {
             page: inner.page,
-            tag: inner.tag,
+            checksum: inner.checksum,
             depth: 2,
             records: 50 * COUNT as u64,
             inner_pages: 1,

@@ -1,5 +1,5 @@
 //! Numbers in files that nobody wrote so: lengths, flags, pages and depths, each where the engines before
-//! this one trusted it. Tags are not in the way: a page that this process wrote counts as compared.
+//! this one trusted it. Checksums are not in the way: a page that this process wrote counts as compared.
 
 use super::super::{
     Engine, WriteTransaction, check,
@@ -17,7 +17,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     store::{Storage, sim::SimDisk},
-    tree::{PageSource, TreeRoot, cursor::Cursor, insert::Existing, mutable_tree::Tree},
+    tree::{PageSource, TreeRoot, cursor::TreeCursor, insert::Existing, mutable_tree::Tree},
 };
 use std::{io::IoSlice, ops::Bound, sync::Arc};
 
@@ -52,7 +52,7 @@ fn exercise(engine: &Arc<Engine>, keys: &[Vec<u8>]) -> usize {
     let Ok(Some(root)) = snapshot.root_of(engine.handle(b"a"), b"a") else {
         return damaged + 1;
     };
-    let mut cursor = Cursor::new(&*snapshot, *root);
+    let mut cursor = TreeCursor::new(&*snapshot, *root);
     for _ in 0..2000 {
         match expect(cursor.next()) {
             Some(true) => drop(expect(cursor.value().map(<[u8]>::len))),
@@ -188,12 +188,12 @@ fn a_page_that_is_its_own_child_is_an_error() {
     let (start, page) = root_page(&engine);
     let inner = Inner::parse(&page).unwrap();
     let (own, other) = (start / PAGE_SIZE, inner.child(1).unwrap().index());
-    let place = start + inner.child_place(0);
+    let place = start + inner.child_offset(0);
     // Itself, a sibling, a record, and pages that are not there.
     for child in [own, other, 0, 3, u32::MAX as usize, 1 << 31] {
         overwrite(&disk, place, &(child as u32).to_le_bytes());
         let damaged = exercise(&engine, &[ascending_key(0)]);
-        // A sibling is told from the right child by its tag, and by the check.
+        // A sibling is told from the right child by its checksum, and by the check.
         let least = if child == other { 1 } else { 2 };
         assert!(damaged >= least, "child {child}: {damaged} errors");
         assert!(disk.len() < 1 << 20, "the file has {} bytes", disk.len());

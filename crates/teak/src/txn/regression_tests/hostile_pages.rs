@@ -13,7 +13,7 @@ use crate::{
     page::{header::HEADER_LEN, inner::Inner, leaf::Leaf},
     store::{Storage, sim::SimDisk},
     testing,
-    tree::{PageSource, cursor::Cursor},
+    tree::{PageSource, cursor::TreeCursor},
 };
 use std::{io::IoSlice, sync::Arc};
 
@@ -224,7 +224,7 @@ fn a_damaged_space_map_does_not_keep_records_from_being_read() {
         let scattered = (0..200).map(|i| (ascending_key(i * 7919 + round), vec![7; 100]));
         put(&engine, Durability::Durable, scattered).unwrap();
     }
-    let space = engine.begin_read().unwrap().space_to_look_at().unwrap();
+    let space = engine.begin_read().unwrap().load_space_map().unwrap();
     let own = space.classify().own;
     assert!(!own.is_empty(), "the space map has pages of its own");
     engine.close().unwrap();
@@ -283,7 +283,7 @@ fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
 fn a_cursor_that_met_damage_has_no_place() {
     let (_disk, engine, count) = second_leaf_damaged();
     let snapshot = engine.begin_read().unwrap();
-    let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
+    let mut cursor = TreeCursor::new(&*snapshot, root_of(&snapshot, &engine));
     for i in 0..count as u32 {
         assert!(cursor.next().unwrap());
         assert_eq!(cursor.key(), ascending_key(i));
@@ -304,7 +304,7 @@ fn a_cursor_that_met_damage_has_no_place() {
 fn an_intact_leaf_before_a_damaged_one_is_read() {
     let (_disk, engine, count) = second_leaf_damaged();
     let snapshot = engine.begin_read().unwrap();
-    let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
+    let mut cursor = TreeCursor::new(&*snapshot, root_of(&snapshot, &engine));
     assert!(cursor.first().unwrap());
     for i in 0..count as u32 {
         assert_eq!(cursor.seek(&ascending_key(i)).unwrap(), Some(true));

@@ -13,7 +13,7 @@ use crate::{
     commit::record::{Record, is_erased},
     store::{
         Mapping, Storage, WritableMapping,
-        sim::{Event, Fault, SimDisk},
+        sim::{DiskEvent, Fault, SimDisk},
     },
 };
 use std::{
@@ -156,13 +156,13 @@ fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
     change(2);
     change(3);
     let [before, last] = [4, 5].map(change);
-    let run = engine.begin_read().unwrap().record.journal.unwrap().run;
+    let extent = engine.begin_read().unwrap().record.journal.unwrap().extent;
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
     let redone = SimDisk::from_image(image.clone(), CAPACITY);
     let redone = open(&redone, false, OTHER_BOOT).unwrap();
     assert_eq!(redone.newest(), last);
 
-    let first = run.start.0 as usize * PAGE_SIZE;
+    let first = extent.start.0 as usize * PAGE_SIZE;
     let first_len = u32::from_le_bytes(image[first + 16..first + 20].try_into().unwrap());
     let place = (first + first_len as usize).next_multiple_of(PAGE_SIZE) as u64;
     let forgetful = Arc::new(ForgetfulDisk {
@@ -215,12 +215,12 @@ fn what_readers_see_is_written_again_before_others_are_erased() {
     assert!(second.join().unwrap().is_err());
 
     let events = disk.events();
-    let is_failed = |event: &Arc<Event>| matches!(**event, Event::FlushFailed { .. });
+    let is_failed = |event: &Arc<DiskEvent>| matches!(**event, DiskEvent::FlushFailed { .. });
     let behind = events.iter().position(is_failed).unwrap() + 1;
     let writes: Vec<(u64, &[u8])> = events[behind..]
         .iter()
         .filter_map(|event| match &**event {
-            Event::Write { offset, bytes } => Some((*offset, &bytes[..])),
+            DiskEvent::Write { offset, bytes } => Some((*offset, &bytes[..])),
             _ => None,
         })
         .collect();

@@ -3,7 +3,7 @@
 
 use super::super::{
     Durability, Engine, Recovery, WriteTransaction,
-    catalog::Entry,
+    catalog::CatalogEntry,
     check,
     test_kit::{
         BOOT, CAPACITY, OTHER_BOOT, ascending_key, create_table, fill, get, insert, new_database,
@@ -55,7 +55,7 @@ fn assert_others_work(engine: &Arc<Engine>) {
     let mut tables = Vec::new();
     snapshot
         .for_each_table(|name, entry| {
-            tables.push((name.to_vec(), matches!(entry, Entry::Unknown(_))));
+            tables.push((name.to_vec(), matches!(entry, CatalogEntry::Unknown(_))));
             Ok(())
         })
         .unwrap();

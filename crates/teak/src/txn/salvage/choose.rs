@@ -5,14 +5,14 @@
 //! whose catalog cannot be read at all. If nothing else is left, the newest record that has been passed
 //! over and whose catalog can be read is taken after all.
 
-use super::pages::Seen;
-use crate::txn::demanded::Demanded;
+use super::pages::SeenPages;
+use crate::txn::prefault::Prefault;
 use crate::{
-    Error, PageNumber, Result, Run, Tag, TransactionId,
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
     commit::record::{Record, probe::PROBE_LEN},
     page::{
         comparison::Comparisons,
-        header::{Header, Kind},
+        header::{Header, PageKind},
         value::{StoredValue, ValueKind},
     },
     store::{Mapping, Storage},
@@ -22,8 +22,8 @@ use crate::{
     },
     txn::{
         catalog,
+        inspect::{known_durable, records_in},
         journal::Redo,
-        look::{known_durable, records_in},
         snapshot::Snapshot,
     },
 };
@@ -34,13 +34,13 @@ const PART_LEN: usize = 4096;
 
 /// The state to save.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct SalvageState {
     pub(super) state: Snapshot,
     pub(super) passed_over: Vec<String>,
 }
 
 /// Finds the state to save.
-pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> {
+pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageState> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let mut passed_over = Vec::new();
     let records = read_records(&mapping, storage.len(), path, &mut passed_over)?;
@@ -80,13 +80,13 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> 
             ));
             second_best.get_or_insert((passed_over.len() - 1, state));
         } else {
-            return Ok(Chosen { state, passed_over });
+            return Ok(SalvageState { state, passed_over });
         }
     }
     match second_best {
         Some((index, state)) => {
             passed_over[index].push_str("; it is what is saved, for want of a better one");
-            Ok(Chosen { state, passed_over })
+            Ok(SalvageState { state, passed_over })
         }
         None => {
             let detail = format!(
@@ -113,7 +113,7 @@ fn read_records(
 fn read_head(mapping: &Mapping, len: usize) -> Vec<u8> {
     let mut head = vec![0; len];
     for (part, offset) in head.chunks_mut(PART_LEN).zip((0..).step_by(PART_LEN)) {
-        let is_there = mapping.demand(offset, part.len()).is_ok();
+        let is_there = mapping.prefault(offset, part.len()).is_ok();
         if !(is_there && mapping.copy(offset, part)) {
             part.fill(0);
         }
@@ -127,22 +127,26 @@ fn has_catalog(state: &Snapshot) -> bool {
     let Some(level) = root.depth.checked_sub(1) else {
         return true;
     };
-    let pages = Demanded(state);
+    let pages = Prefault(state);
     let page = PageSource::page(&pages, root.page);
     page.is_ok_and(|page| {
         let header = Header::read(page);
-        let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
-        Tag::of(page) == root.tag && header.kind == kind as u8 && header.level == level
+        let kind = if level == 0 {
+            PageKind::Leaf
+        } else {
+            PageKind::Inner
+        };
+        Checksum::of(page) == root.checksum && header.kind == kind as u8 && header.level == level
     })
 }
 
 /// A page that is not whole, of those written since the last durable commit before this one.
 fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
-    let pages = Demanded(state);
-    let mut young = Young {
+    let pages = Prefault(state);
+    let mut young = YoungPageWalk {
         written: state.record.written.as_deref(),
         durable: state.record.durable_transaction,
-        seen: Seen::nothing_of(state, file_len),
+        seen: SeenPages::nothing_of(state, file_len),
         tables: Vec::new(),
         fault: None,
     };
@@ -154,21 +158,21 @@ fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
 }
 
 /// Walks pages that are young, up to the first that is damaged.
-struct Young<'r> {
-    written: Option<&'r [Run]>,
+struct YoungPageWalk<'r> {
+    written: Option<&'r [Extent]>,
     durable: TransactionId,
-    seen: Seen,
+    seen: SeenPages,
     tables: Vec<TreeRoot>,
     fault: Option<PageNumber>,
 }
 
-impl Visitor for Young<'_> {
-    fn enter(&mut self, run: Run, _role: PageRole) -> bool {
-        let is_written = self.written.is_none_or(|runs| {
-            let behind = runs.partition_point(|written| written.start <= run.start);
-            behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
+impl Visitor for YoungPageWalk<'_> {
+    fn enter(&mut self, extent: Extent, _role: PageRole) -> bool {
+        let is_written = self.written.is_none_or(|extents| {
+            let behind = extents.partition_point(|written| written.start <= extent.start);
+            behind > 0 && u64::from(extent.start.0) < extents[behind - 1].end()
         });
-        let is_new = !self.seen.is_in_file(run) || self.seen.insert(run);
+        let is_new = !self.seen.is_in_file(extent) || self.seen.insert(extent);
         self.fault.is_none() && is_written && is_new
     }
 

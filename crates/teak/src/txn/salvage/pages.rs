@@ -1,10 +1,10 @@
 //! Which pages of a damaged file were read.
 
-use crate::{PageNumber, Run, tree::PageSource, txn::snapshot::Snapshot};
+use crate::{Extent, PageNumber, tree::PageSource, txn::snapshot::Snapshot};
 
 /// Pages of the file that were read.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenPages {
     bits: Vec<u64>,
     page_count: u64,
     count: u64,
@@ -12,7 +12,7 @@ pub(super) struct Seen {
     overlaps_left: u64,
 }
 
-impl Seen {
+impl SeenPages {
     /// Nothing of a state was read yet. It may say that it is longer than the file is.
     pub(super) fn nothing_of(state: &Snapshot, file_len: u64) -> Self {
         let page_size = PageSource::page_size(state) as u64;
@@ -25,24 +25,24 @@ impl Seen {
         }
     }
 
-    pub(super) fn is_in_file(&self, run: Run) -> bool {
-        run.end() <= self.page_count
+    pub(super) fn is_in_file(&self, extent: Extent) -> bool {
+        extent.end() <= self.page_count
     }
 
     /// Adds pages of the file; `false`, and adds none, if one of them is there already.
-    pub(super) fn insert(&mut self, run: Run) -> bool {
-        let len = u64::from(run.len);
+    pub(super) fn insert(&mut self, extent: Extent) -> bool {
+        let len = u64::from(extent.len);
         if self.overlaps_left < len {
             return false;
         }
-        if run.pages().any(|page| self.has(page)) {
+        if extent.pages().any(|page| self.has(page)) {
             self.overlaps_left -= len;
             return false;
         }
-        for page in run.pages() {
+        for page in extent.pages() {
             self.bits[page.index() / 64] |= 1 << (page.index() % 64);
         }
-        self.count += u64::from(run.len);
+        self.count += u64::from(extent.len);
         true
     }
 

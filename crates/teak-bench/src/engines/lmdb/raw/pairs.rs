@@ -1,22 +1,23 @@
 //! What tables in which a key has several values need, with nested transactions and cursors that write.
 
 use super::{
-    Cursor, Environment, Move, Table, Transaction, as_slice, begin_within, borrowed, check,
+    LmdbCursor, LmdbEnvironment, LmdbMove, LmdbTable, LmdbTransaction, as_slice, begin_within,
+    borrowed, check,
 };
 use anyhow::Result;
 use lmdb_master_sys as ffi;
 use std::ffi::{c_uint, c_void};
 
-impl<'e> Transaction<'e> {
+impl<'e> LmdbTransaction<'e> {
     /// Begins a transaction in this one; to commit it is to keep what it does.
-    pub(in super::super) fn nested(&mut self) -> Result<Transaction<'_>> {
-        let environment: &Environment = self.environment;
+    pub(in super::super) fn nested(&mut self) -> Result<LmdbTransaction<'_>> {
+        let environment: &LmdbEnvironment = self.environment;
         begin_within(environment, self.handle.as_ptr(), 0)
     }
 
     /// Opens a cursor that writes, on nothing yet.
     pub(in super::super) fn write_cursor(&mut self) -> Result<WriteCursor<'_>> {
-        Ok(WriteCursor(self.cursor(Table::Records)?))
+        Ok(WriteCursor(self.cursor(LmdbTable::Records)?))
     }
 
     /// Pairs or records that the table keeps count of.
@@ -29,7 +30,7 @@ impl<'e> Transaction<'e> {
             ms_overflow_pages: 0,
             ms_entries: 0,
         };
-        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
         // SAFETY: the transaction runs, and `stat` is a place for what is asked.
         check(unsafe { ffi::mdb_stat(handle, table, &raw mut stat) })?;
         Ok(stat.ms_entries as u64)
@@ -37,13 +38,13 @@ impl<'e> Transaction<'e> {
 
     /// Removes all records.
     pub(in super::super) fn clear(&mut self) -> Result<()> {
-        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
         // SAFETY: the transaction runs, and no slice or cursor of it is held.
         check(unsafe { ffi::mdb_drop(handle, table, 0) })
     }
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> LmdbCursor<'t> {
     /// Goes to the first record that is not before `key`; `None` if there is none.
     pub(in super::super) fn seek(&mut self, key: &[u8]) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
@@ -73,11 +74,11 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn find(&mut self, key: &[u8], value: &[u8], how: ffi::MDB_cursor_op) -> Result<bool> {
+    fn find(&mut self, key: &[u8], value: &[u8], flags: ffi::MDB_cursor_op) -> Result<bool> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and writes to `key` and `value` alone.
-        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, how) } {
+        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDB_NOTFOUND => Ok(false),
             code => check(code).map(|()| true),
         }
@@ -106,11 +107,11 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn multiple(&mut self, first: &'t [u8], how: ffi::MDB_cursor_op) -> Result<Option<&'t [u8]>> {
+    fn multiple(&mut self, first: &'t [u8], flags: ffi::MDB_cursor_op) -> Result<Option<&'t [u8]>> {
         let (mut key, mut value) = (borrowed(&[]), borrowed(first));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
-        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, how) } {
+        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
@@ -122,7 +123,7 @@ impl<'t> Cursor<'t> {
 }
 
 /// A cursor of a write transaction. It gives no slices out, since what it does may move them.
-pub(in super::super) struct WriteCursor<'t>(Cursor<'t>);
+pub(in super::super) struct WriteCursor<'t>(LmdbCursor<'t>);
 
 impl WriteCursor<'_> {
     /// Gives `key` values of `size` bytes that stand one behind the other.
@@ -157,7 +158,7 @@ impl WriteCursor<'_> {
             // SAFETY: cursor and transaction are live, and the slices that it gave are not looked at any more.
             check(unsafe { ffi::mdb_cursor_del(self.0.handle.as_ptr(), 0) })?;
             removed += 1;
-            found = self.0.go(Move::Next)?;
+            found = self.0.go(LmdbMove::Next)?;
         }
         Ok(removed)
     }

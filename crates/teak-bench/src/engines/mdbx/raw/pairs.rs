@@ -1,14 +1,16 @@
 //! What tables in which a key has several values need, with nested transactions and cursors that write.
 
-use super::{Cursor, Environment, RECORDS, Transaction, as_slice, begin_within, borrowed, check};
+use super::{
+    MdbxCursor, MdbxEnvironment, MdbxTransaction, RECORDS, as_slice, begin_within, borrowed, check,
+};
 use anyhow::{Result, ensure};
 use mdbx_sys as ffi;
 use std::{ffi::c_void, mem::MaybeUninit, ptr};
 
-impl<'e> Transaction<'e> {
+impl<'e> MdbxTransaction<'e> {
     /// Begins a transaction in this one; to commit it is to keep what it does.
-    pub(in super::super) fn nested(&mut self) -> Result<Transaction<'_>> {
-        let environment: &Environment = self.environment;
+    pub(in super::super) fn nested(&mut self) -> Result<MdbxTransaction<'_>> {
+        let environment: &MdbxEnvironment = self.environment;
         begin_within(environment, self.handle.as_ptr(), ffi::MDBX_TXN_READWRITE)
     }
 
@@ -20,9 +22,9 @@ impl<'e> Transaction<'e> {
     /// Pairs or records that the table keeps count of.
     pub(in super::super) fn len(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
-        let (place, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
+        let (out, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
         // SAFETY: the transaction runs, and `stat` is a place of that size for what is asked.
-        check(unsafe { ffi::mdbx_dbi_stat(self.handle.as_ptr(), RECORDS, place, size) })?;
+        check(unsafe { ffi::mdbx_dbi_stat(self.handle.as_ptr(), RECORDS, out, size) })?;
         // SAFETY: it is made of numbers, all of which were zero before the call filled them.
         Ok(unsafe { stat.assume_init() }.ms_entries)
     }
@@ -63,16 +65,16 @@ impl<'e> Transaction<'e> {
             "a range to remove does not begin and end with a record"
         );
         let (begin, end, mut removed) = (begin.handle, end.handle, 0);
-        let (is_end_removed, place) = (false, &raw mut removed);
+        let (is_end_removed, out) = (false, &raw mut removed);
         // SAFETY: both cursors are live and of this transaction, of which no slice is held, and `removed` is a place for what is asked.
         check(unsafe {
-            ffi::mdbx_cursor_delete_range(begin.as_ptr(), end.as_ptr(), is_end_removed, place)
+            ffi::mdbx_cursor_delete_range(begin.as_ptr(), end.as_ptr(), is_end_removed, out)
         })?;
         Ok(removed)
     }
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> MdbxCursor<'t> {
     /// Goes to the first record that is not before `key`; `None` if there is none.
     pub(in super::super) fn seek(&mut self, key: &[u8]) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
@@ -102,11 +104,11 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn find(&mut self, key: &[u8], value: &[u8], how: ffi::MDBX_cursor_op) -> Result<bool> {
+    fn find(&mut self, key: &[u8], value: &[u8], flags: ffi::MDBX_cursor_op) -> Result<bool> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; libmdbx reads key and value, and writes to `key` and `value` alone.
-        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, how) } {
+        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDBX_NOTFOUND => Ok(false),
             code => check(code).map(|()| true),
         }
@@ -135,11 +137,15 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn multiple(&mut self, first: &'t [u8], how: ffi::MDBX_cursor_op) -> Result<Option<&'t [u8]>> {
+    fn multiple(
+        &mut self,
+        first: &'t [u8],
+        flags: ffi::MDBX_cursor_op,
+    ) -> Result<Option<&'t [u8]>> {
         let (mut key, mut value) = (borrowed(&[]), borrowed(first));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
-        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, how) } {
+        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
@@ -151,7 +157,7 @@ impl<'t> Cursor<'t> {
 }
 
 /// A cursor of a write transaction. It gives no slices out, since what it does may move them.
-pub(in super::super) struct WriteCursor<'t>(Cursor<'t>);
+pub(in super::super) struct WriteCursor<'t>(MdbxCursor<'t>);
 
 impl WriteCursor<'_> {
     /// Gives `key` values of `size` bytes that stand one behind the other.

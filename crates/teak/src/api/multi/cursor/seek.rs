@@ -9,17 +9,17 @@ use crate::{
     },
     tree::{
         PageSource,
-        multi::{Pair, cursor::PairCursor},
+        multi::{PairRef, cursor::PairCursor},
     },
 };
 
-type Inner<'t> = PairCursor<'t, dyn PageSource + Sync + 't>;
+type DynPairCursor<'t> = PairCursor<'t, dyn PageSource + Sync + 't>;
 
 impl<'t> MultiCursor<'t> {
     fn sought_by_key(
         &mut self,
         key: &[u8],
-        seek: impl FnOnce(&mut Inner<'t>) -> Result<bool>,
+        seek: impl FnOnce(&mut DynPairCursor<'t>) -> Result<bool>,
     ) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         self.moved(seek)
@@ -27,8 +27,8 @@ impl<'t> MultiCursor<'t> {
 
     fn sought_by_pair(
         &mut self,
-        (key, value): Pair<'_>,
-        seek: impl FnOnce(&mut Inner<'t>) -> Result<bool>,
+        (key, value): PairRef<'_>,
+        seek: impl FnOnce(&mut DynPairCursor<'t>) -> Result<bool>,
     ) -> Result<bool> {
         check_value_probe(self.inner.root(), value)?;
         self.sought_by_key(key, seek)

@@ -1,26 +1,26 @@
 //! What a cursor over pairs says of its place.
 
-use super::{At, PairCursor};
+use super::{PairCursor, ValueCursor};
 use crate::tree::PageSource;
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether it is on the first value of its key.
     pub(crate) fn is_first_value(&self) -> bool {
         match &self.inner {
-            At::Nowhere => false,
-            At::One(_) => true,
-            At::Set(_, index) => *index == 0,
-            At::Tree(cursor) => cursor.position().is_first(),
+            ValueCursor::Nowhere => false,
+            ValueCursor::One(_) => true,
+            ValueCursor::Set(_, index) => *index == 0,
+            ValueCursor::Tree(cursor) => cursor.position().is_first(),
         }
     }
 
     /// Whether it is on the last value of its key.
     pub(crate) fn is_last_value(&self) -> bool {
         match &self.inner {
-            At::Nowhere => false,
-            At::One(_) => true,
-            At::Set(set, index) => index + 1 == set.len(),
-            At::Tree(cursor) => cursor.position().is_last(),
+            ValueCursor::Nowhere => false,
+            ValueCursor::One(_) => true,
+            ValueCursor::Set(set, index) => index + 1 == set.len(),
+            ValueCursor::Tree(cursor) => cursor.position().is_last(),
         }
     }
 
@@ -37,7 +37,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Is on no pair from now on, if a search has found none.
     pub(crate) fn on_pair_if(&mut self, is_found: bool) -> bool {
         if !is_found {
-            self.inner = At::Nowhere;
+            self.inner = ValueCursor::Nowhere;
         }
         is_found
     }

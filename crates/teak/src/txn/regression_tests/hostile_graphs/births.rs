@@ -16,7 +16,7 @@ fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
     let leaf = forger.leaf([(&b"key"[..], StoredValue::inline(b"value"))]);
     let root = TreeRoot {
         page: leaf.page,
-        tag: leaf.tag,
+        checksum: leaf.checksum,
         depth: 1,
         records: 1,
         leaf_pages: 1,
@@ -117,7 +117,7 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     let mut catalog = txn.catalog;
     let root = TreeRoot {
-        tag: Tag::of(&page),
+        checksum: Checksum::of(&page),
         ..root
     };
     catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();

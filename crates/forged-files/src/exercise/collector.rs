@@ -1,0 +1,69 @@
+//! What was found so far, and when an answer is a finding.
+
+use fastrand::Rng;
+use std::fmt;
+use teak::{Error, Result};
+
+/// What was found so far.
+pub(super) struct FindingCollector<'r> {
+    pub(super) rng: &'r mut Rng,
+    /// A check has found nothing, so nothing may be found.
+    pub(super) is_clean: bool,
+    /// Whatever the file says, it has no more records.
+    pub(super) records_max: usize,
+    pub(super) findings: Vec<String>,
+}
+
+impl FindingCollector<'_> {
+    pub(super) fn find(&mut self, text: String) {
+        // One error is met many times.
+        if self.findings.len() < 3 {
+            self.findings.push(text);
+        }
+    }
+
+    /// What an operation came to, if it came to anything.
+    pub(super) fn note<T>(&mut self, description: &str, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error @ Error::Corrupted { .. }) if self.is_clean => {
+                self.find(format!(
+                    "the check found nothing, and {description}: {error}"
+                ));
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Two answers that must be the same in a database that is sound.
+    pub(super) fn agree<T: PartialEq + fmt::Debug>(&mut self, description: &str, a: &T, b: &T) {
+        if self.is_clean && a != b {
+            self.find(format!(
+                "the check found nothing, and {description}: {a:?} and {b:?}"
+            ));
+        }
+    }
+
+    /// Goes through what does not end by itself perhaps; says how many there were before an error.
+    pub(super) fn exhaust<T>(
+        &mut self,
+        description: &str,
+        items: impl Iterator<Item = Result<T>>,
+    ) -> usize {
+        let mut count = 0;
+        for item in items {
+            if self.note(description, item).is_none() {
+                break;
+            }
+            count += 1;
+            if count > self.records_max {
+                self.find(format!(
+                    "{description} returns more records than the file has bytes"
+                ));
+                break;
+            }
+        }
+        count
+    }
+}

@@ -1,0 +1,73 @@
+//! Point lookups of keys that are there, one thread, everything in memory.
+
+use super::{QuickWorkload, collect};
+use crate::{
+    bench::{Bench, BenchContender, add_round},
+    data::{Digest, Key},
+    engines::ReadStart,
+    measurement::Measurement,
+    statistics::Samples,
+};
+use anyhow::{Result, ensure};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+/// Long enough that a slice's cold start is lost in it, short enough that engines share good and bad moments.
+const SLICE_KEYS: usize = 20_000;
+const GROUP_KEYS: usize = 32;
+
+/// Keys, and what looking them up comes to.
+struct LookupSlice {
+    keys: Vec<Key>,
+    expected: Digest,
+}
+
+/// Measures one kind of lookup. The first round is not counted: it brings everything into memory.
+pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurement>> {
+    bench.settle()?;
+    let slices: Vec<LookupSlice> = bench.data.lookups.chunks(SLICE_KEYS).map(slice).collect();
+    let operations = bench.data.lookups.len();
+    let mut samples = vec![Samples::default(); bench.contenders.len()];
+    bench.take_turns(&slices, 0, |contender, slice| {
+        look_up(contender, work, slice)
+    })?;
+    for round in 0..bench.repeats {
+        let sums = bench.take_turns(&slices, round, |contender, slice| {
+            look_up(contender, work, slice)
+        })?;
+        add_round(&mut samples, &sums, operations);
+    }
+    Ok(collect(bench, work, operations, &samples))
+}
+
+fn slice(keys: &[Key]) -> LookupSlice {
+    LookupSlice {
+        keys: keys.to_vec(),
+        expected: Digest::of_lookups(keys),
+    }
+}
+
+fn look_up(
+    contender: &mut BenchContender,
+    work: QuickWorkload,
+    slice: &LookupSlice,
+) -> Result<Duration> {
+    let engine = contender.engine()?;
+    let keys = black_box(&slice.keys[..]);
+    let start = Instant::now();
+    let digest = black_box(match work {
+        QuickWorkload::GetMany32 => engine.get_many(keys, GROUP_KEYS)?,
+        QuickWorkload::GetTxn => engine.get_in_transactions(keys, ReadStart::Begin)?,
+        QuickWorkload::GetTxnRenew => engine.get_in_transactions(keys, ReadStart::Renew)?,
+        _ => engine.get(keys)?,
+    });
+    let elapsed = start.elapsed();
+    ensure!(
+        digest == slice.expected,
+        "lookups found {digest:?} instead of {:?}",
+        slice.expected
+    );
+    Ok(elapsed)
+}

@@ -1,0 +1,61 @@
+//! Small transactions on the loaded database: one record each, in turn a new value for an old key and a new key.
+
+use super::{QuickWorkload, collect};
+use crate::{
+    bench::{Bench, BenchContender, add_round},
+    data::Record,
+    engines::{Durability, Insertion},
+    measurement::Measurement,
+    statistics::Samples,
+};
+use anyhow::{Result, ensure};
+use std::{
+    slice,
+    time::{Duration, Instant},
+};
+
+/// Transactions that an engine does before the other has its turn.
+const SLICE_DURABLE: usize = 25;
+const SLICE_LAZY: usize = 500;
+const CHECK_EVERY: usize = 97;
+
+/// Measures `count` transactions a round.
+pub(super) fn run(bench: &mut Bench, work: QuickWorkload, count: u32) -> Result<Vec<Measurement>> {
+    let count = usize::try_from(count)?;
+    let (durability, slice_len, series) = match work {
+        QuickWorkload::TxnDurable => (Durability::Durable, SLICE_DURABLE, 1),
+        _ => (Durability::Lazy, SLICE_LAZY, 2),
+    };
+    for contender in &mut bench.contenders {
+        contender.reopen(durability, &bench.data)?;
+    }
+    bench.settle()?;
+    let mut samples = vec![Samples::default(); bench.contenders.len()];
+    for round in 0..bench.repeats {
+        let changes = bench.data.changes(series + 2 * round as u64, count);
+        let slices: Vec<&[Record]> = changes.chunks(slice_len).collect();
+        let sums = bench.take_turns(&slices, round, |contender, records| {
+            commit(contender, records)
+        })?;
+        add_round(&mut samples, &sums, count);
+    }
+    Ok(collect(bench, work, count, &samples))
+}
+
+/// Writes `records`, a transaction each, and looks at some of them again.
+fn commit(contender: &mut BenchContender, records: &[Record]) -> Result<Duration> {
+    let engine = contender.engine()?;
+    let start = Instant::now();
+    for record in records {
+        engine.write(slice::from_ref(record), Insertion::Single)?;
+    }
+    let elapsed = start.elapsed();
+    for record in records.iter().step_by(CHECK_EVERY) {
+        let value = engine.value(&record.key)?;
+        ensure!(
+            value.as_deref() == Some(&record.value[..]),
+            "a committed record was not found"
+        );
+    }
+    Ok(elapsed)
+}

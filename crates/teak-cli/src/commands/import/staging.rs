@@ -1,0 +1,131 @@
+//! Where the new database is until it is complete: in a directory beside its place, which is locked as long as somebody works there. So
+//! what a killed import leaves is no database, and the next one removes it.
+
+use crate::failure::Failure;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::{TempDir, TempPath};
+
+const PREFIX: &str = ".teak-import-";
+/// The only file in it.
+const FILE: &str = "database";
+
+/// A directory for a database that is not complete yet. With this all of it goes.
+pub(super) struct StagingDirectory {
+    // In this order: the lock goes last.
+    directory: TempDir,
+    _lock: Option<File>,
+}
+
+impl StagingDirectory {
+    /// A place beside `target`, where there must be nothing.
+    pub(super) fn beside(target: &Path) -> Result<Self, Failure> {
+        if target.symlink_metadata().is_ok() {
+            return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
+        }
+        remove_left(parent(target));
+        loop {
+            let directory = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .tempdir_in(parent(target))
+                .map_err(Failure::file("creating a directory beside", target))?;
+            let lock = lock(directory.path());
+            // Somebody may have come between, and taken it for one that was left.
+            if !matches!(lock, StagingLock::Taken) && directory.path().exists() {
+                return Ok(Self {
+                    directory,
+                    _lock: lock.held(),
+                });
+            }
+        }
+    }
+
+    /// Where the database is made.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path().join(FILE)
+    }
+
+    /// Gives what is complete and on the disk its name, which must still be free.
+    pub(super) fn finish(&self, target: &Path) -> Result<(), Failure> {
+        let naming = Failure::file("naming", target);
+        match give_name(&self.path(), target) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
+            }
+            Err(error) => return Err(naming(error)),
+        }
+        File::open(parent(target))
+            .and_then(|directory| directory.sync_all())
+            .map_err(Failure::file("flushing the directory of", target))
+    }
+}
+
+/// Renames a file, unless there is something of that name.
+fn give_name(file: &Path, target: &Path) -> io::Result<()> {
+    match TempPath::try_from_path(file)?.persist_noclobber(target) {
+        // File systems that have neither links nor such renames. The name is locked, so that nobody takes it for a new database.
+        Err(failed) if failed.error.kind() == io::ErrorKind::PermissionDenied => {
+            let claim = File::create_new(target)?;
+            if claim.try_lock().is_err() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            // It is kept, since dropping it would remove the file.
+            let file = failed.path.keep()?;
+            fs::rename(file, target).inspect_err(|_| {
+                let _ = fs::remove_file(target);
+            })
+        }
+        named => Ok(named.map_err(|failed| failed.error)?),
+    }
+}
+
+fn parent(target: &Path) -> &Path {
+    let parent = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+enum StagingLock {
+    Held(File),
+    Taken,
+    /// The file system has no such locks.
+    Impossible,
+}
+
+impl StagingLock {
+    fn held(self) -> Option<File> {
+        match self {
+            Self::Held(file) => Some(file),
+            Self::Taken | Self::Impossible => None,
+        }
+    }
+}
+
+fn lock(directory: &Path) -> StagingLock {
+    let Ok(file) = File::open(directory) else {
+        return StagingLock::Impossible;
+    };
+    match file.try_lock() {
+        Ok(()) => StagingLock::Held(file),
+        Err(TryLockError::WouldBlock) => StagingLock::Taken,
+        Err(TryLockError::Error(_)) => StagingLock::Impossible,
+    }
+}
+
+/// Removes places that nobody works in. One that has more than is made in such ones stays, as does what cannot be removed.
+fn remove_left(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let name = entry.file_name();
+        if !is_directory || !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+            continue;
+        }
+        if let StagingLock::Held(_lock) = lock(&entry.path()) {
+            let _ = fs::remove_file(entry.path().join(FILE));
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What is read: the state of a read transaction, or of a write transaction.
+
+use crate::{
+    codes::CallResult,
+    description,
+    environment::OpenEnvironment,
+    flags,
+    handles::{OpenDatabase, TableHandle},
+    orders::{self, ComparisonScope},
+};
+use std::{ffi::c_uint, sync::Arc};
+use teak::{
+    Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, ValueSize, WriteTxn,
+    codec::Bytes,
+};
+
+/// A transaction of either kind, to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReadView<'t> {
+    Read(&'t ReadTxn),
+    Write(&'t WriteTxn),
+}
+
+/// Does the same with a transaction of either kind.
+macro_rules! viewed {
+    ($view:expr, $txn:ident => $work:expr) => {
+        match $view {
+            $crate::read_view::ReadView::Read($txn) => $work,
+            $crate::read_view::ReadView::Write($txn) => $work,
+        }
+    };
+}
+pub(crate) use viewed;
+
+impl<'t> ReadView<'t> {
+    /// The table of this name, if it is there.
+    pub(crate) fn find(
+        self,
+        opened: &OpenEnvironment,
+        name: &[u8],
+    ) -> CallResult<Option<(TableHandle, TableOptions)>> {
+        let found = || viewed!(self, txn => find(txn, name));
+        match found() {
+            Err(Error::ComparisonMissing { .. }) => {
+                // It can only be an order that a client has brought.
+                orders::order_of(opened, name, ComparisonScope::Keys, 0)?;
+                orders::order_of(opened, name, ComparisonScope::Values, 0)?;
+                Ok(found()?)
+            }
+            found => Ok(found?),
+        }
+    }
+
+    /// The database of this name, if it is there, with flags that are known, or else those that the table tells.
+    pub(crate) fn open(
+        self,
+        opened: &OpenEnvironment,
+        name: &[u8],
+        known: Option<c_uint>,
+    ) -> CallResult<Option<Arc<OpenDatabase>>> {
+        let Some((tables, options)) = self.find(opened, name)? else {
+            return Ok(None);
+        };
+        let database_flags = known.unwrap_or_else(|| description::flags_of(&options));
+        let open = OpenDatabase::new(database_flags, tables);
+        let orders = [
+            (ComparisonScope::Keys, Some(options.key_order())),
+            (ComparisonScope::Values, options.order_of_values()),
+        ];
+        for (of, order) in orders {
+            if matches!(order, Some(KeyOrder::Custom(_))) {
+                let (given, _) = orders::order_of(opened, name, of, database_flags)?;
+                open.set_order(given);
+            }
+        }
+        orders::know_order_of_sizes(opened, name, database_flags)?;
+        Ok(Some(open))
+    }
+
+    /// Whether keys may have values of different sizes, though the flags say that all have one: see `Transaction::free_sizes`.
+    pub(crate) fn has_sizes(self, open: &OpenDatabase) -> CallResult<bool> {
+        if !open.has(flags::DUPFIXED | flags::INTEGERDUP) {
+            return Ok(false);
+        }
+        let options = match &open.tables {
+            TableHandle::Plain(_) => return Ok(false),
+            TableHandle::Multi(table) => viewed!(self, txn => table.options(txn))?,
+        };
+        Ok(options.size_of_values() == Some(ValueSize::Any))
+    }
+
+    /// Whether a table is there, and is of its kind.
+    pub(crate) fn has(self, tables: &TableHandle) -> bool {
+        match tables {
+            TableHandle::Plain(table) => viewed!(self, txn => table.len(txn)).is_ok(),
+            TableHandle::Multi(table) => viewed!(self, txn => table.len(txn)).is_ok(),
+        }
+    }
+
+    /// Counts of a table.
+    pub(crate) fn stat(self, tables: &TableHandle) -> teak::Result<TableStat> {
+        match tables {
+            TableHandle::Plain(table) => viewed!(self, txn => table.stat(txn)),
+            TableHandle::Multi(table) => viewed!(self, txn => table.stat(txn)),
+        }
+    }
+
+    /// The value of a key, or the first one.
+    pub(crate) fn get(self, tables: &TableHandle, key: &[u8]) -> CallResult<Option<&'t [u8]>> {
+        Ok(match tables {
+            TableHandle::Plain(table) => viewed!(self, txn => table.get(txn, key))?,
+            TableHandle::Multi(table) => {
+                let mut cursor = viewed!(self, txn => table.cursor(txn))?;
+                match cursor.seek_exact(key)? {
+                    true => cursor.value_in_page(),
+                    false => None,
+                }
+            }
+        })
+    }
+
+    /// The last value of a key that has several.
+    pub(crate) fn last_value(
+        self,
+        tables: &TableHandle,
+        key: &[u8],
+    ) -> CallResult<Option<Vec<u8>>> {
+        match tables {
+            TableHandle::Plain(_) => Ok(None),
+            TableHandle::Multi(table) => Ok(viewed!(self, txn => table.last_value(txn, key))?),
+        }
+    }
+
+    /// The last key.
+    pub(crate) fn last_key(self, tables: &TableHandle) -> CallResult<Option<Vec<u8>>> {
+        Ok(match tables {
+            TableHandle::Plain(table) => {
+                let mut cursor = viewed!(self, txn => table.cursor(txn))?;
+                cursor.last()?.then(|| cursor.key().to_vec())
+            }
+            TableHandle::Multi(table) => {
+                let mut cursor = viewed!(self, txn => table.cursor(txn))?;
+                cursor.last()?.then(|| cursor.key().to_vec())
+            }
+        })
+    }
+
+    /// The names of all tables.
+    pub(crate) fn names(self) -> CallResult<Vec<Vec<u8>>> {
+        let tables = viewed!(self, txn => txn.tables())?;
+        Ok(tables.into_iter().map(|table| table.name).collect())
+    }
+
+    /// The marks of the application.
+    pub(crate) fn marks(self) -> [u64; 3] {
+        viewed!(self, txn => txn.marks()).values
+    }
+
+    pub(crate) fn id(self) -> u64 {
+        viewed!(self, txn => txn.id()).0
+    }
+}
+
+/// A table as it is: clients say later by which function it is ordered.
+fn find<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Option<(TableHandle, TableOptions)>> {
+    match txn.open_table_as_it_is::<Bytes, Bytes>(name) {
+        Ok(table) => {
+            let options = table.options(txn)?;
+            Ok(Some((TableHandle::Plain(table), options)))
+        }
+        Err(Error::TableNotFound(_)) => Ok(None),
+        Err(Error::TableMismatch { .. }) => {
+            let table = txn.open_multi_table_as_it_is::<Bytes, Bytes>(name)?;
+            let options = table.options(txn)?;
+            Ok(Some((TableHandle::Multi(table), options)))
+        }
+        Err(error) => Err(error),
+    }
+}

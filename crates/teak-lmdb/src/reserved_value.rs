@@ -1,0 +1,55 @@
+//! Values whose bytes the client writes after their record was put (`MDB_RESERVE`).
+
+use crate::{
+    codes::CallResult,
+    handles::{OpenDatabase, TableHandle},
+    orders::ComparisonScope,
+    read_view::ReadView,
+};
+use std::sync::Arc;
+use teak::WriteTxn;
+
+/// Memory of a value, which the client may write to until the transaction's next change.
+#[derive(Debug)]
+pub(crate) struct ReservedValue {
+    open: Arc<OpenDatabase>,
+    key: Vec<u8>,
+    /// Not a box, since it is moved while the client has a pointer to its bytes.
+    value: Vec<u8>,
+}
+
+impl ReservedValue {
+    /// A value as its record has it.
+    pub(crate) fn new(open: &Arc<OpenDatabase>, key: &[u8], value: Vec<u8>) -> Self {
+        Self {
+            open: Arc::clone(open),
+            key: key.to_vec(),
+            value,
+        }
+    }
+
+    pub(crate) fn value(&mut self) -> &mut [u8] {
+        &mut self.value
+    }
+
+    /// Whether this may be its key.
+    pub(crate) fn may_be(&self, open: &OpenDatabase, key: &[u8]) -> bool {
+        open.name() == self.open.name()
+            && (open.order(ComparisonScope::Keys).is_some() || key == self.key)
+    }
+
+    /// Whether the client has written what its record does not have.
+    pub(crate) fn is_news(&self, txn: &WriteTxn) -> CallResult<bool> {
+        let stored = ReadView::Write(txn).get(&self.open.tables, &self.key)?;
+        Ok(stored.is_some_and(|stored| stored != self.value))
+    }
+
+    /// Gives the record what the client has written.
+    pub(crate) fn store(&self, txn: &mut WriteTxn) -> teak::Result<()> {
+        match &self.open.tables {
+            TableHandle::Plain(table) => table.insert(txn, &self.key, &self.value),
+            // Nothing else has changed: it is the only value of its key.
+            TableHandle::Multi(table) => table.set(txn, &self.key, &self.value).map(drop),
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Cursors that are tied to no transaction.
+//!
+//! The place of such a cursor is a key, or a pair of key and value, and not a way through pages: so it is a place in every state of the table,
+//! whatever was done meanwhile to the record, the pages or the transaction, and nobody who changes a table has to know of cursors. The way to
+//! the record is kept beside it, with a note of which state it leads through. In any other state the place is searched for.
+
+mod changes;
+mod cursor_step;
+pub(super) mod delete_scope;
+mod in_leaf;
+mod moves;
+mod pairs;
+mod place;
+mod state;
+
+use super::{
+    MultiTable, Table, Transaction, codec::Bytes, detached_cursor::place::CursorPosition,
+    sealed::Sealed,
+};
+use crate::{
+    Result, TransactionId,
+    tree::{PageSource, RootRef, TreeRoot, reading::reading},
+    txn::located::located,
+};
+use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
+use std::{fmt, mem};
+
+/// A cursor over the raw bytes of a table that borrows no transaction: each operation is told which one it is for. So the table can be
+/// changed while there are cursors, through them or past them, and a cursor can go from one transaction to another.
+///
+/// Its place is that of a key, whether there is a record of this key or not:
+///
+/// - It is *on* a record if the table, as the transaction sees it, has that key now; else it is in the gap where the key was.
+/// - [`DetachedCursor::next`] goes to the first record with a greater key, [`DetachedCursor::prev`] to the last one with a smaller key. From
+///   where it begins, nowhere, they go to the first and to the last record. If there is no such record the place is behind the last or
+///   before the first one.
+/// - [`DetachedCursor::current`] stays on the record; in a gap it goes to the first record behind that.
+/// - If the table is not there the place stays as it is, as after every error.
+///
+/// ```
+/// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, U64>("words")?;
+/// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("fir", 3), ("oak", 4)])?;
+/// let mut cursor = FreeCursor::new(&words);
+/// while cursor.next(&txn)? {
+///     if cursor.key() != b"fir" {
+///         cursor.remove(&mut txn)?;
+///     }
+/// }
+/// txn.commit()?;
+/// let txn = database.begin_read()?;
+/// assert!(cursor.prev(&txn)?);
+/// assert_eq!(cursor.key(), b"fir");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Several values of a key
+///
+/// In a table in which a key has several values each pair of key and value is a record, in the order of keys and then of values, and all of
+/// the above holds with "pair" for "key": the place is a pair, and the cursor in a gap where the table does not have that pair now.
+///
+/// - What concerns the values of a key, such as [`DetachedCursor::next_value`], [`DetachedCursor::first_value`] or [`DetachedCursor::count`], is about the
+///   key of the place, also in a gap. Where it leads nowhere the place stays what it was.
+/// - What is about keys alone, such as [`DetachedCursor::seek`], goes to the first value of a key, or, backwards, to the last one.
+/// - In a plain table a key has one value for all of these; only what is told a value of a key is refused there.
+///
+/// ```
+/// # use teak::{Database, FreeCursor, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 5), ("teak", 12)])?;
+/// let mut cursor = FreeCursor::for_multi(&lines);
+/// assert!(cursor.seek_pair(&txn, b"teak", &5u32.to_be_bytes())?);
+/// cursor.remove(&mut txn)?;
+/// assert!(cursor.next_value(&txn)?);
+/// assert_eq!(*cursor.value(&txn)?, 12u32.to_be_bytes());
+/// assert!(!cursor.next_value(&txn)?, "it stays where it is");
+/// assert_eq!(cursor.count(&txn)?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DetachedCursor {
+    table: CursorTable,
+    position: CursorPosition,
+    /// That of the place, if it is one.
+    key: Vec<u8>,
+    /// The same, where a key has several values.
+    value: Vec<u8>,
+    /// Takes the next key and value, so that an error leaves the place as it is.
+    scratch: (Vec<u8>, Vec<u8>),
+    /// The way to the record, or behind one that is gone, where it is known.
+    hint: Option<Hint>,
+}
+
+/// What a cursor is over.
+#[derive(Clone, Debug)]
+enum CursorTable {
+    Records(Table<Bytes, Bytes>),
+    Pairs(MultiTable<Bytes, Bytes>),
+}
+
+impl CursorTable {
+    fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        match self {
+            Self::Records(table) => table.root(txn),
+            Self::Pairs(table) => table.root(txn),
+        }
+    }
+
+    fn handle<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
+        match self {
+            Self::Records(table) => table.handle(txn),
+            Self::Pairs(table) => table.handle(txn),
+        }
+    }
+
+    fn name(&self) -> &[u8] {
+        match self {
+            Self::Records(table) => table.name(),
+            Self::Pairs(table) => table.name(),
+        }
+    }
+}
+
+/// The way to the record of the place, or the one behind it, in one state of its table.
+#[derive(Clone)]
+struct Hint {
+    version: TableVersion,
+    /// That of the whole database, where it was found by a reader: to ask for the root and compare it takes longer.
+    committed: Option<(u64, TransactionId)>,
+    path: TreePath,
+    hint_target: HintTarget,
+}
+
+impl Hint {
+    /// Whether it is of the state of the table that `txn` sees.
+    #[inline]
+    fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
+        self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root)
+    }
+
+    /// The same as far as the state of the whole database tells.
+    #[inline]
+    fn is_valid_for_reader<T: Transaction>(&self, txn: &T) -> bool {
+        let committed = txn.committed();
+        committed.is_some() && committed == self.committed
+    }
+}
+
+/// Which state of a table.
+#[derive(Clone, Copy)]
+enum TableVersion {
+    /// Roots of committed trees hold the checksum of their page, and so on downwards.
+    Committed { engine: u64, root: TreeRoot },
+    /// A write transaction, and its last change of the table.
+    Changed(u64, u64),
+}
+
+impl TableVersion {
+    /// Whether the table has the same state as this one in `txn`.
+    #[inline]
+    fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
+        match (self, txn.version_of(table.handle(txn))) {
+            (Self::Changed(transaction, version), Some(now)) => (*transaction, *version) == now,
+            (
+                Self::Committed {
+                    engine,
+                    root: known,
+                },
+                None,
+            ) => *engine == txn.engine().id() && known == root,
+            _ => false,
+        }
+    }
+
+    fn new<T: Transaction>(txn: &T, table: &CursorTable, root: &TreeRoot) -> Self {
+        match txn.version_of(table.handle(txn)) {
+            Some((transaction, version)) => Self::Changed(transaction, version),
+            None => Self::Committed {
+                engine: txn.engine().id(),
+                root: *root,
+            },
+        }
+    }
+}
+
+impl DetachedCursor {
+    /// A cursor over a table, nowhere yet.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// assert!(!cursor.next(&txn)?);
+    /// words.insert(&mut txn, "ash", 1)?;
+    /// assert!(cursor.prev(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn new<K, V>(table: &Table<K, V>) -> Self {
+        Self::over(CursorTable::Records(table.retype()))
+    }
+
+    /// A cursor over the pairs of a table in which a key has several values, nowhere yet.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// words.insert(&mut txn, "ash", "a tree")?;
+    /// words.insert(&mut txn, "ash", "what a fire leaves")?;
+    /// assert!(cursor.next(&txn)? && cursor.next(&txn)?);
+    /// assert_eq!(*cursor.value(&txn)?, *b"what a fire leaves");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn for_multi<K, V>(table: &MultiTable<K, V>) -> Self {
+        Self::over(CursorTable::Pairs(table.retype()))
+    }
+
+    fn over(table: CursorTable) -> Self {
+        Self {
+            table,
+            position: CursorPosition::Unset,
+            key: Vec::new(),
+            value: Vec::new(),
+            scratch: (Vec::new(), Vec::new()),
+            hint: None,
+        }
+    }
+
+    /// The name of the table.
+    #[must_use]
+    pub fn table_name(&self) -> &[u8] {
+        self.table.name()
+    }
+
+    /// The key of the place, also in a gap; empty if the place is none of a key.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Whether it is nowhere, as in the beginning and after [`DetachedCursor::reset`].
+    #[must_use]
+    pub fn is_unset(&self) -> bool {
+        self.position == CursorPosition::Unset
+    }
+
+    /// Is nowhere again, as in the beginning.
+    pub fn reset(&mut self) {
+        self.reset_to(CursorPosition::Unset);
+    }
+
+    /// Is at a place that is none of a key.
+    fn reset_to(&mut self, position: CursorPosition) {
+        self.position = position;
+        self.key.clear();
+        self.value.clear();
+        self.hint = None;
+    }
+
+    /// Goes where `step` leads, or, if there is no record, to `otherwise`, without which the place stays what it is. So it does after an error.
+    fn move_to<'t, T: Transaction>(
+        &mut self,
+        txn: &'t T,
+        otherwise: Option<CursorPosition>,
+        step: impl FnOnce(&mut CursorStep<'_, 't>) -> Result<bool>,
+    ) -> Result<bool> {
+        self.move_to_unchecked(txn, otherwise, |cursor| cursor.check_faults(step))
+    }
+
+    /// The same for a step that itself tells whether what it read was there: it may look at pages that it does not need.
+    fn move_to_unchecked<'t, T: Transaction>(
+        &mut self,
+        txn: &'t T,
+        otherwise: Option<CursorPosition>,
+        step: impl FnOnce(&mut CursorStep<'_, 't>) -> Result<bool>,
+    ) -> Result<bool> {
+        let root = self.table.root(txn)?;
+        let source: &(dyn PageSource + 't) = txn.source();
+        let hint = self.hint.take();
+        let known = hint.as_ref();
+        let known = known.filter(|hint| hint.is_valid_for(txn, &self.table, &root));
+        let (hint_target, version) = match known {
+            Some(hint) => (hint.hint_target, hint.version),
+            None => (
+                HintTarget::Unknown,
+                TableVersion::new(txn, &self.table, &root),
+            ),
+        };
+        let path = hint.map(|hint| hint.path);
+        let moved = || {
+            let path = match path {
+                Some(path) if hint_target != HintTarget::Unknown => {
+                    reading(source, || BorrowedPath::resume(source, &root, path))?
+                }
+                path => BorrowedPath::new(source, &root, path),
+            };
+            let mut cursor = CursorStep {
+                source,
+                root: &root,
+                position: self.position,
+                key: &self.key,
+                value: &self.value,
+                path,
+                hint_target,
+            };
+            let is_found = step(&mut cursor);
+            source.refuse_lost()?;
+            let is_found = is_found?;
+            if is_found {
+                let (key, value) = &mut self.scratch;
+                reading(source, || cursor.read(key, value))?;
+            }
+            let is_known = is_found || cursor.hint_target.is_here();
+            Ok((is_found, is_known.then(|| cursor.path.into_path())))
+        };
+        let (is_found, path) = moved()
+            .map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))?;
+        if is_found {
+            mem::swap(&mut self.key, &mut self.scratch.0);
+            mem::swap(&mut self.value, &mut self.scratch.1);
+            self.position = CursorPosition::At;
+        } else if let Some(position) = otherwise {
+            self.reset_to(position);
+            return Ok(false);
+        }
+        let hint_target = HintTarget::Current;
+        let committed = txn.committed();
+        self.hint = path.map(|path| Hint {
+            version,
+            committed,
+            path,
+            hint_target,
+        });
+        Ok(is_found)
+    }
+
+    /// Has `inspect` see the way to the record that the cursor is on, if it is on one.
+    fn inspect<'t, T: Transaction, R>(
+        &self,
+        txn: &'t T,
+        inspect: impl FnOnce(&'t (dyn PageSource + 't), &TreeRoot, &TreePath) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let root = self.table.root(txn)?;
+        if self.position != CursorPosition::At {
+            return Ok(None);
+        }
+        let source: &(dyn PageSource + 't) = txn.source();
+        let hint = self.hint.as_ref().filter(|hint| hint.hint_target.is_here());
+        let hint = hint.filter(|hint| hint.is_valid_for(txn, &self.table, &root));
+        let looked = reading(source, || {
+            if let Some(hint) = hint {
+                return inspect(source, &root, &hint.path).map(Some);
+            }
+            let mut cursor = CursorStep {
+                source,
+                root: &root,
+                position: self.position,
+                key: &self.key,
+                value: &self.value,
+                path: BorrowedPath::new(source, &root, None),
+                hint_target: HintTarget::Unknown,
+            };
+            match cursor.current_record()? {
+                true => inspect(source, &root, &cursor.path.into_path()).map(Some),
+                false => Ok(None),
+            }
+        });
+        looked.map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))
+    }
+}
+
+impl fmt::Debug for DetachedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DetachedCursor")
+            .field("table", &self.table)
+            .field("place", &self.position)
+            .field("key", &self.key)
+            .field("value", &self.value)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "detached_cursor/in_leaf_tests.rs"]
+mod in_leaf_tests;
+#[cfg(test)]
+#[path = "detached_cursor/table_version_tests.rs"]
+mod table_version_tests;

@@ -1,0 +1,431 @@
+//! A cursor on its way, in one state of its table.
+
+use super::place::CursorPosition;
+use crate::{
+    Result,
+    api::key_checks::{check_probe, check_value_probe},
+    tree::{
+        PageSource, TreeRoot, cursor,
+        multi::{PairRef, cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
+        position::Position,
+        reading::reading,
+        seek::SearchKey,
+    },
+};
+use std::borrow::Cow;
+
+type CursorPages<'s> = dyn PageSource + 's;
+
+/// The way to a record, without references.
+#[derive(Clone, Debug)]
+pub(super) enum TreePath {
+    Record(Position),
+    Pair(PairPosition),
+}
+
+impl TreePath {
+    pub(super) fn is_first(&self) -> bool {
+        match self {
+            Self::Record(position) => position.is_first(),
+            Self::Pair(position) => position.is_first(),
+        }
+    }
+
+    pub(super) fn is_last(&self) -> bool {
+        match self {
+            Self::Record(position) => position.is_last(),
+            Self::Pair(position) => position.is_last(),
+        }
+    }
+
+    pub(super) fn is_first_value(&self) -> bool {
+        match self {
+            Self::Record(_) => true,
+            Self::Pair(position) => position.is_first_value(),
+        }
+    }
+
+    pub(super) fn is_last_value(&self) -> bool {
+        match self {
+            Self::Record(_) => true,
+            Self::Pair(position) => position.is_last_value(),
+        }
+    }
+
+    /// How many values the key has.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Self::Record(_) => 1,
+            Self::Pair(position) => position.count(),
+        }
+    }
+
+    pub(super) fn value<'s>(
+        &self,
+        source: &'s CursorPages<'_>,
+        root: &TreeRoot,
+    ) -> Result<Option<Cow<'s, [u8]>>> {
+        match self {
+            Self::Record(position) => Ok(cursor::value_at(source, position)?.map(Cow::Borrowed)),
+            Self::Pair(position) => position.value(source, root),
+        }
+    }
+}
+
+/// The same while its pages are at hand. It stays on the stack, and only for a step.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum BorrowedPath<'s> {
+    Record(Position),
+    Pair(PairCursor<'s, CursorPages<'s>>),
+}
+
+impl<'s> BorrowedPath<'s> {
+    /// One that leads nowhere yet. A path of another state gives its memory.
+    pub(super) fn new(
+        source: &'s CursorPages<'s>,
+        root: &TreeRoot,
+        path: Option<TreePath>,
+    ) -> Self {
+        match (root.is_multi(), path) {
+            (true, _) => Self::Pair(PairCursor::new(source, *root)),
+            (false, Some(TreePath::Record(position))) => Self::Record(position),
+            (false, _) => Self::Record(Position::default()),
+        }
+    }
+
+    /// The one that a path of this state is.
+    pub(super) fn resume(
+        source: &'s CursorPages<'s>,
+        root: &TreeRoot,
+        path: TreePath,
+    ) -> Result<Self> {
+        Ok(match path {
+            TreePath::Record(position) => Self::Record(position),
+            TreePath::Pair(position) => Self::Pair(PairCursor::resume(source, *root, position)?),
+        })
+    }
+
+    pub(super) fn into_path(self) -> TreePath {
+        match self {
+            Self::Record(position) => TreePath::Record(position),
+            Self::Pair(cursor) => TreePath::Pair(cursor.park()),
+        }
+    }
+}
+
+/// A cursor on its way.
+pub(super) struct CursorStep<'g, 's> {
+    pub(super) source: &'s CursorPages<'s>,
+    pub(super) root: &'g TreeRoot,
+    pub(super) position: CursorPosition,
+    /// Those of the place.
+    pub(super) key: &'g [u8],
+    pub(super) value: &'g [u8],
+    pub(super) path: BorrowedPath<'s>,
+    pub(super) hint_target: HintTarget,
+}
+
+/// Where the way of a cursor leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HintTarget {
+    /// To the record of the place.
+    Current,
+    /// To the one behind it; that of the place is gone.
+    Next,
+    /// Elsewhere: it means nothing.
+    Unknown,
+}
+
+impl HintTarget {
+    pub(super) fn is_here(self) -> bool {
+        self == Self::Current
+    }
+}
+
+impl<'s> CursorStep<'_, 's> {
+    /// Makes a step, and fails if some of what it read was not there. A cursor over pairs tells that itself, as it looks ahead to pages
+    /// that it may never need.
+    pub(super) fn check_faults(
+        &mut self,
+        step: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        let source = self.source;
+        match self.path {
+            BorrowedPath::Record(_) => reading(source, || step(self)),
+            BorrowedPath::Pair(_) => step(self),
+        }
+    }
+
+    pub(super) fn first(&mut self) -> Result<bool> {
+        match &mut self.path {
+            BorrowedPath::Record(position) => position.first(self.source, self.root),
+            BorrowedPath::Pair(cursor) => cursor.first(),
+        }
+    }
+
+    pub(super) fn last(&mut self) -> Result<bool> {
+        match &mut self.path {
+            BorrowedPath::Record(position) => position.last(self.source, self.root),
+            BorrowedPath::Pair(cursor) => cursor.last(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Result<bool> {
+        match self.position {
+            CursorPosition::Unset | CursorPosition::BeforeFirst => self.first(),
+            CursorPosition::At => self.next_record(),
+            CursorPosition::AfterLast => Ok(false),
+        }
+    }
+
+    pub(super) fn prev(&mut self) -> Result<bool> {
+        match self.position {
+            CursorPosition::Unset | CursorPosition::AfterLast => self.last(),
+            CursorPosition::At => self.previous_record(),
+            CursorPosition::BeforeFirst => Ok(false),
+        }
+    }
+
+    /// To the first record behind the one that it is on, or behind the place.
+    pub(super) fn next_record(&mut self) -> Result<bool> {
+        let (source, root) = (self.source, self.root);
+        match &mut self.path {
+            BorrowedPath::Record(position) if self.hint_target.is_here() => {
+                position.next(source, root)
+            }
+            BorrowedPath::Record(_) if self.hint_target == HintTarget::Next => Ok(true),
+            BorrowedPath::Record(position) => {
+                SearchKey::new(root, self.key).seek_after(position, source, root)
+            }
+            BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.next(),
+            BorrowedPath::Pair(cursor) => {
+                PairSearchKey::new(root, (self.key, self.value)).seek_after(cursor)
+            }
+        }
+    }
+
+    /// To the last record before the one that it is on, or before the place.
+    pub(super) fn previous_record(&mut self) -> Result<bool> {
+        let (source, root) = (self.source, self.root);
+        match &mut self.path {
+            BorrowedPath::Record(position) if self.hint_target.is_here() => {
+                position.prev(source, root)
+            }
+            BorrowedPath::Record(position) => {
+                SearchKey::new(root, self.key).seek_before(position, source, root)
+            }
+            BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.prev(),
+            BorrowedPath::Pair(cursor) => {
+                PairSearchKey::new(root, (self.key, self.value)).seek_before(cursor)
+            }
+        }
+    }
+
+    /// To the record of the place; `false` if there is none.
+    pub(super) fn current_record(&mut self) -> Result<bool> {
+        if self.hint_target.is_here() {
+            return Ok(true);
+        }
+        let (source, root) = (self.source, self.root);
+        match &mut self.path {
+            BorrowedPath::Record(position) => {
+                SearchKey::new(root, self.key).find(position, source, root)
+            }
+            BorrowedPath::Pair(cursor) => {
+                PairSearchKey::new(root, (self.key, self.value)).find(cursor)
+            }
+        }
+    }
+
+    /// To the record of the place, or the first one behind it.
+    pub(super) fn current_or_next_record(&mut self) -> Result<bool> {
+        if self.hint_target.is_here() {
+            return Ok(true);
+        }
+        let (source, root) = (self.source, self.root);
+        match &mut self.path {
+            BorrowedPath::Record(_) if self.hint_target == HintTarget::Next => Ok(true),
+            BorrowedPath::Record(position) => {
+                let search_key = SearchKey::new(root, self.key);
+                match search_key.possible() {
+                    Some(key) => Ok(position.seek(source, root, key)?.is_some()),
+                    None => search_key.seek_after(position, source, root),
+                }
+            }
+            BorrowedPath::Pair(cursor) => {
+                PairSearchKey::new(root, (self.key, self.value)).seek_at_or_after(cursor)
+            }
+        }
+    }
+
+    /// To the record of the place, or the last one before it.
+    pub(super) fn current_or_previous_record(&mut self) -> Result<bool> {
+        if self.hint_target.is_here() {
+            return Ok(true);
+        }
+        let (source, root) = (self.source, self.root);
+        match &mut self.path {
+            BorrowedPath::Record(position) => {
+                let search_key = SearchKey::new(root, self.key);
+                match search_key.possible() {
+                    Some(key) => position.seek_less_or_equal(source, root, key),
+                    None => search_key.seek_before(position, source, root),
+                }
+            }
+            BorrowedPath::Pair(cursor) => {
+                PairSearchKey::new(root, (self.key, self.value)).seek_at_or_before(cursor)
+            }
+        }
+    }
+
+    /// To the first record whose key is not smaller; says whether it is equal.
+    pub(super) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
+        check_probe(self.root, key)?;
+        match &mut self.path {
+            BorrowedPath::Record(position) => position.seek(self.source, self.root, key),
+            BorrowedPath::Pair(cursor) => cursor.seek_key(key),
+        }
+    }
+
+    pub(super) fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(self.root, key)?;
+        match &mut self.path {
+            BorrowedPath::Record(position) => position.seek_greater(self.source, self.root, key),
+            BorrowedPath::Pair(cursor) => cursor.seek_key_greater(key),
+        }
+    }
+
+    pub(super) fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(self.root, key)?;
+        match &mut self.path {
+            BorrowedPath::Record(position) => position.seek_less(self.source, self.root, key),
+            BorrowedPath::Pair(cursor) => cursor.seek_key_less(key),
+        }
+    }
+
+    pub(super) fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(self.root, key)?;
+        match &mut self.path {
+            BorrowedPath::Record(position) => {
+                position.seek_less_or_equal(self.source, self.root, key)
+            }
+            BorrowedPath::Pair(cursor) => cursor.seek_key_less_or_equal(key),
+        }
+    }
+
+    /// To the first value of the next key.
+    pub(super) fn next_key(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.next_key()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_next_key(cursor)
+            }
+            _ => self.next(),
+        }
+    }
+
+    /// To the last value of the key before.
+    pub(super) fn prev_key(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.prev_key()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_previous_key(cursor)
+            }
+            _ => self.prev(),
+        }
+    }
+
+    /// To the next value of the key; if there is none the way is as good as before.
+    pub(super) fn next_value(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.next_value()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_next_value(cursor)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// To the value of the key before; if there is none the way is as good as before.
+    pub(super) fn prev_value(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.prev_value()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_previous_value(cursor)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// To the first value of the key.
+    pub(super) fn first_value(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.first_value()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_first_value(cursor)
+            }
+            (BorrowedPath::Record(_), CursorPosition::At) => self.current_record(),
+            _ => Ok(false),
+        }
+    }
+
+    /// To the last value of the key.
+    pub(super) fn last_value(&mut self) -> Result<bool> {
+        match (&mut self.path, self.position) {
+            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
+                cursor.last_value()
+            }
+            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
+                PairSearchKey::new(self.root, (self.key, self.value)).seek_last_value(cursor)
+            }
+            (BorrowedPath::Record(_), CursorPosition::At) => self.current_record(),
+            _ => Ok(false),
+        }
+    }
+
+    /// Where a search for a pair leads. Only a table has pairs in which a key has several values.
+    pub(super) fn seek_pair(
+        &mut self,
+        (key, value): PairRef<'_>,
+        seek: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>) -> Result<bool>,
+    ) -> Result<bool> {
+        check_probe(self.root, key)?;
+        check_value_probe(self.root, value)?;
+        self.hint_target = HintTarget::Unknown;
+        self.as_pairs().map_or(Ok(false), seek)
+    }
+
+    /// The cursor over pairs, if it is one.
+    pub(super) fn as_pairs(&mut self) -> Option<&mut PairCursor<'s, CursorPages<'s>>> {
+        match &mut self.path {
+            BorrowedPath::Pair(cursor) => Some(cursor),
+            BorrowedPath::Record(_) => None,
+        }
+    }
+
+    /// Reads key and value of the place that it has come to; of a plain table the key alone.
+    pub(super) fn read(&self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<()> {
+        match &self.path {
+            BorrowedPath::Record(position) => {
+                cursor::record_at(self.source, position, key).map(drop)
+            }
+            BorrowedPath::Pair(cursor) => {
+                key.clear();
+                key.extend_from_slice(cursor.key());
+                value.clear();
+                value.extend_from_slice(cursor.value());
+                Ok(())
+            }
+        }
+    }
+}

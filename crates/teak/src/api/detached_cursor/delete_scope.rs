@@ -1,0 +1,173 @@
+//! The records on one side of a detached cursor.
+
+use super::{DetachedCursor, place::CursorPosition};
+use crate::{
+    Error, Result,
+    api::WriteTxn,
+    tree::{
+        PageSink, TreeRoot,
+        multi::{PairRef, seek::PairSearchKey},
+        mutable_tree::Tree,
+        seek::SearchKey,
+    },
+};
+use std::ops::Bound;
+
+/// Which records [`DetachedCursor::remove_scope`] removes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeleteScope {
+    /// All before the cursor's place.
+    Before,
+    /// The one that it is on, and all before.
+    UpToCurrent,
+    /// The one that it is on, and all behind.
+    FromCurrent,
+    /// All behind the cursor's place.
+    After,
+    /// All.
+    All,
+    /// Of the values of its key those before the cursor's place.
+    ValuesBefore,
+    /// Of the values of its key the one that it is on, and those before.
+    ValuesUpToCurrent,
+    /// Of the values of its key the one that it is on, and those behind.
+    ValuesFromCurrent,
+    /// Of the values of its key those behind the cursor's place.
+    ValuesAfter,
+    /// All values of its key.
+    AllValues,
+}
+
+/// On which side of a place records are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ScopeSide {
+    Before,
+    After,
+    Both,
+}
+
+impl DeleteScope {
+    fn side(self) -> ScopeSide {
+        match self {
+            Self::Before | Self::UpToCurrent | Self::ValuesBefore | Self::ValuesUpToCurrent => {
+                ScopeSide::Before
+            }
+            Self::FromCurrent | Self::After | Self::ValuesFromCurrent | Self::ValuesAfter => {
+                ScopeSide::After
+            }
+            Self::All | Self::AllValues => ScopeSide::Both,
+        }
+    }
+
+    /// Whether the record that the cursor is on belongs to it.
+    fn includes_current(self) -> bool {
+        !matches!(
+            self,
+            Self::Before | Self::After | Self::ValuesBefore | Self::ValuesAfter
+        )
+    }
+
+    fn is_of_values(self) -> bool {
+        matches!(
+            self,
+            Self::ValuesBefore
+                | Self::ValuesUpToCurrent
+                | Self::ValuesFromCurrent
+                | Self::ValuesAfter
+                | Self::AllValues
+        )
+    }
+
+    /// The keys on this side of one.
+    fn bounds<'k>(self, search_key: &'k SearchKey<'_>) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+        match self.side() {
+            ScopeSide::Before => (
+                Bound::Unbounded,
+                search_key.as_upper_bound(self.includes_current()),
+            ),
+            ScopeSide::After => (
+                search_key.as_lower_bound(self.includes_current()),
+                Bound::Unbounded,
+            ),
+            ScopeSide::Both => (Bound::Unbounded, Bound::Unbounded),
+        }
+    }
+
+    /// Removes what is on this side of a record, which is a pair if the tree is one of pairs.
+    fn remove<S: PageSink>(self, tree: &mut Tree<'_, S>, (key, value): PairRef<'_>) -> Result<u64> {
+        let root: TreeRoot = *tree.root();
+        let search_key = PairSearchKey::new(&root, (key, value));
+        match search_key.key.possible() {
+            Some(key) if root.is_multi() => {
+                let (low, high) = self.bounds(&search_key.value);
+                match (self.is_of_values(), self.side()) {
+                    (true, ScopeSide::Both) => tree.remove_key(key),
+                    (true, _) => tree.remove_values_in(key, low, high),
+                    (false, ScopeSide::Both) => tree.remove_range(low, high),
+                    (false, _) => {
+                        let pair = |value| (key, value);
+                        tree.remove_pairs_in(low.map(pair), high.map(pair))
+                    }
+                }
+            }
+            Some(key) if self.is_of_values() => match self.includes_current() {
+                true => tree.remove(key).map(u64::from),
+                false => Ok(0),
+            },
+            None if self.is_of_values() => Ok(0),
+            _ => {
+                let (low, high) = self.bounds(&search_key.key);
+                tree.remove_range(low, high)
+            }
+        }
+    }
+}
+
+impl DetachedCursor {
+    /// Removes all records on one side of the cursor's place, or all values of its key there, whole subtrees at once; returns how many there
+    /// were. The place stays what it was.
+    ///
+    /// ```
+    /// # use teak::{Bunch, Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// cursor.seek(&txn, b"elm")?;
+    /// assert_eq!(cursor.remove_bunch(&mut txn, Bunch::After)?, 2);
+    /// assert!(cursor.is_last(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for a cursor that is nowhere, unless it is all records or values of its key that are to go; those of
+    /// [`Table::remove_range`](crate::Table::remove_range).
+    pub fn remove_scope(&mut self, txn: &mut WriteTxn, scope: DeleteScope) -> Result<u64> {
+        self.table.root(txn)?;
+        let is_nothing = match (self.position, scope.is_of_values()) {
+            (CursorPosition::At, _) => false,
+            (_, true) => true,
+            (CursorPosition::Unset, _) if scope != DeleteScope::All => {
+                let text = "the cursor is nowhere yet, so there is nothing before or behind it; seek first";
+                return Err(Error::InvalidArgument(text.into()));
+            }
+            (CursorPosition::BeforeFirst, _) => scope.side() == ScopeSide::Before,
+            (CursorPosition::AfterLast, _) => scope.side() == ScopeSide::After,
+            (CursorPosition::Unset, _) => false,
+        };
+        if is_nothing {
+            return Ok(0);
+        }
+        let (scope, pair) = match self.position {
+            CursorPosition::At => (scope, (&self.key[..], &self.value[..])),
+            _ => (DeleteScope::All, (&[][..], &[][..])),
+        };
+        let handle = self.table.handle(txn);
+        let name = self.table.name();
+        txn.inner
+            .change(handle, name, |tree| scope.remove(tree, pair))
+    }
+}

@@ -1,0 +1,232 @@
+//! What a detached cursor says of its place.
+
+use super::{DetachedCursor, place::CursorPosition};
+use crate::{Result, api::Transaction, tree::TreeRoot};
+use std::{borrow::Cow, cmp::Ordering};
+
+impl DetachedCursor {
+    /// The value of the record that the cursor is on; empty if it is on none, which [`DetachedCursor::is_on_record`] tells from an empty
+    /// value.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// words.insert(&mut txn, "ash", b"a tree")?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// cursor.first(&txn)?;
+    /// assert_eq!(*cursor.value(&txn)?, *b"a tree");
+    /// words.insert(&mut txn, "ash", b"what a fire leaves")?;
+    /// assert_eq!(*cursor.value(&txn)?, *b"what a fire leaves");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn value<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cow<'t, [u8]>> {
+        if let Some(value) = self.value_in_leaf(txn) {
+            return Ok(Cow::Borrowed(value));
+        }
+        let value = self.inspect(txn, |source, root, path| path.value(source, root))?;
+        Ok(value.flatten().unwrap_or_default())
+    }
+
+    /// Whether the cursor is on a record: whether the table has its key now.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert(&mut txn, "ash", 1)?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// cursor.first(&txn)?;
+    /// assert!(cursor.is_on_record(&txn)?);
+    /// words.remove(&mut txn, "ash")?;
+    /// assert!(!cursor.is_on_record(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_on_record<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        Ok(self.inspect(txn, |_, _, _| Ok(()))?.is_some())
+    }
+
+    /// Whether the cursor is on the first record of the table.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_first<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first()))?;
+        Ok(is_first == Some(true))
+    }
+
+    /// Whether the cursor is on the last record of the table.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert(&mut txn, "ash", 1)?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// cursor.first(&txn)?;
+    /// assert!(cursor.is_first(&txn)? && cursor.is_last(&txn)?);
+    /// words.insert(&mut txn, "oak", 1)?;
+    /// assert!(cursor.is_first(&txn)? && !cursor.is_last(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last()))?;
+        Ok(is_last == Some(true))
+    }
+
+    /// Whether the cursor is on no record and there is none behind it either. A cursor that is nowhere yet is not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_after_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        self.table.root(txn)?;
+        match self.position {
+            CursorPosition::Unset | CursorPosition::BeforeFirst => Ok(false),
+            CursorPosition::AfterLast => Ok(true),
+            CursorPosition::At => Ok(!self.clone().current(txn)?),
+        }
+    }
+
+    /// How the places of two cursors follow each other, in the order of the table; `None` if they are of different tables, or one
+    /// of them is nowhere.
+    ///
+    /// ```
+    /// # use std::cmp::Ordering;
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// let (mut one, mut other) = (FreeCursor::new(&words), FreeCursor::new(&words));
+    /// assert_eq!(one.compare(&other, &txn)?, None);
+    /// one.first(&txn)?;
+    /// other.last(&txn)?;
+    /// assert_eq!(one.compare(&other, &txn)?, Some(Ordering::Less));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn compare<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
+        self.compare_by(other, txn, |root| {
+            root.compare_pairs((&self.key, &self.value), (&other.key, &other.value))
+        })
+    }
+
+    /// The same of their keys alone: places among the values of one key are equal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn compare_keys<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
+        self.compare_by(other, txn, |root| root.order.compare(&self.key, &other.key))
+    }
+
+    fn compare_by<T: Transaction>(
+        &self,
+        other: &Self,
+        txn: &T,
+        compare: impl FnOnce(&TreeRoot) -> Ordering,
+    ) -> Result<Option<Ordering>> {
+        let root = self.table.root(txn)?;
+        let has_no_place =
+            self.position == CursorPosition::Unset || other.position == CursorPosition::Unset;
+        if self.table.name() != other.table.name() || has_no_place {
+            return Ok(None);
+        }
+        Ok(Some(match (self.position, other.position) {
+            (CursorPosition::At, CursorPosition::At) => compare(&root),
+            (one, other) => one.cmp(&other),
+        }))
+    }
+
+    /// How many values the key of the place has, known without reading them; 0 if there is no such key.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_values(&mut txn, "ash", &["a tree", "what a fire leaves"])?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// cursor.next(&txn)?;
+    /// assert_eq!(cursor.count(&txn)?, 2);
+    /// cursor.remove(&mut txn)?;
+    /// assert_eq!(cursor.count(&txn)?, 1, "also in a gap");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn count<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        if let Some(count) = self.inspect(txn, |_, _, path| Ok(path.count()))? {
+            return Ok(count);
+        }
+        let mut other = self.clone();
+        match other.first_value(txn)? {
+            true => Ok(other
+                .inspect(txn, |_, _, path| Ok(path.count()))?
+                .unwrap_or(0)),
+            false => Ok(0),
+        }
+    }
+
+    /// Whether the cursor is on the first value of its key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_first_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first_value()))?;
+        Ok(is_first == Some(true))
+    }
+
+    /// Whether the cursor is on the last value of its key.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// cursor.seek_pair(&txn, b"ash", b"2")?;
+    /// assert!(cursor.is_last_value(&txn)? && !cursor.is_first_value(&txn)?);
+    /// cursor.next(&txn)?;
+    /// assert!(cursor.is_last_value(&txn)? && cursor.is_first_value(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DetachedCursor::next`].
+    pub fn is_last_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last_value()))?;
+        Ok(is_last == Some(true))
+    }
+}

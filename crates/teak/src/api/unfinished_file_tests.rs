@@ -1,0 +1,29 @@
+use super::*;
+
+#[test]
+fn what_nobody_works_in_is_removed_and_nothing_else() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = |name: &str| parent.path().join(name);
+    let working = UnfinishedFile::new(&path("a")).unwrap();
+    fs::write(working.path(), b"half").unwrap();
+    let left = path(".teak-backup-kiLLed");
+    let (foreign, other) = (path(".teak-backup-friday"), path(".teak-backup-old"));
+    for (directory, file) in [(&left, "copy"), (&foreign, "mine"), (&other, "copy")] {
+        fs::create_dir(directory).unwrap();
+        fs::write(directory.join(file), b"something").unwrap();
+    }
+    fs::write(left.join("copy-lock"), b"").unwrap();
+    let next = UnfinishedFile::new(&path("b")).unwrap();
+    assert!(!left.exists());
+    assert!(foreign.join("mine").exists() && other.join("copy").exists());
+    assert_eq!(fs::read(working.path()).unwrap(), b"half");
+    let directories = [working.path(), next.path()];
+    drop((working, next));
+    for file in directories {
+        assert!(!file.parent().unwrap().exists());
+    }
+    assert!(matches!(
+        UnfinishedFile::new(&foreign),
+        Err(Error::AlreadyExists(_))
+    ));
+}

@@ -1,0 +1,77 @@
+//! Who waits for a bell, and who rings it.
+
+use super::CommitNotifier;
+use crate::store::Memory;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn notifier() -> CommitNotifier {
+    CommitNotifier::new(Arc::new(Memory::private(4096)), 2)
+}
+
+#[test]
+fn nobody_sleeps_for_what_is_so_already() {
+    let began = Instant::now();
+    notifier().wait(LONG, || true);
+    assert!(began.elapsed() < LONG / 2);
+}
+
+#[test]
+fn waiting_ends_at_its_limit() {
+    notifier().wait(Duration::from_millis(5), || false);
+}
+
+#[test]
+fn ringing_for_nobody_changes_nothing() {
+    let memory = Arc::new(Memory::private(4096));
+    CommitNotifier::new(Arc::clone(&memory), 2).notify();
+    assert_eq!(memory.half_words()[2].load(SeqCst), 0);
+}
+
+#[test]
+fn who_died_waiting_is_rung_for_once() {
+    let memory = Arc::new(Memory::private(4096));
+    let notifier = CommitNotifier::new(Arc::clone(&memory), 2);
+    let word = || memory.half_words()[2].load(SeqCst);
+    notifier.wait(Duration::from_millis(1), || false);
+    assert_eq!(word(), 1 << 31);
+    notifier.notify();
+    assert_eq!(word(), 1);
+    notifier.notify();
+    assert_eq!(word(), 1);
+}
+
+#[test]
+fn every_state_is_heard_of() {
+    let (notifier, state) = (notifier(), Arc::new(AtomicU64::new(0)));
+    let heard = Arc::new(AtomicU64::new(0));
+    let waiting = {
+        let (notifier, state, heard) = (notifier.clone(), Arc::clone(&state), Arc::clone(&heard));
+        thread::spawn(move || {
+            for seen in 0..2000 {
+                while state.load(SeqCst) <= seen {
+                    notifier.wait(LONG, || state.load(SeqCst) > seen);
+                }
+                heard.store(seen + 1, SeqCst);
+            }
+        })
+    };
+    let began = Instant::now();
+    for next in 1..=2000 {
+        state.store(next, SeqCst);
+        notifier.notify();
+        while heard.load(SeqCst) < next && next % 3 == 0 {
+            thread::yield_now();
+            assert!(began.elapsed() < LONG / 2, "{next} was not heard of");
+        }
+    }
+    waiting.join().unwrap();
+}

@@ -1,0 +1,149 @@
+//! One writer at a time: whoever takes the turn takes what only the writer may touch with it, and
+//! whoever ends the turn puts it back. Turns may end on another thread than they began on.
+//!
+//! Who comes when the turn is free takes it, even if others wait who are not awake yet: a turn is
+//! shorter than waking somebody. So that nobody starves, the first in line is passed over only so
+//! often.
+
+use super::lock;
+use std::{
+    collections::VecDeque,
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex},
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+
+/// So often the first in line is passed over.
+const OVERTAKEN_MAX: u32 = 16;
+
+/// Gives out turns, roughly in the order in which they are asked for.
+#[derive(Debug)]
+pub(crate) struct WriterLock<T> {
+    state: Mutex<WriterLockQueue<T>>,
+}
+
+#[derive(Debug)]
+struct WriterLockQueue<T> {
+    /// What the writer has; absent while somebody has the turn.
+    value: Option<Box<T>>,
+    waiting: VecDeque<(u64, Thread)>,
+    next_ticket: u64,
+    /// How often somebody else has got the turn since the first in line is that.
+    overtaken_count: u32,
+}
+
+impl<T> WriterLock<T> {
+    pub(crate) fn new(value: T) -> Arc<Self> {
+        let state = WriterLockQueue {
+            value: Some(Box::new(value)),
+            waiting: VecDeque::new(),
+            next_ticket: 0,
+            overtaken_count: 0,
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Waits for the turn, for as long as `limit`; `None` if that was not enough.
+    pub(crate) fn take(self: &Arc<Self>, limit: Option<Duration>) -> Option<WriterLockGuard<T>> {
+        let mut state = lock(&self.state);
+        if (state.waiting.is_empty() || state.overtaken_count < OVERTAKEN_MAX)
+            && let Some(value) = state.value.take()
+        {
+            state.overtaken_count += u32::from(!state.waiting.is_empty());
+            return Some(self.guard(value));
+        }
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.waiting.push_back((ticket, thread::current()));
+        loop {
+            let is_first = state
+                .waiting
+                .front()
+                .is_some_and(|(first, _)| *first == ticket);
+            if is_first && let Some(value) = state.value.take() {
+                state.waiting.pop_front();
+                state.overtaken_count = 0;
+                return Some(self.guard(value));
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                state.waiting.retain(|(waiting, _)| *waiting != ticket);
+                let next = state.thread_to_wake();
+                drop(state);
+                next.iter().for_each(Thread::unpark);
+                return None;
+            }
+            drop(state);
+            match left {
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
+            state = lock(&self.state);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !lock(&self.state).waiting.is_empty()
+    }
+
+    fn guard(self: &Arc<Self>, value: Box<T>) -> WriterLockGuard<T> {
+        WriterLockGuard {
+            value: Some(value),
+            writer_lock: Arc::clone(self),
+        }
+    }
+
+    fn give_back(&self, value: Box<T>) {
+        let mut state = lock(&self.state);
+        state.value = Some(value);
+        let first = state.thread_to_wake();
+        drop(state);
+        first.iter().for_each(Thread::unpark);
+    }
+}
+
+impl<T> WriterLockQueue<T> {
+    /// Who is to be woken, if the turn is free and somebody waits.
+    fn thread_to_wake(&self) -> Option<Thread> {
+        self.value.as_ref()?;
+        self.waiting.front().map(|(_, thread)| thread.clone())
+    }
+}
+
+/// The turn; dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct WriterLockGuard<T> {
+    value: Option<Box<T>>,
+    writer_lock: Arc<WriterLock<T>>,
+}
+
+impl<T> Deref for WriterLockGuard<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+            .as_ref()
+            .expect("a turn holds its state until it ends")
+    }
+}
+
+impl<T> DerefMut for WriterLockGuard<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+            .as_mut()
+            .expect("a turn holds its state until it ends")
+    }
+}
+
+impl<T> Drop for WriterLockGuard<T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            self.writer_lock.give_back(value);
+        }
+    }
+}

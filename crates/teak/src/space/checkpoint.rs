@@ -1,0 +1,242 @@
+//! Folding: what the log says goes into bitmap pages and segments, and the log begins anew.
+//!
+//! A fold writes anew the bitmap pages that differ, and, if the loose deaths are many, segments of
+//! them; it gives up the segments that have been dissolved; and it writes the array nodes above.
+//! The pages that it takes for this are *not* marked in the bitmaps it writes. They are in the first
+//! group of the new log, as are (there, or in the new segments) the deaths of the pages it
+//! replaces. So nothing that the fold does changes what the fold has to write.
+//!
+//! The log stays short because the pages are taken in at most [`EXTENT_COUNT_MAX`] runs, from a longer
+//! file if free space is too broken up for that.
+
+use super::{
+    change::{SpaceChange, SpaceCommit},
+    free_map::PlacementPolicy,
+    log,
+    map::Space,
+    pending::UNSORTED,
+    plan::CheckpointPlan,
+    slot::absent_bitmap,
+    writer::PageWriter,
+};
+use crate::{
+    Error, Result,
+    page::{
+        bitmap,
+        deaths::{self, Death},
+    },
+    types::{Extent, TransactionId},
+};
+
+/// Free runs that a fold takes before it makes the file longer instead.
+const EXTENT_COUNT_MAX: usize = 8;
+
+/// With less room than this in the record there is no fold, and so no commit.
+pub(crate) const LOG_ROOM_MIN: usize = 256;
+
+impl Space {
+    /// Brings the disk up to date with a change. An error leaves everything as it was.
+    pub(super) fn checkpoint(&mut self, change: &SpaceChange<'_>) -> Result<SpaceCommit> {
+        let plan = CheckpointPlan::new(self, change);
+        self.check_room(plan.page_count(), change)?;
+        let extents = self.take_checkpoint_extents(plan.page_count(), change.page_limit);
+        Ok(self.write_planned(&plan, change, &extents, extents.clone()))
+    }
+
+    /// Writes what was planned to the pages of `places`, sorted; `taken` are those of them that were free.
+    pub(super) fn write_planned(
+        &mut self,
+        plan: &CheckpointPlan,
+        change: &SpaceChange<'_>,
+        places: &[Extent],
+        taken: Vec<Extent>,
+    ) -> SpaceCommit {
+        let died = change.transaction;
+        let dead = plan.dead.iter().map(|(extent, birth)| Death {
+            extent: *extent,
+            birth: *birth,
+            died,
+        });
+        self.pending.add(change.deaths().chain(dead));
+
+        let mut writer = PageWriter::new(self.page_size, change.transaction, places);
+        self.write_bitmaps(plan, &taken, &mut writer);
+        self.write_segments(plan, &mut writer);
+        self.bitmaps.write_nodes(&plan.bitmap_nodes, &mut writer);
+        self.segments.write_nodes(&plan.segment_nodes, &mut writer);
+
+        self.free.changed().clear();
+        taken
+            .iter()
+            .for_each(|extent| self.free.mark_changed(*extent));
+        self.pending.checkpointed(plan.segment_count());
+        self.begin_log(change.transaction, &taken);
+        assert!(
+            self.log.len() <= change.log_room,
+            "a fold leaves a log that fits"
+        );
+        SpaceCommit {
+            roots: self.roots(),
+            log: self.log.clone(),
+            checkpoint_pages: writer.finish(),
+            checkpoint_taken: taken,
+        }
+    }
+
+    /// Whether there are pages enough for a fold, and room for what it writes into the log.
+    fn check_room(&self, count: usize, change: &SpaceChange<'_>) -> Result<()> {
+        if change.log_room < LOG_ROOM_MIN {
+            return Err(Error::InvalidArgument(format!(
+                "a commit record must have at least {LOG_ROOM_MIN} bytes for the space log, \
+                 not {}; leave out the written extents",
+                change.log_room
+            )));
+        }
+        let limit = change.page_limit.min(1 << 32);
+        let can_grow = self.page_count() + count as u64 <= limit;
+        let fits_crumbs = count * log::TAKEN_LEN_MAX <= change.log_room / 4;
+        if can_grow || fits_crumbs && count as u64 <= self.free_count() {
+            Ok(())
+        } else {
+            Err(Error::Full {
+                limit_bytes: limit * self.page_size as u64,
+            })
+        }
+    }
+
+    /// Takes `count` pages, sorted. There are as many, as [`Self::check_room`] found.
+    fn take_checkpoint_extents(&mut self, count: usize, page_limit: u64) -> Vec<Extent> {
+        let mut extents = Vec::new();
+        let mut left = count as u32;
+        while left > 0 {
+            let longer = self.page_count() + u64::from(left);
+            if extents.len() >= EXTENT_COUNT_MAX && longer <= page_limit.min(1 << 32) {
+                self.grow(longer);
+            }
+            if let Some(extent) = self.allocate(left, PlacementPolicy::UpTo) {
+                left -= extent.len;
+                extents.push(extent);
+            } else if self.free.open_hole(1, left).is_none() {
+                self.grow(longer);
+            }
+        }
+        extents.sort_unstable();
+        extents
+    }
+
+    fn write_bitmaps(&mut self, plan: &CheckpointPlan, taken: &[Extent], writer: &mut PageWriter) {
+        let absent = absent_bitmap(self.pages_per_bitmap);
+        self.bitmaps
+            .elements_mut()
+            .resize(plan.bitmap_count, absent);
+        for &index in &plan.bitmaps {
+            let words = self.free.bitmap_words(index, taken);
+            let info = words.iter().map(|word| word.count_ones()).sum();
+            let slot = writer.write(info, |page_size, number, birth| {
+                bitmap::build(page_size, number, birth, &words)
+            });
+            self.bitmaps.elements_mut()[index as usize] = slot;
+        }
+    }
+
+    fn write_segments(&mut self, plan: &CheckpointPlan, writer: &mut PageWriter) {
+        let new = self.gather(plan);
+        self.pending.segments.remove_dissolved();
+        let mut holes = plan.removed.as_slice();
+        for (pin, entries) in new {
+            let slot = writer.write(entries.len() as u32, |page_size, number, birth| {
+                deaths::build(page_size, number, birth, &entries)
+            });
+            let position = holes.split_off_first().copied();
+            let position = position.unwrap_or(self.pending.segments.len() as u32);
+            let elements = self.segments.elements_mut();
+            if position as usize == elements.len() {
+                elements.push(slot);
+            } else {
+                elements[position as usize] = slot;
+            }
+            let segment = self.pending.segments.insert(position, entries);
+            self.pending.bucket(pin).segments.push(segment);
+        }
+        self.close_holes(holes);
+    }
+
+    /// Moves segments from the end of the array into positions that are no longer used.
+    fn close_holes(&mut self, mut holes: &[u32]) {
+        while let Some((&last, before)) = holes.split_last() {
+            if last as usize + 1 == self.pending.segments.len() {
+                self.pending.segments.pop();
+                self.segments.elements_mut().pop();
+                holes = before;
+            } else {
+                self.pending.segments.move_last(holes[0]);
+                self.segments.elements_mut().swap_remove(holes[0] as usize);
+                holes = &holes[1..];
+            }
+        }
+    }
+
+    /// Takes the deaths that go into segments out of their loose lists: the contents of the new
+    /// segments, and the pin each belongs to.
+    fn gather(&mut self, plan: &CheckpointPlan) -> Vec<(TransactionId, Vec<Death>)> {
+        let mut new = Vec::new();
+        for planned in &plan.buckets {
+            let bucket = self.pending.bucket(planned.pin);
+            let mut deaths = std::mem::take(&mut bucket.loose);
+            let absorbed = if planned.absorbs_last {
+                bucket.segments.pop()
+            } else {
+                None
+            };
+            deaths.extend(
+                absorbed
+                    .into_iter()
+                    .flat_map(|s| self.pending.segments.dissolve(s)),
+            );
+            cut(planned.pin, deaths, planned.segment_count, &mut new);
+        }
+        if let Some(count) = plan.fresh_segments {
+            cut(
+                UNSORTED,
+                std::mem::take(&mut self.pending.fresh),
+                count,
+                &mut new,
+            );
+        }
+        new
+    }
+
+    /// Begins a log with the deaths that stay in it and with the pages that the fold took.
+    fn begin_log(&mut self, transaction: TransactionId, taken: &[Extent]) {
+        self.log.clear();
+        self.log_transaction = TransactionId(0);
+        let mut deaths: Vec<Death> = self.pending.loose().copied().collect();
+        deaths.sort_unstable_by_key(|death| (death.died, death.extent));
+        let (before, own) =
+            deaths.split_at(deaths.partition_point(|death| death.died < transaction));
+        for group in before.chunk_by(|a, b| a.died == b.died) {
+            self.append_group(
+                group[0].died,
+                &[],
+                group.iter().map(|d| (d.extent, d.birth)),
+            );
+        }
+        self.append_group(transaction, taken, own.iter().map(|d| (d.extent, d.birth)));
+    }
+}
+
+/// Cuts deaths, sorted by birth, into `count` parts of about the same size.
+fn cut(
+    pin: TransactionId,
+    mut deaths: Vec<Death>,
+    count: usize,
+    parts: &mut Vec<(TransactionId, Vec<Death>)>,
+) {
+    deaths.sort_unstable_by_key(|death| (death.birth, death.extent));
+    let total = deaths.len();
+    let mut rest = deaths.into_iter();
+    for part in 0..count {
+        let len = total * (part + 1) / count - total * part / count;
+        parts.push((pin, rest.by_ref().take(len).collect()));
+    }
+}

@@ -1,0 +1,52 @@
+use super::{HeldFile, reopen};
+use std::{fs::OpenOptions, os::fd::AsRawFd};
+use tempfile::NamedTempFile;
+
+/// Whoever mapped the file after its descriptor had been closed got another file, which may have got its number.
+#[test]
+fn a_strangers_file_is_not_mapped() {
+    let (own, stranger) = (NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap());
+    let held = HeldFile::new(own.reopen().unwrap()).unwrap();
+    assert!(held.for_mapping(true).unwrap().is_some());
+    // SAFETY: both descriptors are open.
+    let number = unsafe { libc::dup2(stranger.as_file().as_raw_fd(), held.as_raw_fd()) };
+    assert_eq!(number, held.as_raw_fd());
+    assert!(held.for_mapping(true).is_err());
+}
+
+/// The child has the descriptor then, and does not know that it is to let go of it.
+#[test]
+fn a_child_that_is_forked_while_a_descriptor_is_made_keeps_no_lock() {
+    let named = NamedTempFile::new().unwrap();
+    let file = OpenOptions::new().read(true).open(named.path()).unwrap();
+    let mut children = Vec::new();
+    let held = HeldFile::with(file, |file, id| {
+        let reopened = reopen(file, id, false);
+        if children.is_empty() {
+            // SAFETY: the child makes nothing but calls to the system that a child of threads may make.
+            children.push(match unsafe { libc::fork() } {
+                // SAFETY: as above.
+                0 => unsafe {
+                    libc::sleep(60);
+                    libc::_exit(0)
+                },
+                child => child,
+            });
+        }
+        reopened
+    })
+    .unwrap();
+    held.try_lock().unwrap();
+    let other = named.reopen().unwrap();
+    assert!(other.try_lock().is_err());
+    drop(held);
+    let is_free = other.try_lock().is_ok();
+    for child in children {
+        // SAFETY: the child is this process's, and nobody has waited for it.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+        }
+    }
+    assert!(is_free, "the child has the lock");
+}

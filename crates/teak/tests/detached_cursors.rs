@@ -1,0 +1,782 @@
+//! Cursors that are tied to no transaction, against a model that knows where each of them must be.
+
+use crate::shared::place;
+use fastrand::Rng;
+use std::{cmp::Ordering, ops::ControlFlow};
+use teak::{
+    Comparison, Database, DeleteScope, DetachedCursor, Durability, Error, KeyOrder, Options,
+    ReadTxn, Result, Savepoint, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+};
+
+type Raw = Table<Bytes, Bytes>;
+type Record = (Vec<u8>, Vec<u8>);
+
+pub(crate) static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
+    a.len().cmp(&b.len()).then(a.cmp(b))
+});
+/// Many byte strings are one key.
+pub(crate) static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
+    a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+});
+
+pub(crate) const ORDERS: [KeyOrder; 5] = [
+    KeyOrder::Bytes,
+    KeyOrder::ReverseBytes,
+    KeyOrder::Integer,
+    KeyOrder::Custom(&BY_LENGTH),
+    KeyOrder::Custom(&WITHOUT_CASE),
+];
+
+fn integer(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let len = key.len().min(8);
+    bytes[..len].copy_from_slice(&key[..len]);
+    u64::from_le_bytes(bytes)
+}
+
+pub(crate) fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Ordering {
+    match order {
+        KeyOrder::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
+        KeyOrder::Integer => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),
+        KeyOrder::Custom(comparison) if comparison.name() == BY_LENGTH.name() => {
+            a.len().cmp(&b.len()).then(a.cmp(b))
+        }
+        KeyOrder::Custom(_) => a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase()),
+        _ => a.cmp(b),
+    }
+}
+
+/// A table as one transaction sees it.
+#[derive(Clone)]
+struct Model {
+    order: KeyOrder,
+    records: Vec<Record>,
+}
+
+impl Model {
+    fn lower(&self, key: &[u8]) -> usize {
+        (self.records).partition_point(|(k, _)| compare(self.order, k, key).is_lt())
+    }
+
+    fn upper(&self, key: &[u8]) -> usize {
+        (self.records).partition_point(|(k, _)| compare(self.order, k, key).is_le())
+    }
+
+    fn find(&self, key: &[u8]) -> Option<usize> {
+        let index = self.lower(key);
+        (index < self.upper(key)).then_some(index)
+    }
+
+    fn at_or_behind(&self, index: usize) -> Option<usize> {
+        (index < self.records.len()).then_some(index)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> usize {
+        match self.find(key) {
+            Some(index) => {
+                self.records[index].1 = value.to_vec();
+                index
+            }
+            None => {
+                let index = self.lower(key);
+                self.records.insert(index, (key.to_vec(), value.to_vec()));
+                index
+            }
+        }
+    }
+
+    /// Whether a key may be looked for.
+    fn accepts(&self, key: &[u8]) -> bool {
+        let len = self.records.first().map(|(k, _)| k.len());
+        self.order != KeyOrder::Integer || len.is_none_or(|len| len == key.len())
+    }
+
+    /// Whether a key may be put.
+    fn takes(&self, key: &[u8]) -> bool {
+        self.accepts(key) && (self.order != KeyOrder::Integer || matches!(key.len(), 4 | 8))
+    }
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Place {
+    Nowhere,
+    BeforeFirst,
+    At(Vec<u8>),
+    AfterLast,
+}
+
+impl Place {
+    fn key(&self) -> &[u8] {
+        match self {
+            Self::At(key) => key,
+            _ => &[],
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Nowhere => 0,
+            Self::BeforeFirst => 1,
+            Self::At(_) => 2,
+            Self::AfterLast => 3,
+        }
+    }
+}
+
+/// A cursor, and where it must be.
+#[derive(Clone)]
+struct Both {
+    cursor: DetachedCursor,
+    place: Place,
+}
+
+impl Both {
+    fn new(table: &Raw) -> Self {
+        let (cursor, place) = (DetachedCursor::new(table), Place::Nowhere);
+        Self { cursor, place }
+    }
+
+    /// Goes to record `to` of the model, or to `otherwise`.
+    fn go(&mut self, model: &Model, to: Option<usize>, otherwise: Place) -> bool {
+        self.place = match to {
+            Some(index) => Place::At(model.records[index].0.clone()),
+            None => otherwise,
+        };
+        to.is_some()
+    }
+
+    fn next(&self, model: &Model) -> Option<usize> {
+        match &self.place {
+            Place::Nowhere | Place::BeforeFirst => model.at_or_behind(0),
+            Place::At(key) => model.at_or_behind(model.upper(key)),
+            Place::AfterLast => None,
+        }
+    }
+
+    fn prev(&self, model: &Model) -> Option<usize> {
+        match &self.place {
+            Place::Nowhere | Place::AfterLast => model.records.len().checked_sub(1),
+            Place::At(key) => model.lower(key).checked_sub(1),
+            Place::BeforeFirst => None,
+        }
+    }
+
+    fn here_or_next(&self, model: &Model) -> Option<usize> {
+        match &self.place {
+            Place::At(key) => model.at_or_behind(model.lower(key)),
+            _ => self.next(model),
+        }
+    }
+
+    /// One step of a cursor in one view of the table.
+    fn step<T: Transaction>(&mut self, random: &mut Rng, txn: &T, model: &Model) {
+        use Place::{AfterLast, BeforeFirst};
+        let key = random_key(random, model);
+        let kind = random.u32(..15);
+        if (5..10).contains(&kind) && !model.accepts(&key) {
+            let refused = match kind {
+                5 => self.cursor.seek(txn, &key),
+                6 => self.cursor.seek_exact(txn, &key),
+                7 => self.cursor.seek_greater(txn, &key),
+                8 => self.cursor.seek_less(txn, &key),
+                _ => self.cursor.seek_less_or_equal(txn, &key),
+            };
+            assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+            return;
+        }
+        let (found, expected) = match kind {
+            0 => {
+                let to = model.at_or_behind(0);
+                (self.cursor.first(txn), self.go(model, to, AfterLast))
+            }
+            1 => {
+                let to = model.records.len().checked_sub(1);
+                (self.cursor.last(txn), self.go(model, to, BeforeFirst))
+            }
+            2 | 10 | 11 => {
+                let to = self.next(model);
+                (self.cursor.next(txn), self.go(model, to, AfterLast))
+            }
+            3 | 12 => {
+                let to = self.prev(model);
+                (self.cursor.prev(txn), self.go(model, to, BeforeFirst))
+            }
+            4 => {
+                let expected = match self.place.clone() {
+                    Place::At(key) => {
+                        let to = model.at_or_behind(model.lower(&key));
+                        self.go(model, to, AfterLast)
+                    }
+                    _ => false,
+                };
+                (self.cursor.current(txn), expected)
+            }
+            5 => {
+                let to = model.at_or_behind(model.lower(&key));
+                let expected = self.go(model, to, AfterLast);
+                (self.cursor.seek(txn, &key), expected)
+            }
+            6 => {
+                let to = model.at_or_behind(model.lower(&key));
+                self.go(model, to, AfterLast);
+                (
+                    self.cursor.seek_exact(txn, &key),
+                    model.find(&key).is_some(),
+                )
+            }
+            7 => {
+                let to = model.at_or_behind(model.upper(&key));
+                let expected = self.go(model, to, AfterLast);
+                (self.cursor.seek_greater(txn, &key), expected)
+            }
+            8 => {
+                let to = model.lower(&key).checked_sub(1);
+                let expected = self.go(model, to, BeforeFirst);
+                (self.cursor.seek_less(txn, &key), expected)
+            }
+            9 => {
+                let to = model.upper(&key).checked_sub(1);
+                let expected = self.go(model, to, BeforeFirst);
+                (self.cursor.seek_less_or_equal(txn, &key), expected)
+            }
+            13 => {
+                let max = random.usize(..40);
+                let from = self.here_or_next(model).unwrap_or(model.records.len());
+                let to = (from + max).min(model.records.len());
+                let mut read = Vec::new();
+                let found = self.cursor.read_batch(txn, max, |key, value| {
+                    read.push((key.to_vec(), value.to_vec()));
+                });
+                assert_eq!(read, model.records[from..to]);
+                (found, self.go(model, model.at_or_behind(to), AfterLast))
+            }
+            _ => {
+                let end = match &self.place {
+                    Place::At(key) => model.upper(key),
+                    Place::BeforeFirst => 0,
+                    _ => model.records.len(),
+                };
+                let back = random.usize(..30);
+                let to = end.checked_sub(back + 1);
+                let mut left = back;
+                let found = self.cursor.scan_back(txn, |_, _| {
+                    if left == 0 {
+                        return ControlFlow::Break(());
+                    }
+                    left -= 1;
+                    ControlFlow::Continue(())
+                });
+                (found, self.go(model, to, BeforeFirst))
+            }
+        };
+        assert_eq!(found.unwrap(), expected, "movement {kind}");
+    }
+
+    /// What a cursor says of where it is.
+    fn check<T: Transaction>(&self, txn: &T, model: &Model) {
+        let cursor = &self.cursor;
+        assert_eq!(cursor.key(), self.place.key());
+        let index = match &self.place {
+            Place::At(key) => model.find(key),
+            _ => None,
+        };
+        assert_eq!(cursor.is_on_record(txn).unwrap(), index.is_some());
+        let value = index.map_or(&[][..], |index| &model.records[index].1);
+        assert_eq!(*cursor.value(txn).unwrap(), *value);
+        assert_eq!(cursor.is_first(txn).unwrap(), index == Some(0));
+        let is_last = index.is_some_and(|index| index + 1 == model.records.len());
+        assert_eq!(cursor.is_last(txn).unwrap(), is_last);
+        let is_after = match &self.place {
+            Place::At(key) => model.lower(key) == model.records.len(),
+            place => *place == Place::AfterLast,
+        };
+        assert_eq!(cursor.is_after_last(txn).unwrap(), is_after);
+    }
+
+    /// One change through a cursor.
+    fn change(&mut self, random: &mut Rng, txn: &mut WriteTxn, model: &mut Model) {
+        let (key, value) = (random_key(random, model), random_value(random));
+        let kind = random.u32(..16);
+        if kind < 8 && !model.takes(&key) {
+            let refused = self.cursor.insert(txn, &key, &value);
+            assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+            return;
+        }
+        let here = match &self.place {
+            Place::At(key) => model.find(key),
+            _ => None,
+        };
+        match kind {
+            0..4 => {
+                self.cursor.insert(txn, &key, &value).unwrap();
+                let index = model.put(&key, &value);
+                self.go(model, Some(index), Place::Nowhere);
+            }
+            4..6 => {
+                let is_new = self.cursor.insert_new(txn, &key, &value).unwrap();
+                assert_eq!(is_new, model.find(&key).is_none());
+                let index = match model.find(&key) {
+                    Some(index) => index,
+                    None => model.put(&key, &value),
+                };
+                self.go(model, Some(index), Place::Nowhere);
+            }
+            6..8 => {
+                let is_after = model.lower(&key) == model.records.len();
+                let appended = self.cursor.append(txn, &key, &value);
+                if is_after {
+                    appended.unwrap();
+                    let index = model.put(&key, &value);
+                    self.go(model, Some(index), Place::Nowhere);
+                } else {
+                    assert!(matches!(appended, Err(Error::NotSorted { .. })));
+                }
+            }
+            8..10 => {
+                assert_eq!(self.cursor.update(txn, &value).unwrap(), here.is_some());
+                if let Some(index) = here {
+                    model.records[index].1 = value;
+                }
+            }
+            10..15 => {
+                assert_eq!(self.cursor.remove(txn).unwrap(), here.is_some());
+                if let Some(index) = here {
+                    model.records.remove(index);
+                }
+            }
+            _ => self.remove_scope(random, txn, model),
+        }
+    }
+
+    /// Not where it would remove too much.
+    fn remove_scope(&mut self, random: &mut Rng, txn: &mut WriteTxn, model: &mut Model) {
+        let scopes = [
+            DeleteScope::Before,
+            DeleteScope::UpToCurrent,
+            DeleteScope::FromCurrent,
+            DeleteScope::After,
+        ];
+        let scope = scopes[random.usize(..4)];
+        let count = model.records.len();
+        let (before, after) = match &self.place {
+            Place::Nowhere => {
+                let refused = self.cursor.remove_scope(txn, scope);
+                return assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+            }
+            Place::At(key) => (model.lower(key), model.upper(key)),
+            Place::BeforeFirst => (0, 0),
+            Place::AfterLast => (count, count),
+        };
+        let doomed = match scope {
+            DeleteScope::Before => 0..before,
+            DeleteScope::UpToCurrent => 0..after,
+            DeleteScope::FromCurrent => before..count,
+            _ => after..count,
+        };
+        if doomed.len() < 60 {
+            let removed = self.cursor.remove_scope(txn, scope).unwrap();
+            assert_eq!(removed, doomed.len() as u64);
+            model.records.drain(doomed);
+        }
+    }
+}
+
+fn random_key(random: &mut Rng, model: &Model) -> Vec<u8> {
+    if let Some((key, _)) = random
+        .choice(&model.records)
+        .filter(|_| random.u32(..3) == 0)
+    {
+        return key.clone();
+    }
+    if model.order == KeyOrder::Integer && random.u32(..30) > 0 {
+        let len = model.records.first().map_or(8, |(key, _)| key.len());
+        let number = random.u64(..3000) << [0, 20][random.usize(..2)];
+        return number.to_le_bytes()[..len].to_vec();
+    }
+    let len = random.usize(..10) * (1 + 20 * usize::from(random.u32(..20) == 0));
+    (0..len)
+        .map(|_| b"aAbBcCdDeE"[random.usize(..10)])
+        .collect()
+}
+
+fn random_value(random: &mut Rng) -> Vec<u8> {
+    let len = match random.u32(..40) {
+        0 => random.usize(..20_000),
+        _ => random.usize(..400),
+    };
+    vec![random.u8(..); len]
+}
+
+/// A change that no cursor makes.
+fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model) {
+    let (key, value) = (random_key(random, model), random_value(random));
+    match random.u32(..12) {
+        0..6 if model.takes(&key) => {
+            table.insert(txn, &key, &value).unwrap();
+            model.put(&key, &value);
+        }
+        6..10 => {
+            if let Some((key, _)) = random.choice(&model.records).cloned() {
+                assert!(table.remove(txn, &key).unwrap());
+                let index = model.find(&key).unwrap();
+                model.records.remove(index);
+            }
+        }
+        10 if !model.records.is_empty() => {
+            let from = random.usize(..model.records.len());
+            let to = (from + random.usize(..50)).min(model.records.len() - 1);
+            let (low, high) = (model.records[from].0.clone(), model.records[to].0.clone());
+            let removed = table.remove_range(txn, &low[..]..&high[..]).unwrap();
+            assert_eq!(removed, (to - from) as u64);
+            model.records.drain(from..to);
+        }
+        _ => {
+            let mut keys: Vec<_> = (0..30).map(|_| random_key(random, model)).collect();
+            let len = keys[0].len();
+            keys.retain(|key| {
+                model.takes(key) && (model.order != KeyOrder::Integer || key.len() == len)
+            });
+            // Of equal keys the last one would stay.
+            keys.sort_by(|a, b| compare(model.order, a, b));
+            keys.dedup_by(|a, b| compare(model.order, a, b).is_eq());
+            let records: Vec<_> = keys.iter().map(|key| (&key[..], &value[..])).collect();
+            table.insert_many(txn, &records).unwrap();
+            for key in &keys {
+                model.put(key, &value);
+            }
+        }
+    }
+}
+
+/// All that is there: a database, what it must hold, and cursors over one table of it.
+struct World {
+    random: Rng,
+    database: Database,
+    table: Raw,
+    is_counted: bool,
+    shares_prefixes: bool,
+    committed: Option<Model>,
+    readers: Vec<(ReadTxn, Option<Model>)>,
+    cursors: Vec<Both>,
+}
+
+/// What a transaction may roll back to.
+type Savepoints = Vec<(Savepoint, Option<Model>)>;
+
+impl World {
+    fn options(&self, order: KeyOrder) -> TableOptions {
+        let options = TableOptions::new().order(order).counted(self.is_counted);
+        match self.shares_prefixes {
+            true => options,
+            false => options.share_prefixes(false),
+        }
+    }
+
+    fn create(&self, txn: &mut WriteTxn, order: KeyOrder) -> Model {
+        let options = self.options(order);
+        txn.create_table_with::<Bytes, Bytes>("some", options)
+            .unwrap();
+        Model {
+            order,
+            records: Vec::new(),
+        }
+    }
+
+    /// Some cursors look at one view.
+    fn look<T: Transaction>(&mut self, txn: &T, model: &Option<Model>) {
+        for _ in 0..4 {
+            let both = random_cursor(&mut self.random, &mut self.cursors);
+            match model {
+                Some(model) => {
+                    both.step(&mut self.random, txn, model);
+                    both.check(txn, model);
+                }
+                None => {
+                    let place = both.place.clone();
+                    let refused = [both.cursor.next(txn), both.cursor.current(txn)];
+                    for refused in refused {
+                        assert!(matches!(refused, Err(Error::TableNotFound(_))));
+                    }
+                    assert!(both.cursor.value(txn).is_err());
+                    assert_eq!(both.cursor.key(), place.key());
+                }
+            }
+        }
+        if let (Some(model), Some(one), Some(other)) =
+            (model, self.cursors.first(), self.cursors.last())
+        {
+            let expected = match (&one.place, &other.place) {
+                (Place::Nowhere, _) | (_, Place::Nowhere) => None,
+                (Place::At(one), Place::At(other)) => Some(compare(model.order, one, other)),
+                (one, other) => Some(one.rank().cmp(&other.rank())),
+            };
+            assert_eq!(one.cursor.compare(&other.cursor, txn).unwrap(), expected);
+        }
+    }
+
+    fn look_at_a_reader(&mut self) {
+        if self.readers.is_empty() {
+            return;
+        }
+        let index = self.random.usize(..self.readers.len());
+        let (txn, model) = self.readers.swap_remove(index);
+        self.look(&txn, &model);
+        // Parked and used again, or not at all.
+        match self.random.u32(..10) {
+            0 => {}
+            1 => self
+                .readers
+                .push((txn.park().unwrap().resume().unwrap(), model)),
+            _ => self.readers.push((txn, model)),
+        }
+    }
+
+    /// One write transaction with what is in it.
+    fn transaction(&mut self) {
+        let mut txn = self.database.begin_write().unwrap();
+        let mut model = self.committed.clone();
+        let mut savepoints = Savepoints::new();
+        for _ in 0..self.random.usize(1..60) {
+            self.change(&mut txn, &mut model, &mut savepoints);
+            self.look(&txn, &model);
+            if self.random.u32(..8) == 0 {
+                self.look_at_a_reader();
+            }
+        }
+        if self.random.u32(..4) > 0 {
+            txn.commit().unwrap();
+            self.committed = model;
+        }
+        let txn = self.database.begin_read().unwrap();
+        let committed = self.committed.clone();
+        self.look(&txn, &committed);
+        self.readers.push((txn, committed));
+        self.readers.truncate(4);
+    }
+
+    fn change(
+        &mut self,
+        txn: &mut WriteTxn,
+        model: &mut Option<Model>,
+        savepoints: &mut Savepoints,
+    ) {
+        let kind = self.random.u32(..100);
+        match (kind, &mut *model) {
+            (0..6, _) => savepoints.push((txn.savepoint().unwrap(), model.clone())),
+            (6..10, _) => {
+                if let Some((savepoint, before)) = savepoints.last() {
+                    txn.rollback_to(savepoint).unwrap();
+                    *model = before.clone();
+                }
+            }
+            (10..12, _) => {
+                if let Some((savepoint, _)) = savepoints.pop() {
+                    txn.release(savepoint).unwrap();
+                }
+            }
+            (12, Some(_)) => {
+                assert!(txn.drop_table("some").unwrap());
+                *model = None;
+            }
+            (13, Some(model)) => {
+                self.table.clear(txn).unwrap();
+                model.records.clear();
+            }
+            (_, None) => {
+                let order = ORDERS[self.random.usize(..ORDERS.len())];
+                *model = Some(self.create(txn, order));
+            }
+            (14..40, Some(model)) => {
+                change_past_cursors(&mut self.random, txn, &self.table, model);
+            }
+            (_, Some(model)) => {
+                let both = random_cursor(&mut self.random, &mut self.cursors);
+                both.change(&mut self.random, txn, model);
+                both.check(txn, model);
+            }
+        }
+        match self.random.u32(..50) {
+            0 if self.cursors.len() < 8 => {
+                let copy = random_cursor(&mut self.random, &mut self.cursors).clone();
+                self.cursors.push(copy);
+            }
+            1 if self.cursors.len() < 8 => self.cursors.push(Both::new(&self.table)),
+            2 if self.cursors.len() > 2 => drop(self.cursors.pop()),
+            3 => {
+                let both = random_cursor(&mut self.random, &mut self.cursors);
+                both.cursor.reset();
+                both.place = Place::Nowhere;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn random_cursor<'c>(random: &mut Rng, cursors: &'c mut [Both]) -> &'c mut Both {
+    let count = cursors.len();
+    &mut cursors[random.usize(..count)]
+}
+
+fn campaign(seed: u64, order: KeyOrder, page_size: usize) {
+    println!("seed {seed}, order {order:?}, pages of {page_size}");
+    let mut random = Rng::with_seed(seed);
+    let (_directory, path) = place();
+    let options = Options::new()
+        .page_size(page_size)
+        .durability([Durability::Durable, Durability::Lazy][random.usize(..2)])
+        .comparison(&BY_LENGTH)
+        .comparison(&WITHOUT_CASE);
+    let database = options.open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let (is_counted, shares_prefixes) = (random.bool(), random.u32(..3) > 0);
+    let table = txn
+        .create_table_with::<Bytes, Bytes>("some", TableOptions::new())
+        .unwrap();
+    txn.drop_table("some").unwrap();
+    let mut world = World {
+        cursors: (0..4).map(|_| Both::new(&table)).collect(),
+        random,
+        database,
+        table,
+        is_counted,
+        shares_prefixes,
+        committed: None,
+        readers: Vec::new(),
+    };
+    let mut model = world.create(&mut txn, order);
+    for _ in 0..300 {
+        change_past_cursors(&mut world.random, &mut txn, &world.table, &mut model);
+    }
+    txn.commit().unwrap();
+    world.committed = Some(model);
+    for _ in 0..12 {
+        world.transaction();
+    }
+    drop(world.readers);
+    let report = world.database.check(&mut |_| ()).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+#[test]
+fn cursors_are_where_the_model_says_through_changes_savepoints_and_commits() {
+    for (index, order) in ORDERS.into_iter().enumerate() {
+        for round in 0..6 {
+            let page_size = [4096, 8192, 65536][round % 3];
+            campaign((index * 100 + round) as u64, order, page_size);
+        }
+    }
+}
+
+fn words(txn: &mut WriteTxn, names: &[&str]) -> Raw {
+    let table = txn.create_table::<Bytes, Bytes>("words").unwrap();
+    for name in names {
+        table.insert(txn, name.as_bytes(), b"1").unwrap();
+    }
+    table
+}
+
+#[test]
+fn a_cursor_of_a_cancelled_reader_stays_where_it_is() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = words(&mut txn, &["ash", "elm", "oak"]);
+    txn.commit().unwrap();
+    let reader = database.begin_read().unwrap();
+    let mut cursor = DetachedCursor::new(&table);
+    assert!(cursor.next(&reader).unwrap());
+    let info = &database.readers().unwrap()[0];
+    assert!(database.cancel_reader(info).unwrap());
+    for lost in [
+        cursor.next(&reader),
+        cursor.current(&reader),
+        cursor.is_on_record(&reader),
+        cursor.value(&reader).map(|_| true),
+    ] {
+        assert!(matches!(lost, Err(Error::SnapshotLost)));
+    }
+    assert_eq!(cursor.key(), b"ash");
+    drop(reader);
+    assert!(cursor.next(&database.begin_read().unwrap()).unwrap());
+    assert_eq!(cursor.key(), b"elm");
+}
+
+#[test]
+fn a_cursor_goes_to_another_database_that_has_such_a_table() {
+    let (_one, one) = place();
+    let (_other, other) = place();
+    let (one, other) = (
+        Database::open(&one).unwrap(),
+        Database::open(&other).unwrap(),
+    );
+    let mut txn = one.begin_write().unwrap();
+    let table = words(&mut txn, &["ash", "elm", "oak"]);
+    txn.commit().unwrap();
+    let mut txn = other.begin_write().unwrap();
+    words(&mut txn, &["birch", "oak", "yew"]);
+    txn.commit().unwrap();
+    let (one, other) = (one.begin_read().unwrap(), other.begin_read().unwrap());
+    let mut cursor = DetachedCursor::new(&table);
+    let mut seen = Vec::new();
+    for step in 0..4 {
+        let found = match step % 2 {
+            0 => cursor.next(&one).unwrap(),
+            _ => cursor.next(&other).unwrap(),
+        };
+        assert!(found);
+        seen.push(String::from_utf8(cursor.key().to_vec()).unwrap());
+    }
+    assert_eq!(seen, ["ash", "birch", "elm", "oak"]);
+    assert!(!cursor.next(&one).unwrap());
+    assert!(cursor.is_after_last(&other).unwrap());
+}
+
+#[test]
+fn integers_of_another_length_have_their_place_in_the_order() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().order(KeyOrder::Integer);
+    let table = txn
+        .create_table_with::<Bytes, Bytes>("numbers", options)
+        .unwrap();
+    let mut cursor = DetachedCursor::new(&table);
+    let long = |number: u64| number.to_le_bytes();
+    let short = |number: u32| number.to_le_bytes();
+    cursor.insert(&mut txn, &long(5), b"").unwrap();
+    let mut far = cursor.clone();
+    far.insert(&mut txn, &long(1 << 40), b"").unwrap();
+    table.clear(&mut txn).unwrap();
+    for number in [4, 5, 6] {
+        table.insert(&mut txn, &short(number), b"").unwrap();
+    }
+    // The five of eight bytes is directly behind that of four.
+    assert!(!cursor.is_on_record(&txn).unwrap());
+    assert!(!cursor.remove(&mut txn).unwrap());
+    assert!(!cursor.update(&mut txn, b"").unwrap());
+    let mut back = cursor.clone();
+    assert!(back.prev(&txn).unwrap());
+    assert_eq!(back.key(), short(5));
+    assert!(cursor.next(&txn).unwrap());
+    assert_eq!(cursor.key(), short(6));
+    assert!(!far.clone().next(&txn).unwrap());
+    assert!(far.prev(&txn).unwrap());
+    assert_eq!(far.key(), short(6));
+    assert!(cursor.seek(&txn, &long(1)).is_err());
+    assert_eq!(cursor.key(), short(6));
+}
+
+#[test]
+fn a_panic_in_a_scan_leaves_the_cursor_in_its_place() -> Result<()> {
+    let (_directory, path) = place();
+    let database = Database::open(&path)?;
+    let mut txn = database.begin_write()?;
+    let table = words(&mut txn, &["ash", "elm", "oak"]);
+    let mut cursor = DetachedCursor::new(&table);
+    cursor.first(&txn)?;
+    let scan = std::panic::AssertUnwindSafe(|| cursor.scan(&txn, |_, _| panic!("on purpose")));
+    assert!(std::panic::catch_unwind(scan).is_err());
+    assert!(cursor.next(&txn)?);
+    assert_eq!(cursor.key(), b"elm");
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What a script leaves behind, on a disk that works again.
+
+use super::{
+    episode::{
+        BOOT, CAPACITY, FaultCheck, FaultEpisode, PossibleStates, commit_another, expect_sound,
+    },
+    script::FaultScript,
+};
+use fastrand::Rng;
+use teak::{
+    Recovery,
+    testing::{self, SimDisk},
+};
+
+const OTHER_BOOT: [u8; 16] = [2; 16];
+/// Power cuts that are looked at behind a script, and behind one more commit.
+const CUTS: usize = 3;
+const LATE_CUTS: usize = 2;
+
+/// Looks at what is there when the machine goes down, and when the process is killed; then at what
+/// is built upon the latter.
+pub(super) fn inspect(
+    episode: &mut FaultEpisode<'_>,
+    script: &FaultScript,
+    rng: &mut Rng,
+) -> FaultCheck {
+    episode.disk.heal();
+    episode.position = "a power cut".to_owned();
+    for (index, disk) in cut_power(&episode.disk, CUTS, rng).enumerate() {
+        inspect_after_power_cut(&disk, script, episode.possible_states.clone(), index == 0)?;
+    }
+    episode.position = "opening after a kill".to_owned();
+    episode.disk = episode.disk.kill();
+    let database = episode.open()?;
+    commit_another(&database, &mut episode.possible_states)?;
+    episode.position = "a power cut behind one more commit".to_owned();
+    for disk in cut_power(&episode.disk, LATE_CUTS, rng) {
+        inspect_after_power_cut(&disk, script, episode.possible_states.clone(), false)?;
+    }
+    Ok(())
+}
+
+/// Some of what can be on the disk: the oldest, then anything between that and the newest.
+fn cut_power(disk: &SimDisk, count: usize, rng: &mut Rng) -> impl Iterator<Item = SimDisk> {
+    let granularity = [4096, 4096, 512, 64][rng.usize(0..4)];
+    let mut points = disk.crash_points(granularity);
+    while points.advance().is_some() {}
+    (0..count).map(move |index| {
+        let image = points.power_cut(&mut |count| match index {
+            0 => 0,
+            _ => rng.usize(0..count),
+        });
+        SimDisk::from_image(image, CAPACITY)
+    })
+}
+
+fn inspect_after_power_cut(
+    disk: &SimDisk,
+    script: &FaultScript,
+    mut possible_states: PossibleStates,
+    goes_on: bool,
+) -> FaultCheck {
+    let opened = testing::open(disk, &script.options(), false, OTHER_BOOT);
+    let database = opened.map_err(|error| format!("opening: {error}"))?;
+    let possible = possible_states.after_power_cut();
+    let found = expect_sound(&database, &possible)
+        .map_err(|text| format!("{text} ({:?})", database.recovery()))?
+        .clone();
+    possible_states.settle(found);
+    if !goes_on {
+        return Ok(());
+    }
+    commit_another(&database, &mut possible_states)?;
+    let disk = disk.kill();
+    drop(database);
+    let opened = testing::open(&disk, &script.options(), false, OTHER_BOOT);
+    let database = opened.map_err(|error| format!("opening again: {error}"))?;
+    // What was rolled back before must not come up again.
+    if let recovery @ Recovery::RolledBack { .. } = database.recovery() {
+        return Err(format!("opening again: {recovery:?}"));
+    }
+    expect_sound(&database, &[&possible_states.acknowledged]).map(drop)
+}
+
+/// Looks at a disk on which no database could be created: there is none, or an empty one.
+pub(super) fn inspect_uncreated(
+    episode: &mut FaultEpisode<'_>,
+    script: &FaultScript,
+) -> FaultCheck {
+    episode.disk.heal();
+    episode.position = "after creating failed".to_owned();
+    let disk = episode.disk.kill();
+    match testing::open(&disk, &script.options(), false, BOOT) {
+        Ok(database) => expect_sound(&database, &[&Default::default()]).map(drop),
+        Err(teak::Error::NotADatabase { .. }) => Ok(()),
+        Err(error) => Err(format!("opening what was not created: {error}")),
+    }
+}

@@ -1,0 +1,570 @@
+//! Plays a script on a disk with a fault, and looks at every answer.
+//!
+//! What is held to be right:
+//!
+//! 1. A call of the engine under which the disk failed returns the error of the disk. There are two exceptions: growing may go on with
+//!    a smaller step, or with what is free; and what a call does for tables that were dropped before may wait for a disk that is not full.
+//! 2. A call under which it did not fail succeeds, unless the database is poisoned, the transaction
+//!    broken, or a limit of size reached.
+//! 3. Poisoned is a database whose commit record or flush failed, and no other.
+//! 4. What is read is what was acknowledged last, and for a reader what there was when it began.
+
+use super::{
+    cases::FaultCase,
+    model::{self, FaultReader, FaultTables},
+    script::{
+        self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction, TableChange,
+    },
+};
+use std::fmt;
+use teak::{
+    Database, Durability, Error, Recovery, WriteTxn,
+    testing::{self, Call, SimDisk},
+};
+
+/// Something that is not as it should be.
+pub(super) type FaultCheck<T = ()> = Result<T, String>;
+
+pub(super) const BOOT: [u8; 16] = [1; 16];
+/// The longest file of a script. Memory is used as the file grows. Allocators fill stretches of up to
+/// 32 MiB with zeros themselves, and have longer ones from the system.
+pub(super) const CAPACITY: usize = 40 << 20;
+/// States that are looked at in full behind a failure, for each script.
+const INSPECTIONS_MAX: usize = 4;
+
+/// The operations whose failure poisons the database.
+const POISONING: [&str; 3] = [
+    "writing the commit record",
+    "writing to the journal",
+    "flushing the file",
+];
+
+/// The states that the database may be found in.
+#[derive(Clone, Default)]
+pub(super) struct PossibleStates {
+    /// The last state that was acknowledged.
+    pub(super) acknowledged: FaultTables,
+    /// The last that was acknowledged as durable.
+    pub(super) durable: FaultTables,
+    /// All acknowledged since then, oldest first.
+    pub(super) since: Vec<FaultTables>,
+    /// The commit whose record or flush failed, behind all of these.
+    pub(super) failed: Option<FaultTables>,
+    /// Whether the record of that commit was erased, in the system's cache.
+    is_erased: bool,
+}
+
+impl PossibleStates {
+    fn acknowledge(&mut self, state: FaultTables, is_durable: bool) {
+        self.acknowledged = state.clone();
+        if is_durable {
+            self.settle(state);
+        } else {
+            self.since.push(state);
+        }
+    }
+
+    /// A state is on the disk, and no other is.
+    pub(super) fn settle(&mut self, state: FaultTables) {
+        self.acknowledged = state.clone();
+        self.durable = state;
+        self.since.clear();
+        self.failed = None;
+        self.is_erased = false;
+    }
+
+    /// What a process finds behind one that was killed.
+    pub(super) fn after_kill(&self) -> Vec<&FaultTables> {
+        let failed = self.failed.iter().filter(|_| !self.is_erased);
+        std::iter::once(&self.acknowledged).chain(failed).collect()
+    }
+
+    /// What may be found when the machine went down.
+    pub(super) fn after_power_cut(&self) -> Vec<&FaultTables> {
+        std::iter::once(&self.durable)
+            .chain(&self.since)
+            .chain(&self.failed)
+            .collect()
+    }
+}
+
+/// What a call of the engine came to, if that is right.
+enum CallOutcome<T> {
+    Done(T),
+    /// Refused, as it should be.
+    Refused(Refusal),
+}
+
+enum Refusal {
+    /// With the error of the disk, met in this operation, and these calls that failed.
+    Disk(&'static str, Vec<Call>),
+    Other,
+}
+
+/// A script, being played.
+pub(super) struct FaultEpisode<'s> {
+    script: &'s FaultScript,
+    pub(super) disk: SimDisk,
+    errno: i32,
+    pub(super) possible_states: PossibleStates,
+    is_poisoned: bool,
+    /// Whether a table was dropped, emptied or cut.
+    has_dropped: bool,
+    reader: Option<FaultReader>,
+    /// Failures of the disk that have been looked at.
+    failures_known: usize,
+    inspections: usize,
+    /// Where the first failure was met.
+    pub(super) site: Option<&'static str>,
+    /// What was done last, for messages.
+    pub(super) position: String,
+}
+
+impl<'s> FaultEpisode<'s> {
+    pub(super) fn new(script: &'s FaultScript, case: Option<&FaultCase>) -> Self {
+        let disk = SimDisk::new(CAPACITY);
+        if let Some(case) = case {
+            disk.fail_on(case.call, case.fault());
+        }
+        Self {
+            script,
+            disk,
+            errno: case.map_or(0, |case| case.fault().errno),
+            possible_states: PossibleStates::default(),
+            is_poisoned: false,
+            has_dropped: false,
+            reader: None,
+            failures_known: 0,
+            inspections: 0,
+            site: None,
+            position: String::new(),
+        }
+    }
+
+    /// Plays all of the script. Says whether there is a database at the end.
+    pub(super) fn run_script(&mut self) -> FaultCheck<bool> {
+        self.position = "creating".to_owned();
+        let opened = testing::open(&self.disk, &self.script.options(), true, BOOT);
+        let mut database = match self.classify(opened)? {
+            CallOutcome::Done(database) => database,
+            // A file has its name when its first flush has succeeded; before, there is none.
+            CallOutcome::Refused(_) if !self.has_flushed() => return Ok(false),
+            CallOutcome::Refused(_) => self.open()?,
+        };
+        for (index, act) in self.script.acts.iter().enumerate() {
+            self.position = format!("act {index}");
+            let failures = self.failures_known;
+            if let ScriptAction::Reopen(leave) = act {
+                database = self.reopen(database, *leave)?;
+            } else {
+                self.act(&database, act)?;
+            }
+            if failures != self.failures_known {
+                self.inspect(&database)?;
+            }
+        }
+        self.position = "the end".to_owned();
+        self.inspections = 0;
+        self.inspect(&database)?;
+        self.leave(database, CloseMode::Close)?;
+        Ok(true)
+    }
+
+    fn has_flushed(&self) -> bool {
+        let events = self.disk.events();
+        events
+            .iter()
+            .any(|event| **event == testing::DiskEvent::Flush)
+    }
+
+    fn act(&mut self, database: &Database, act: &ScriptAction) -> FaultCheck {
+        match act {
+            ScriptAction::Write(work) => self.write(database, work),
+            ScriptAction::OpenReader => {
+                let answer = self.classify(database.begin_read())?;
+                let CallOutcome::Done(txn) = answer else {
+                    return Err("no reader could begin".to_owned());
+                };
+                self.expect_reader_unchanged()?;
+                let expected = self.possible_states.acknowledged.clone();
+                self.reader = Some(FaultReader { txn, expected });
+                Ok(())
+            }
+            ScriptAction::CloseReader => {
+                self.expect_reader_unchanged()?;
+                self.reader = None;
+                Ok(())
+            }
+            ScriptAction::Sync => {
+                if let CallOutcome::Done(()) = self.classify(database.sync())? {
+                    let state = self.possible_states.acknowledged.clone();
+                    self.possible_states.settle(state);
+                }
+                Ok(())
+            }
+            ScriptAction::Reopen(_) => Ok(()),
+        }
+    }
+
+    /// Looks at what a call of the engine returned that does not make the file longer.
+    fn classify<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+        self.classify_failures(&[], result)
+    }
+
+    /// Looks at what a call of the engine returned that may make the file longer, or fill its holes, which it tries in
+    /// several ways.
+    fn classify_growing<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+        self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
+    }
+
+    /// The same of what cuts the file off or gives blocks back: if it cannot, all stays as it is. Where tables were dropped it releases some first.
+    fn classify_begin<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+        let cutting = [Call::SetLen, Call::Punch];
+        match self.releases() {
+            true => {
+                let growing = [Call::Allocate, Call::Mapping];
+                self.classify_failures(&[&cutting, &growing, self.may_wait()].concat(), result)
+            }
+            false => self.classify_failures(&cutting, result),
+        }
+    }
+
+    /// Looks at what came of a commit, which may make the file longer and release some of what was dropped.
+    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+        let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
+        match self.releases() {
+            true => self.classify_failures(&[&growing, self.may_wait()].concat(), result),
+            false => self.classify_failures(&growing, result),
+        }
+    }
+
+    /// Whether something may be left of what was dropped.
+    fn releases(&self) -> bool {
+        self.has_dropped && self.script.releases_in_parts()
+    }
+
+    /// What may fail while that is released, which waits then for a disk that is not full.
+    fn may_wait(&self) -> &'static [Call] {
+        match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
+            true => &[Call::Write, Call::Writable],
+            false => &[],
+        }
+    }
+
+    fn classify_failures<T>(
+        &mut self,
+        harmless: &[Call],
+        result: teak::Result<T>,
+    ) -> FaultCheck<CallOutcome<T>> {
+        let failures = self.disk.failed_calls(self.failures_known);
+        self.failures_known += failures.len();
+        match result {
+            Ok(value) => {
+                if self.is_poisoned && !failures.is_empty() {
+                    return Err("something was written although the database is poisoned".into());
+                }
+                if failures.iter().any(|call| !harmless.contains(call)) {
+                    return Err(format!("an error was swallowed, of {failures:?}"));
+                }
+                if !failures.is_empty() {
+                    self.site.get_or_insert("growing, by another way");
+                }
+                Ok(CallOutcome::Done(value))
+            }
+            Err(Error::Io {
+                operation, source, ..
+            }) => {
+                if failures.is_empty() {
+                    return Err(format!("an error from nowhere: {operation}: {source}"));
+                }
+                if source.raw_os_error() != Some(self.errno) {
+                    return Err(format!("another error than that of the disk: {source}"));
+                }
+                self.site.get_or_insert(operation);
+                if POISONING.contains(&operation) {
+                    self.is_poisoned = true;
+                }
+                Ok(CallOutcome::Refused(Refusal::Disk(operation, failures)))
+            }
+            Err(Error::Poisoned) if self.is_poisoned && failures.is_empty() => {
+                Ok(CallOutcome::Refused(Refusal::Other))
+            }
+            Err(Error::Full { .. }) if self.script.size_limit_bytes.is_some() => {
+                Ok(CallOutcome::Refused(Refusal::Other))
+            }
+            Err(error) => Err(format!("the wrong error: {error} ({failures:?})")),
+        }
+    }
+
+    fn write(&mut self, database: &Database, work: &ScriptTransaction) -> FaultCheck {
+        let begun = self.classify_begin(database.begin_write())?;
+        let CallOutcome::Done(mut txn) = begun else {
+            return Ok(());
+        };
+        if self.is_poisoned {
+            return Err("a poisoned database lets a transaction begin".to_owned());
+        }
+        txn.set_durability(work.durability);
+        let mut next = self.possible_states.acknowledged.clone();
+        for step in &work.steps {
+            if !self.step(&mut txn, &mut next, step)? {
+                return self.end_broken(txn, work);
+            }
+        }
+        if !work.is_kept {
+            txn.abort();
+            return Ok(());
+        }
+        let flushes = self.flush_count();
+        let is_durable = work.durability == Durability::Durable;
+        match self.classify_commit(txn.commit())? {
+            CallOutcome::Done(_) => {
+                let has_flushed = self.flush_count() > flushes;
+                if is_durable && !has_flushed && next != self.possible_states.acknowledged {
+                    return Err("a durable commit without a flush".to_owned());
+                }
+                // What changes nothing writes nothing.
+                if has_flushed || next != self.possible_states.acknowledged {
+                    self.possible_states.acknowledge(next, is_durable);
+                }
+            }
+            CallOutcome::Refused(Refusal::Disk(operation, failures))
+                if POISONING.contains(&operation) =>
+            {
+                self.possible_states.failed = Some(next);
+                self.possible_states.is_erased = !failures.contains(&Call::Write);
+            }
+            CallOutcome::Refused(_) => {}
+        }
+        Ok(())
+    }
+
+    fn flush_count(&self) -> usize {
+        let calls = self.disk.call_kinds();
+        calls
+            .iter()
+            .filter(|call| matches!(call, Call::Flush | Call::WriteThrough))
+            .count()
+    }
+
+    /// A transaction that an error has broken can be rolled back, and nothing else.
+    fn end_broken(&mut self, txn: WriteTxn, work: &ScriptTransaction) -> FaultCheck {
+        if !work.is_kept {
+            return Ok(());
+        }
+        match txn.commit() {
+            Err(Error::TransactionBroken) => Ok(()),
+            Err(error) => Err(format!("committing what is broken: {error}")),
+            Ok(_) => Err("a broken transaction was committed".to_owned()),
+        }
+    }
+
+    /// One step; says whether the transaction can go on.
+    fn step(
+        &mut self,
+        txn: &mut WriteTxn,
+        next: &mut FaultTables,
+        step: &ScriptStep,
+    ) -> FaultCheck<bool> {
+        self.has_dropped |= step.drops();
+        let result = match step {
+            ScriptStep::Change(table, change) => script::change(txn, next, *table, change),
+            ScriptStep::Drop(table) => script::drop_table(txn, next, *table),
+            ScriptStep::Nested { steps, is_kept } => {
+                return self.nested(txn, next, steps, *is_kept);
+            }
+        };
+        Ok(matches!(
+            self.classify_growing(result)?,
+            CallOutcome::Done(())
+        ))
+    }
+
+    fn nested(
+        &mut self,
+        txn: &mut WriteTxn,
+        next: &mut FaultTables,
+        steps: &[ScriptStep],
+        is_kept: bool,
+    ) -> FaultCheck<bool> {
+        let describe = |error: Error| format!("a savepoint: {error}");
+        let savepoint = txn.savepoint().map_err(describe)?;
+        let before = next.clone();
+        let mut is_whole = true;
+        for step in steps {
+            is_whole = self.step(txn, next, step)?;
+            if !is_whole {
+                refuse_changes(txn)?;
+                break;
+            }
+        }
+        if !is_whole || !is_kept {
+            txn.rollback_to(&savepoint).map_err(describe)?;
+            *next = before;
+            script::is_same(txn, next).map_err(|text| format!("rolled back, and {text}"))?;
+        }
+        txn.release(savepoint).map_err(describe)?;
+        Ok(true)
+    }
+
+    fn expect_reader_unchanged(&self) -> FaultCheck {
+        let Some(FaultReader { txn, expected }) = &self.reader else {
+            return Ok(());
+        };
+        script::is_same(txn, expected).map_err(|text| format!("an old reader: {text}"))
+    }
+
+    /// Looks at all that can be read now.
+    fn inspect(&mut self, database: &Database) -> FaultCheck {
+        self.inspections += 1;
+        if self.inspections > INSPECTIONS_MAX {
+            return Ok(());
+        }
+        expect_sound(database, &[&self.possible_states.acknowledged])?;
+        self.expect_reader_unchanged()?;
+        // Whether writing is refused is looked at without a call that may fail.
+        match database.sync() {
+            Err(Error::Poisoned) if !self.is_poisoned => {
+                Err("it is poisoned for no reason".to_owned())
+            }
+            Ok(()) if self.is_poisoned => Err("it should be poisoned".to_owned()),
+            result => {
+                if let CallOutcome::Done(()) = self.classify(result)? {
+                    let state = self.possible_states.acknowledged.clone();
+                    self.possible_states.settle(state);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the process, in an orderly way or not.
+    fn leave(&mut self, database: Database, leave: CloseMode) -> FaultCheck {
+        self.expect_reader_unchanged()?;
+        if leave == CloseMode::Close {
+            match self.classify(database.close())? {
+                CallOutcome::Done(()) if self.is_poisoned => {
+                    return Err("a poisoned database was closed".to_owned());
+                }
+                CallOutcome::Done(()) => {
+                    let state = self.possible_states.acknowledged.clone();
+                    self.possible_states.settle(state);
+                }
+                CallOutcome::Refused(_) => {}
+            }
+            self.reader = None;
+        } else {
+            self.disk = self.disk.kill();
+            self.reader = None;
+            drop(database);
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, database: Database, leave: CloseMode) -> FaultCheck<Database> {
+        self.position += &format!(", {leave:?}");
+        self.leave(database, leave)?;
+        if leave == CloseMode::KillThenRead {
+            let options = self.script.options().read_only(true);
+            let opened = testing::open(&self.disk, &options, false, BOOT);
+            if let CallOutcome::Done(database) = self.classify(opened)? {
+                expect_sound(&database, &self.possible_states.after_kill())?;
+            }
+        }
+        self.open()
+    }
+
+    /// Opens the database behind another process, the disk healed if it goes on failing.
+    pub(super) fn open(&mut self) -> FaultCheck<Database> {
+        const TRIES: usize = 3;
+        self.is_poisoned = false;
+        for attempt in 0.. {
+            let opened = testing::open(&self.disk, &self.script.options(), false, BOOT);
+            match self.classify(opened)? {
+                CallOutcome::Done(database) => return self.settle(database),
+                CallOutcome::Refused(_) if attempt < TRIES => {}
+                CallOutcome::Refused(_) => self.disk.heal(),
+            }
+        }
+        Err("it cannot be opened".to_owned())
+    }
+
+    /// What opening has found is durable from then on.
+    fn settle(&mut self, database: Database) -> FaultCheck<Database> {
+        self.is_poisoned = false;
+        let possible = self.possible_states.after_kill();
+        let found = expect_sound(&database, &possible)
+            .map_err(|text| format!("{text} ({:?})", database.recovery()))?
+            .clone();
+        if let Recovery::RolledBack { from, to, reason } = database.recovery()
+            && self.possible_states.failed.is_none()
+            // A part of a record, of a close perhaps, counts as that of a commit.
+            && !(self.site.is_some() && reason.contains("a commit record that cannot be read"))
+        {
+            return Err(format!("rolled back from {from} to {to} for no reason"));
+        }
+        self.possible_states.settle(found);
+        Ok(database)
+    }
+}
+
+/// Commits one more record durably.
+pub(super) fn commit_another(
+    database: &Database,
+    possible_states: &mut PossibleStates,
+) -> FaultCheck {
+    let describe = |error: Error| format!("one more commit: {error}");
+    let mut next = possible_states.acknowledged.clone();
+    let mut txn = database.begin_write().map_err(describe)?;
+    txn.set_durability(Durability::Durable);
+    let value = model::FaultValue { seed: 1, len: 50 };
+    let put = TableChange::Put {
+        first: 77,
+        count: 1,
+        stride: 1,
+        value,
+    };
+    let result = script::change(&mut txn, &mut next, 0, &put).and_then(|()| txn.commit());
+    match result {
+        Ok(_) => possible_states.settle(next),
+        Err(Error::Full { .. }) => return Ok(()),
+        Err(error) => return Err(describe(error)),
+    }
+    expect_sound(database, &[&possible_states.acknowledged]).map(drop)
+}
+
+fn refuse_changes(txn: &mut WriteTxn) -> FaultCheck {
+    let any = TableChange::Remove { first: 0, count: 1 };
+    match script::change(txn, &mut FaultTables::new(), 0, &any) {
+        Err(Error::TransactionBroken) => Ok(()),
+        Err(error) => Err(format!("changing what is broken: {error}")),
+        Ok(()) => Err("a broken transaction takes changes".to_owned()),
+    }
+}
+
+/// Fails unless a check finds nothing, and the state is one of these; says which.
+pub(super) fn expect_sound<'t>(
+    database: &Database,
+    possible: &[&'t FaultTables],
+) -> FaultCheck<&'t FaultTables> {
+    let describe = |error: Error| format!("reading: {error}");
+    let report = database.check(&mut |_| {}).map_err(describe)?;
+    if let Some(damage) = report.damages.first() {
+        return Err(format!("damage: {damage:?}"));
+    }
+    let txn = database.begin_read().map_err(describe)?;
+    let mut differences = Vec::new();
+    for state in possible {
+        match script::is_same(&txn, state) {
+            Ok(()) => return Ok(state),
+            Err(text) => differences.push(text),
+        }
+    }
+    Err(format!("a state that is not possible: {differences:?}"))
+}
+
+impl fmt::Display for FaultEpisode<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.position)
+    }
+}

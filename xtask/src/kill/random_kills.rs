@@ -1,0 +1,151 @@
+//! Kills of the program of commits at random moments, often again while what the last kill left is
+//! opened.
+
+use super::{KillCount, wait_until};
+use crate::{
+    Failure,
+    workload::{
+        ChildProgram, CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimPlan,
+        inspect, keep,
+    },
+};
+use clap::ValueEnum;
+use fastrand::Rng;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// How long a program runs at most, and how long opening and the first commits take.
+const RUN: Duration = Duration::from_millis(60);
+const OPENING: Duration = Duration::from_millis(6);
+
+/// Kills `count` times, over one database after the other.
+pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCount, Failure> {
+    let mut done = KillCount::default();
+    let (mut early, mut rolled_on) = (0, 0);
+    while done.kills < count {
+        let mut scenario = RandomKillScenario::new(directory, rng)?;
+        let kills = rng.u64(1..12).min(count - done.kills);
+        for _ in 0..kills {
+            let outcome = scenario.kill(rng);
+            done.kills += 1;
+            match outcome {
+                Ok(KillRemains::Nothing) => early += 1,
+                Ok(KillRemains::Commits) => {}
+                Ok(KillRemains::Unseen) => rolled_on += 1,
+                Err(Failure(text)) => {
+                    done.violations += 1;
+                    scenario.report(done.kills, &text)?;
+                    break;
+                }
+            }
+        }
+        if let Err(Failure(text)) = scenario.inspect() {
+            done.violations += 1;
+            scenario.report(done.kills, &text)?;
+        }
+    }
+    println!(
+        "{} programs of commits: {early} ended before there was a database, {rolled_on} were \
+         followed by another without a look",
+        done.kills
+    );
+    Ok(done)
+}
+
+/// What a kill left, as far as it was looked at.
+enum KillRemains {
+    Nothing,
+    Commits,
+    Unseen,
+}
+
+/// A database that programs are killed over.
+struct RandomKillScenario {
+    directory: tempfile::TempDir,
+    page_size: usize,
+    history: CommitHistory,
+    expected: ExpectedCommits,
+    description: String,
+}
+
+impl RandomKillScenario {
+    fn new(directory: &Path, rng: &mut Rng) -> Result<Self, Failure> {
+        let script = CommitScript::value_variants()[rng.usize(0..3)];
+        Ok(Self {
+            directory: tempfile::tempdir_in(directory)?,
+            page_size: [4096, 4096, 16384][rng.usize(0..3)],
+            history: CommitHistory::new(rng.u64(..), script),
+            expected: ExpectedCommits::nothing(CrashScope::Process),
+            description: String::new(),
+        })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("kill.teak")
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.directory.path().join("copy")
+    }
+
+    fn kill(&mut self, rng: &mut Rng) -> Result<KillRemains, Failure> {
+        let delay = match rng.u8(0..3) {
+            0 => OPENING,
+            _ => RUN,
+        };
+        let delay = delay.mul_f64(rng.f64());
+        let incarnation = self.history.next_incarnation();
+        let path = self.path();
+        let plan = VictimPlan {
+            path: &path,
+            seed: self.history.seed(),
+            script: self.history.script(),
+            incarnation,
+            commits: None,
+            page_size: self.page_size,
+        };
+        self.description = format!("{plan:?}, after {:.3} ms", delay.as_secs_f64() * 1e3);
+        let begin = Instant::now();
+        let child = ChildProgram::start(&plan.words()?)?;
+        wait_until(begin + delay);
+        let ended = child.kill()?;
+        if !ended.was_killed() {
+            return Err(Failure(format!("it failed by itself: {}", ended.errors)));
+        }
+        self.expected
+            .live(&ended.account?, &mut self.history, incarnation)?;
+        if rng.u8(0..3) == 0 {
+            return Ok(KillRemains::Unseen);
+        }
+        self.inspect()
+    }
+
+    /// Inspects what there is.
+    fn inspect(&mut self) -> Result<KillRemains, Failure> {
+        let path = self.path();
+        if path.exists() {
+            fs::copy(&path, self.copy())?;
+        }
+        let found = inspect(&path, &mut self.history, &self.expected)?;
+        match found.number {
+            None => Ok(KillRemains::Nothing),
+            Some(number) => {
+                self.expected = ExpectedCommits::closed(CrashScope::Process, number + 1);
+                Ok(KillRemains::Commits)
+            }
+        }
+    }
+
+    fn report(&self, kill: u64, text: &str) -> Result<(), Failure> {
+        println!("violation at kill {kill}: {text}");
+        println!("  {}", self.description);
+        if self.copy().exists() {
+            let kept = keep(&self.copy(), &format!("kill-{kill}.teak"))?;
+            println!("  the database as it was found: {}", kept.display());
+        }
+        Ok(())
+    }
+}

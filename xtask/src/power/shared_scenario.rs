@@ -1,0 +1,364 @@
+//! One database, to which several programs commit, on a disk that loses its power again and again.
+//!
+//! Programs come and go while it runs, and some are killed.
+
+use super::{
+    BootIdFile,
+    disk::{JournalFate, PowerDisk},
+    scenario::{OPENING, PowerCutOutcome, PowerCutScenario, RUN, stretches},
+};
+use crate::{
+    Failure,
+    kill::wait_until,
+    workload::{
+        ChildProgram, CommitScript, keep,
+        sharing::{self, CommitOrder, MemberAccount, MemberPlan, SharedPlan, inspect},
+    },
+};
+use clap::ValueEnum;
+use fastrand::Rng;
+use std::{
+    fmt::Write,
+    fs,
+    ops::RangeInclusive,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// Kills before a cut, at most.
+const KILLS_MAX: usize = 2;
+
+pub(super) struct SharedScenario<'a> {
+    disk: &'a mut PowerDisk,
+    boot: &'a BootIdFile,
+    path: PathBuf,
+    /// How many programs there are at once.
+    processes: RangeInclusive<usize>,
+    order: CommitOrder,
+    last_member: u32,
+    /// What the last cut was, in words.
+    description: String,
+}
+
+/// What happens while the programs run.
+#[derive(Clone, Copy, Debug)]
+enum ProgramEvent {
+    /// A program begins, for so many commits, or without end.
+    Start(Option<u64>),
+    /// One of those that run is killed.
+    Kill,
+    /// Parts of the file are written back.
+    WriteBack,
+}
+
+/// A program that runs.
+struct RunningProgram {
+    member: u32,
+    child: ChildProgram,
+    /// Whether it ends by itself.
+    is_to_end: bool,
+}
+
+/// The programs of one boot of the machine.
+#[derive(Default)]
+struct ProgramPool {
+    running: Vec<RunningProgram>,
+    accounts: sharing::BootAccounts,
+    /// Whether anybody has had the database open.
+    has_found: bool,
+    /// A program that failed before the power did.
+    failure: Option<String>,
+}
+
+impl ProgramPool {
+    /// Takes in what a program said, of which so much was promised.
+    fn add(&mut self, member: u32, account: MemberAccount, durable: u64) {
+        self.has_found |= !account.found.is_empty();
+        self.accounts.add(member, account, durable);
+    }
+
+    fn kill(&mut self, index: usize) -> Result<(), Failure> {
+        let RunningProgram { member, child, .. } = self.running.swap_remove(index);
+        let account = MemberAccount::read(member, &child.kill()?.output)?;
+        let durable = account.durable;
+        self.add(member, account, durable);
+        Ok(())
+    }
+
+    /// Lets those go that have ended; notes if one should not have.
+    fn reap(&mut self) -> Result<(), Failure> {
+        let mut index = 0;
+        while let Some(running) = self.running.get_mut(index) {
+            let Some(status) = running.child.status()? else {
+                index += 1;
+                continue;
+            };
+            let RunningProgram {
+                member,
+                child,
+                is_to_end,
+            } = self.running.swap_remove(index);
+            let ended = child.wait()?;
+            if !(is_to_end && status.success()) {
+                let errors = ended.errors;
+                let text = format!("member {member} failed before the power did: {errors}");
+                // What one of them met may be why the others failed.
+                self.failure = Some(match self.failure.take() {
+                    Some(before) => format!("{before}; {text}"),
+                    None => text,
+                });
+            }
+            let account = MemberAccount::read(member, &ended.output)?;
+            let durable = account.durable;
+            self.add(member, account, durable);
+        }
+        Ok(())
+    }
+
+    /// What those that run were promised so far.
+    fn promised(&self) -> Result<Vec<(u32, u64)>, Failure> {
+        let read = |running: &RunningProgram| {
+            let account = MemberAccount::read(running.member, &running.child.output())?;
+            Ok((running.member, account.durable))
+        };
+        self.running.iter().map(read).collect()
+    }
+
+    /// Whether it is known that somebody has had the database open.
+    fn has_been_open(&self) -> Result<bool, Failure> {
+        let has_found = |running: &RunningProgram| {
+            let account = MemberAccount::read(running.member, &running.child.output())?;
+            Ok(!account.found.is_empty())
+        };
+        let found: Result<Vec<bool>, Failure> = self.running.iter().map(has_found).collect();
+        Ok(self.has_found || found?.contains(&true))
+    }
+
+    fn stop(&self) -> Result<(), Failure> {
+        self.running
+            .iter()
+            .try_for_each(|running| running.child.stop())
+    }
+
+    /// Ends all; `promised` is what they were promised by then, if not all that they say.
+    fn end(&mut self, promised: Option<&[(u32, u64)]>) -> Result<(), Failure> {
+        for RunningProgram { member, child, .. } in std::mem::take(&mut self.running) {
+            let account = MemberAccount::read(member, &child.kill()?.output)?;
+            let durable = match promised {
+                None => account.durable,
+                Some(promised) => {
+                    let of_member = promised.iter().find(|(other, _)| *other == member);
+                    of_member.map_or(0, |(_, durable)| *durable)
+                }
+            };
+            self.add(member, account, durable);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> SharedScenario<'a> {
+    pub(super) fn new(
+        disk: &'a mut PowerDisk,
+        boot: &'a BootIdFile,
+        rng: &mut Rng,
+        number: u64,
+        processes: RangeInclusive<usize>,
+    ) -> Self {
+        let page_size = [4096, 4096, 16384][rng.usize(0..3)];
+        let common = SharedPlan {
+            seed: rng.u64(..),
+            page_size,
+            journal_bytes: page_size as u64 * [0, 16, 64, 256][rng.usize(0..4)],
+            script: CommitScript::value_variants()[rng.usize(0..3)],
+        };
+        Self {
+            // A name that was never there: a cut brings back what was removed before it.
+            path: disk.mount_point().join(format!("shared-{number}.teak")),
+            order: CommitOrder::nothing(common),
+            last_member: 0,
+            description: String::new(),
+            processes,
+            disk,
+            boot,
+        }
+    }
+
+    fn next_member(&mut self) -> u32 {
+        self.last_member += 1;
+        self.last_member
+    }
+
+    /// Has programs commit until the power fails. A program that fails before that is a violation.
+    fn run_and_cut(&mut self, rng: &mut Rng, delay: Duration) -> Result<ProgramPool, Failure> {
+        self.disk.be_for_many()?;
+        self.boot.renew()?;
+        let events = self.draw(rng, delay);
+        let journal = match rng.u8(0..4) {
+            0 => JournalFate::Written,
+            _ => JournalFate::Lost,
+        };
+        let common = self.order.common;
+        self.description = format!(
+            "{common:?}, members up to {}, {events:?}, after {:.3} ms, the journal {journal:?}",
+            self.last_member,
+            delay.as_secs_f64() * 1e3,
+        );
+        let mut pool = ProgramPool::default();
+        let begin = Instant::now();
+        for (when, happening) in events {
+            wait_until(begin + when);
+            self.apply_event(happening, &mut pool, rng)?;
+        }
+        wait_until(begin + delay);
+        // A file system that is shut down in the middle of a flush may say that the flush
+        // succeeded, which a machine without power cannot do. So what counts is what the programs
+        // said before: either they are stopped first, or what they say later is no promise.
+        let promised = match pool.has_been_open()? && rng.bool() {
+            true => Some(pool.promised()?),
+            false => {
+                pool.stop()?;
+                None
+            }
+        };
+        pool.reap()?;
+        if self.path.exists() {
+            let stretches = stretches(&self.path, rng);
+            self.disk.cut(&self.path, &stretches, journal)?;
+        } else {
+            self.disk.cut(self.disk.mount_point(), &[], journal)?;
+        }
+        pool.end(promised.as_deref())?;
+        let _ = write!(self.description, ", stopped {}", promised.is_none());
+        Ok(pool)
+    }
+
+    /// What happens until the power fails, in order.
+    fn draw(&self, rng: &mut Rng, delay: Duration) -> Vec<(Duration, ProgramEvent)> {
+        let at = |rng: &mut Rng, until: f64| delay.mul_f64(rng.f64() * until);
+        let commits = |rng: &mut Rng| rng.bool().then(|| rng.u64(1..60));
+        let mut events = vec![(Duration::ZERO, ProgramEvent::Start(None))];
+        for _ in 1..rng.usize(self.processes.clone()) {
+            let when = if rng.bool() {
+                Duration::ZERO
+            } else {
+                at(rng, 0.7)
+            };
+            events.push((when, ProgramEvent::Start(commits(rng))));
+        }
+        for _ in 0..rng.usize(0..=KILLS_MAX) {
+            let when = at(rng, 1.0);
+            events.push((when, ProgramEvent::Kill));
+            if rng.bool() {
+                events.push((when, ProgramEvent::Start(commits(rng))));
+            }
+        }
+        if rng.bool() {
+            events.push((at(rng, 1.0), ProgramEvent::WriteBack));
+        }
+        events.sort_by_key(|(when, _)| *when);
+        events
+    }
+
+    fn apply_event(
+        &mut self,
+        happening: ProgramEvent,
+        pool: &mut ProgramPool,
+        rng: &mut Rng,
+    ) -> Result<(), Failure> {
+        match happening {
+            ProgramEvent::Start(commits) => {
+                let plan = MemberPlan {
+                    member: self.next_member(),
+                    common: self.order.common,
+                    path: &self.path,
+                    commits,
+                };
+                pool.running.push(RunningProgram {
+                    member: plan.member,
+                    child: ChildProgram::start(&plan.words()?)?,
+                    is_to_end: commits.is_some(),
+                });
+            }
+            ProgramEvent::Kill => {
+                pool.reap()?;
+                if !pool.running.is_empty() {
+                    pool.kill(rng.usize(0..pool.running.len()))?;
+                }
+            }
+            ProgramEvent::WriteBack => {
+                if self.path.exists() {
+                    let stretches = stretches(&self.path, rng);
+                    self.disk.write_back(&self.path, &stretches)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inspects what there is.
+    fn inspect(&mut self) -> Result<Result<PowerCutOutcome, String>, Failure> {
+        self.boot.renew()?;
+        if self.path.exists() {
+            fs::copy(&self.path, self.disk.copy())?;
+        }
+        let (seen, member) = (self.order.seen(), self.next_member());
+        let found = match inspect(&self.path, &mut self.order, member) {
+            Ok(found) => found,
+            Err(Failure(text)) => return Ok(Err(text)),
+        };
+        Ok(Ok(match found.number {
+            None => PowerCutOutcome::Nothing,
+            Some(number) => PowerCutOutcome::Found {
+                number,
+                lost_commits: seen.saturating_sub(number),
+                recovery: found.recovery,
+            },
+        }))
+    }
+}
+
+impl PowerCutScenario for SharedScenario<'_> {
+    fn cut(
+        &mut self,
+        rng: &mut Rng,
+        must_inspect: bool,
+    ) -> Result<Result<PowerCutOutcome, String>, Failure> {
+        let delay = match rng.u8(0..4) {
+            0 => OPENING,
+            _ => RUN,
+        };
+        let delay = delay.mul_f64(rng.f64());
+        let options = self.disk.filesystem().mount_options_for_many();
+        let options = options[rng.usize(0..options.len())];
+        let pool = self.run_and_cut(rng, delay)?;
+        self.disk.start_again(options)?;
+        if let Some(text) = pool.failure {
+            return Ok(Err(text));
+        }
+        if let Err(Failure(text)) = self.order.live(&pool.accounts) {
+            return Ok(Err(text));
+        }
+        if !must_inspect && rng.u8(0..3) == 0 {
+            return Ok(Ok(PowerCutOutcome::NotLookedAt));
+        }
+        self.inspect()
+    }
+
+    fn report(&self, cut: u64) -> Result<(), Failure> {
+        println!("  {}", self.description);
+        println!("  expected was {}", self.order.possible());
+        if self.disk.copy().exists() {
+            let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
+            let kept = keep(&self.disk.copy(), &name)?;
+            println!("  the last database as it was found: {}", kept.display());
+        }
+        Ok(())
+    }
+
+    fn end(self: Box<Self>) {
+        // If a cut brings it back, that costs room and nothing else.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.disk.copy());
+    }
+}

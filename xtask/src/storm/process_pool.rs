@@ -1,0 +1,312 @@
+//! The workers of a round, as their parent has them.
+
+use super::{
+    misbehaviour::Misbehaviour,
+    progress::{self, ProgressWatch},
+    worker::Role,
+};
+use crate::Failure;
+use fastrand::Rng;
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    env,
+    fs::{self, File},
+    io,
+    path::PathBuf,
+    process::{self, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often the parent looks whether somebody stands still.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Who has stood still for this part of what is allowed is not killed, so that it is found whether
+/// it would have gone on.
+const SLOW_PART: u32 = 20;
+/// How often it looks whether somebody has ended.
+pub(super) const GLANCE: Duration = Duration::from_millis(5);
+
+/// What the workers of a round are started with.
+#[derive(Clone, Debug)]
+pub(super) struct WorkerPlan {
+    pub(super) directory: PathBuf,
+    pub(super) page_size: usize,
+    pub(super) fork: bool,
+    pub(super) meddle: bool,
+    pub(super) misbehaviour: Option<Misbehaviour>,
+    /// How long a thread may stand still.
+    pub(super) patience: Duration,
+}
+
+/// What was done to workers.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct WorkerEvents {
+    pub(super) starts: u64,
+    pub(super) kills: u64,
+    pub(super) stops: u64,
+}
+
+/// All workers that run.
+pub(super) struct WorkerPool {
+    plan: WorkerPlan,
+    workers: Vec<WorkerProcess>,
+    last_check: Instant,
+    pub(super) events: WorkerEvents,
+    /// What was found wrong.
+    pub(super) violations: Vec<String>,
+}
+
+/// One that runs, or is stopped.
+struct WorkerProcess {
+    number: u64,
+    role: Role,
+    process: process::Child,
+    watch: ProgressWatch,
+    errors: PathBuf,
+    stopped_until: Option<Instant>,
+    is_slow: bool,
+}
+
+impl WorkerPool {
+    pub(super) fn new(plan: WorkerPlan) -> Self {
+        Self {
+            plan,
+            workers: Vec::new(),
+            last_check: Instant::now(),
+            events: WorkerEvents::default(),
+            violations: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Whether the worker of this number has not ended.
+    pub(super) fn runs(&self, number: u64) -> bool {
+        self.workers.iter().any(|worker| worker.number == number)
+    }
+
+    /// Whether the worker at `index` seems to stand still.
+    pub(super) fn is_slow(&self, index: usize) -> bool {
+        self.workers[index].is_slow
+    }
+
+    pub(super) fn is_any_slow(&self) -> bool {
+        self.workers.iter().any(|worker| worker.is_slow)
+    }
+
+    /// Starts one more.
+    pub(super) fn start(&mut self, role: Role, rng: &mut Rng) -> Result<(), Failure> {
+        self.events.starts += 1;
+        let number = self.events.starts;
+        let worker = WorkerProcess::start(&self.plan, role, number, rng.u64(..))?;
+        self.workers.push(worker);
+        Ok(())
+    }
+
+    /// Kills the worker at `index`, whatever it does, and waits until it has gone.
+    pub(super) fn kill(&mut self, index: usize) -> Result<(), Failure> {
+        let mut worker = self.workers.swap_remove(index);
+        worker.process.kill()?;
+        let status = worker.process.wait()?;
+        self.events.kills += 1;
+        let is_expected = ended_by(status, Signal::KILL) || status.success();
+        self.reap(&mut worker, status, is_expected)
+    }
+
+    /// Kills all, as close together as can be.
+    pub(super) fn kill_all(&mut self) -> Result<(), Failure> {
+        for worker in &mut self.workers {
+            worker.process.kill()?;
+        }
+        while !self.workers.is_empty() {
+            self.kill(0)?;
+        }
+        Ok(())
+    }
+
+    /// Stops the worker at `index` for some time.
+    pub(super) fn stop(&mut self, index: usize, time: Duration) -> Result<(), Failure> {
+        let worker = &mut self.workers[index];
+        worker.signal(Signal::STOP)?;
+        worker.stopped_until = Some(Instant::now() + time);
+        self.events.stops += 1;
+        Ok(())
+    }
+
+    /// Has everybody go on, and tells them to end.
+    pub(super) fn ask_all_to_end(&mut self) -> Result<(), Failure> {
+        for worker in &mut self.workers {
+            worker.go_on()?;
+            drop(worker.process.stdin.take());
+        }
+        Ok(())
+    }
+
+    /// Waits until nobody is left, or something is wrong.
+    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+        while !self.workers.is_empty() && self.violations.is_empty() {
+            self.supervise()?;
+            thread::sleep(GLANCE);
+        }
+        Ok(())
+    }
+
+    /// Has those go on that were stopped long enough, and looks for those that have ended or stand
+    /// still.
+    pub(super) fn supervise(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        for worker in &mut self.workers {
+            if worker.stopped_until.is_some_and(|end| end <= now) {
+                worker.go_on()?;
+            }
+        }
+        self.reap_ended()?;
+        if self.last_check.elapsed() > CHECK_INTERVAL {
+            self.last_check = now;
+            self.find_stuck();
+        }
+        Ok(())
+    }
+
+    /// Nobody ends before being told to.
+    fn reap_ended(&mut self) -> Result<(), Failure> {
+        for index in (0..self.workers.len()).rev() {
+            if let Some(status) = self.workers[index].process.try_wait()? {
+                let mut worker = self.workers.swap_remove(index);
+                let is_expected = status.success() && worker.may_end();
+                self.reap(&mut worker, status, is_expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn find_stuck(&mut self) {
+        let patience = self.plan.patience;
+        for worker in &mut self.workers {
+            worker.is_slow = worker.stopped_until.is_none()
+                && worker.watch.stuck(patience / SLOW_PART).is_some();
+        }
+        let running = self.workers.iter_mut().filter(|worker| worker.is_slow);
+        let stuck: Vec<String> = running
+            .filter_map(|worker| Some((worker.watch.stuck(patience)?, worker.number)))
+            .map(|(text, number)| format!("worker {number}: {text}"))
+            .collect();
+        if stuck.is_empty() {
+            return;
+        }
+        let all = self.workers.iter_mut().map(|worker| {
+            let (number, text) = (worker.number, worker.watch.text());
+            format!("\n    worker {number}: {text}")
+        });
+        let all: String = all.collect();
+        self.violations
+            .push(format!("{}; all threads:{all}", stuck.join(", ")));
+    }
+
+    /// Takes note of what a worker said before it ended.
+    fn reap(
+        &mut self,
+        worker: &mut WorkerProcess,
+        status: ExitStatus,
+        is_expected: bool,
+    ) -> Result<(), Failure> {
+        let errors = fs::read(&worker.errors)?;
+        if is_expected && errors.is_empty() {
+            return worker.clear();
+        }
+        let errors = String::from_utf8_lossy(&errors);
+        self.violations.push(format!(
+            "worker {} ({}, {status}): {} [{}]",
+            worker.number,
+            worker.role.name(),
+            errors.trim(),
+            worker.watch.text()
+        ));
+        Ok(())
+    }
+}
+
+impl WorkerProcess {
+    fn start(plan: &WorkerPlan, role: Role, number: u64, seed: u64) -> Result<Self, Failure> {
+        let errors = plan.directory.join(format!("errors-{number}"));
+        let mut command = Command::new(env::current_exe()?);
+        if let Some(error) = teak::testing::planted() {
+            command.args(["--planted", error.name()]);
+        }
+        command.arg("storm-worker");
+        command.arg("--directory").arg(&plan.directory);
+        command.args(["--number", &number.to_string()]);
+        command.args(["--seed", &seed.to_string()]);
+        command.args(["--page-size", &plan.page_size.to_string()]);
+        command.args(["--role", role.name()]);
+        if plan.fork {
+            command.arg("--fork");
+        }
+        if plan.meddle {
+            command.arg("--meddle");
+        }
+        if let Some(misbehaviour) = plan.misbehaviour {
+            command.args(["--break", misbehaviour.name()]);
+        }
+        let process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(File::create(&errors)?)
+            .spawn()?;
+        Ok(Self {
+            number,
+            role,
+            process,
+            watch: ProgressWatch::new(progress::path(&plan.directory, number)),
+            errors,
+            stopped_until: None,
+            is_slow: false,
+        })
+    }
+
+    /// Whether it was told to end, or ends by itself.
+    fn may_end(&self) -> bool {
+        self.role != Role::Work || self.process.stdin.is_none()
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        if self.stopped_until.take().is_some() {
+            self.signal(Signal::CONT)?;
+            self.watch.restart();
+        }
+        Ok(())
+    }
+
+    /// The process has not been waited for, so the number is still its own.
+    fn signal(&self, signal: Signal) -> Result<(), Failure> {
+        let id = i32::try_from(self.process.id()).ok();
+        match id.and_then(Pid::from_raw) {
+            Some(id) => Ok(kill_process(id, signal)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes what it wrote for its parent.
+    fn clear(&self) -> Result<(), Failure> {
+        fs::remove_file(&self.errors)?;
+        match fs::remove_file(self.watch.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        // It has mostly gone already; who is left must not outlive the campaign.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn ended_by(status: ExitStatus, signal: Signal) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(signal.as_raw())
+}

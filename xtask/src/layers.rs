@@ -38,37 +38,100 @@ pub(crate) struct Arguments {
     root: Option<PathBuf>,
 }
 
-/// Which layers each layer may import, as the design draws it. Every module of the crate's root
+/// Which layers each layer may import, from the lowest to the highest. Every module of the crate's root
 /// stands here.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("api", &["txn", "tree", "page"]),
-    (
-        "txn",
-        &["tree", "commit", "space", "share", "store", "page"],
-    ),
-    ("tree", &["page"]),
-    // A record holds the roots of the space map.
-    ("commit", &["space"]),
-    ("space", &["page"]),
-    // Memory that processes share comes from the system.
-    ("share", &["store"]),
     ("page", &[]),
-    ("store", &[]),
+    ("io", &[]),
+    ("btree", &["page"]),
+    ("alloc", &["page"]),
+    // A commit record holds the roots of the free-space map.
+    ("record", &["alloc"]),
+    // Memory that processes share comes from the system, and holds commit records.
+    ("share", &["record", "io"]),
+    ("observe", &["share", "record"]),
+    (
+        "read",
+        &["observe", "share", "record", "alloc", "btree", "io", "page"],
+    ),
+    (
+        "commit",
+        &[
+            "read", "observe", "share", "record", "alloc", "btree", "io", "page",
+        ],
+    ),
+    (
+        "instance",
+        &[
+            "commit", "read", "observe", "share", "record", "alloc", "btree", "io", "page",
+        ],
+    ),
+    (
+        "process",
+        &["instance", "commit", "read", "share", "record", "io"],
+    ),
+    (
+        "write",
+        &[
+            "instance", "commit", "read", "observe", "share", "record", "alloc", "btree", "io",
+            "page",
+        ],
+    ),
+    (
+        "maintain",
+        &[
+            "write", "instance", "read", "record", "alloc", "btree", "io", "page",
+        ],
+    ),
+    (
+        "open",
+        &[
+            "process", "instance", "commit", "read", "observe", "share", "record", "alloc",
+            "btree", "io", "page",
+        ],
+    ),
+    (
+        "admin",
+        &[
+            "open", "maintain", "write", "commit", "read", "record", "alloc", "btree", "io", "page",
+        ],
+    ),
+    (
+        "api",
+        &[
+            "admin", "open", "maintain", "write", "process", "instance", "commit", "read",
+            "observe", "share", "record", "btree", "page",
+        ],
+    ),
 ];
 
-/// Single files that may import one layer more.
+/// Single files that may import one layer more. No file is in an import cycle all the same.
 const EXCEPTIONS: &[(&str, &str)] = &[
     // Options say how the file is opened, and tests open simulated ones.
-    ("api/options.rs", "store"),
+    ("api/options.rs", "io"),
+    ("api/opening.rs", "io"),
+    // A finished copy gets its name.
+    ("api/backup.rs", "io"),
+    ("api/restore.rs", "io"),
     // The instruction that asks for a cache line counts as unsafe.
-    ("tree/cursor.rs", "store"),
-    ("tree/lookup.rs", "store"),
-    ("tree/reading.rs", "store"),
-    ("tree/sort.rs", "store"),
+    ("btree/cursor.rs", "io"),
+    ("btree/lookup.rs", "io"),
+    ("btree/reading.rs", "io"),
+    ("btree/sort.rs", "io"),
+    // The steps of a commit work on the whole write transaction; the parts of `commit` below them do not know it.
+    ("commit/pipeline.rs", "write"),
+    ("commit/pipeline.rs", "instance"),
+    ("commit/journal/part.rs", "write"),
+    // The lock is kept as long as this process has commits in memory that no other can build upon.
+    ("commit/flush.rs", "process"),
+    ("instance/engine.rs", "process"),
+    // A read transaction begins with an open database; the parts of `read` below it do not know one.
+    ("read/reader.rs", "instance"),
+    ("read/slow_readers.rs", "instance"),
 ];
 
 /// Modules that every layer may import.
-const COMMON: &[&str] = &["types", "error", "planted"];
+const COMMON: &[&str] = &["types", "error", "planted", "sync", "clock", "unique_id"];
 
 /// Modules that may import everything, and that nothing may import.
 const ABOVE_ALL: &[&str] = &["testing"];
@@ -77,7 +140,7 @@ const ABOVE_ALL: &[&str] = &["testing"];
 const ROOT: &str = "lib";
 
 /// The one layer that may be unsafe.
-const UNSAFE_LAYER: &str = "store";
+const UNSAFE_LAYER: &str = "io";
 
 const LINES_MAX: usize = 800;
 

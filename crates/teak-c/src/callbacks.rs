@@ -6,7 +6,7 @@ use crate::{
     options::teak_options,
 };
 use std::ffi::c_void;
-use teak::{Options, SlowReaderChoice, Event};
+use teak::{Event, Options, SlowReaderChoice};
 
 /// What C wants its function to be given, which C says may be used in any thread.
 #[derive(Clone, Copy)]

@@ -96,7 +96,10 @@ impl Failure {
 ///
 /// `error` is null or leads to a structure of as many bytes as it says.
 #[inline]
-pub(crate) unsafe fn answer(error: *mut teak_error, work: impl FnOnce() -> CallResult) -> teak_code {
+pub(crate) unsafe fn answer(
+    error: *mut teak_error,
+    work: impl FnOnce() -> CallResult,
+) -> teak_code {
     match caught(work) {
         Ok(code) => code,
         // SAFETY: the caller's promise.

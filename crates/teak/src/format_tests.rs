@@ -7,10 +7,8 @@ mod record;
 mod space;
 
 use crate::{
-    commit::record::{
-        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
-        SLOT_COUNT, TABLE_KINDS, is_page_size,
-    },
+    alloc::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
+    btree::{TreeKind, TreeRoot},
     page::{
         array::{self, Pointer},
         bitmap,
@@ -25,8 +23,10 @@ use crate::{
         set::{self, Set},
         value::{StoredValue, TREE_ROOT_LEN, VALUE_EXTENT_LEN, ValueExtent, ValueKind},
     },
-    space::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
-    tree::{TreeKind, TreeRoot},
+    record::{
+        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
+        SLOT_COUNT, TABLE_KINDS, is_page_size,
+    },
     types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
 };
 use document::{assemble, assemble_with, block, layout, markers, number, table};

@@ -74,23 +74,36 @@
 //! more: `ARCHITECTURE.md` is the map of the code, `docs/format.md` the file format,
 //! `docs/durability.md` what is promised after a crash, `docs/glossary.md` the words.
 
+mod admin;
+mod alloc;
 mod api;
+mod btree;
+mod clock;
 mod commit;
 mod error;
+mod instance;
+mod io;
+mod maintain;
+mod observe;
+mod open;
 mod page;
 mod planted;
+mod process;
+mod read;
+mod record;
 mod share;
-mod space;
-mod store;
+mod sync;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
-mod tree;
-mod txn;
 mod types;
+mod unique_id;
+mod write;
 
 #[cfg(test)]
 mod format_tests;
+#[cfg(test)]
+mod transaction_tests;
 
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CacheOutcome, CachedLookup, ChangeFeed,

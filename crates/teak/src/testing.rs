@@ -10,8 +10,8 @@ mod repair;
 mod simulated;
 mod vast;
 
+pub use crate::io::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
 pub use crate::planted::{Planted, plant, planted};
-pub use crate::store::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use fuzz::{fuzz_page, fuzz_record};

@@ -181,7 +181,7 @@ fn a_half_made_file_is_refused_and_left_alone() -> teak::Result<()> {
     for half in halves {
         std::fs::write(&path, &half).expect("writes");
         for is_read_only in [false, true] {
-            // These are taken for files that somebody made for the database: see `tests/access.rs`, `txn/open_tests.rs`.
+            // These are taken for files that somebody made for the database: see `tests/access.rs`, `open/create_tests.rs`.
             if [0, 4 * 4096].contains(&half.len())
                 && half.iter().all(|byte| *byte == 0)
                 && !is_read_only

@@ -31,11 +31,11 @@ fn an_upward_use_is_found() {
 
 #[test]
 fn an_exception_is_for_one_file() {
-    let text = "use crate::store::Access;";
+    let text = "use crate::io::Access;";
     assert!(complaints("api/options.rs", text).is_empty());
     assert_eq!(complaints("api/table.rs", text).len(), 1);
     assert_eq!(
-        complaints("api/options.rs", "use crate::share::Turn;").len(),
+        complaints("api/options.rs", "use crate::alloc::Pins;").len(),
         1
     );
 }
@@ -43,26 +43,33 @@ fn an_exception_is_for_one_file() {
 #[test]
 fn an_upward_path_in_code_is_found() {
     assert_eq!(
-        complaints("tree/mod.rs", "fn f() { g(crate::txn::WriteTxn::new()) }").len(),
+        complaints(
+            "btree/mod.rs",
+            "fn f() { g(crate::write::WriteTxn::new()) }"
+        )
+        .len(),
         1
     );
-    assert_eq!(complaints("tree/mod.rs", "m! { crate::txn::X }").len(), 1);
+    assert_eq!(
+        complaints("btree/mod.rs", "m! { crate::write::X }").len(),
+        1
+    );
 }
 
 #[test]
 fn braces_are_looked_into() {
     let found = complaints(
-        "space/map.rs",
-        "use crate::{error::Error, page::{Page, Leaf}, txn::{self}};",
+        "alloc/map.rs",
+        "use crate::{error::Error, page::{Page, Leaf}, write::{self}};",
     );
-    assert_eq!(found, ["space/map.rs:1: space imports txn (txn)"]);
+    assert_eq!(found, ["alloc/map.rs:1: alloc imports write (write)"]);
 }
 
 #[test]
 fn a_name_of_the_root_counts_for_the_module_it_comes_from() {
-    assert_eq!(complaints("tree/mod.rs", "use crate::Database;").len(), 1);
+    assert_eq!(complaints("btree/mod.rs", "use crate::Database;").len(), 1);
     assert_eq!(
-        complaints("tree/mod.rs", "use crate::{Run, Bytes};").len(),
+        complaints("btree/mod.rs", "use crate::{Run, Bytes};").len(),
         1
     );
     assert_eq!(complaints("api/mod.rs", "use crate::Database;").len(), 0);
@@ -71,11 +78,14 @@ fn a_name_of_the_root_counts_for_the_module_it_comes_from() {
 #[test]
 fn super_counts_where_it_reaches_the_root() {
     assert_eq!(
-        complaints("tree/cursor.rs", "use super::super::txn::X;").len(),
+        complaints("btree/cursor.rs", "use super::super::write::X;").len(),
         1
     );
-    assert_eq!(complaints("tree/cursor.rs", "use super::txn::X;").len(), 0);
-    assert_eq!(complaints("tree/mod.rs", "use super::txn::X;").len(), 1);
+    assert_eq!(
+        complaints("btree/cursor.rs", "use super::write::X;").len(),
+        0
+    );
+    assert_eq!(complaints("btree/mod.rs", "use super::write::X;").len(), 1);
 }
 
 #[test]
@@ -104,17 +114,21 @@ fn tests_comments_and_strings_are_exempt() {
 }
 
 #[test]
-fn unsafe_is_for_the_store() {
+fn unsafe_is_for_io() {
     assert_eq!(
-        complaints("tree/mod.rs", "fn f() {\n unsafe { g() } }"),
-        ["tree/mod.rs:2: unsafe outside of store"]
+        complaints("btree/mod.rs", "fn f() {\n unsafe { g() } }"),
+        ["btree/mod.rs:2: unsafe outside of io"]
     );
     assert_eq!(
-        complaints("tree/mod.rs", "#[cfg(test)] mod tests { unsafe fn f() {} }").len(),
+        complaints(
+            "btree/mod.rs",
+            "#[cfg(test)] mod tests { unsafe fn f() {} }"
+        )
+        .len(),
         1
     );
-    assert!(complaints("store/map.rs", "unsafe fn f() {}").is_empty());
-    assert!(complaints("tree/mod.rs", "#![forbid(unsafe_code)]").is_empty());
+    assert!(complaints("io/map.rs", "unsafe fn f() {}").is_empty());
+    assert!(complaints("btree/mod.rs", "#![forbid(unsafe_code)]").is_empty());
 }
 
 #[test]

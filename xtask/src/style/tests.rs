@@ -98,7 +98,7 @@ fn references_to_nothing_are_found() {
             .into(),
         tasks: ["layers".to_owned()].into(),
     };
-    let text = "See txn/commit.rs, `crates/teak/src/txn/gone.rs`, `Recovery::Joined` and\n\
+    let text = "See commit/pipeline.rs, `crates/teak/src/txn/gone.rs`, `Recovery::Joined` and\n\
                 `Recovery::Gone`; run `cargo xtask layers`, `cargo xtask gone --flush-after --gone`;\n\
                 https://example.org/a/b.md is elsewhere, xn/commit.rs is nothing.";
     let dead = Finder::new().unwrap().dead(text, true, &known);

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::{
     Durability, Error, Result,
-    tree::TreeRoot,
-    txn::{
-        NamedReaders,
+    admin::{
         backup::{self, BackupProgress, BackupTarget, NewFile, Stream, WRITING_BACKUP},
-        delta, rename_new,
+        delta,
     },
+    btree::TreeRoot,
+    io::rename_new,
+    write::named::NamedReaders,
 };
 use std::{
     fs::{File, Metadata},

@@ -3,14 +3,14 @@
 use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
 use crate::{
     Result,
-    page::{key::KeyOrder, value::StoredValue},
-    tree::{
+    btree::{
         PageSink, PageSource, TreeRoot,
         bulk::{TreeAppender, TreeBuilder},
         insert::Existing,
         mutable_tree::Tree,
         sort::{SortedMerge, Sorter},
     },
+    page::{key::KeyOrder, value::StoredValue},
 };
 use std::path::PathBuf;
 

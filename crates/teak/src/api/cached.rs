@@ -3,7 +3,7 @@
 use super::{ReadTxn, Table, codec::Codec, sealed::Sealed};
 use crate::{
     Result,
-    tree::{cached, lookup, reading::reading_twice},
+    btree::{cached, lookup, reading::reading_twice},
 };
 
 /// Where [`Table::get_cached`] found a key, or that it is not there. It may be kept for as long as one likes, and used with any key,

@@ -5,7 +5,7 @@ use super::{
     codec::{Bytes, Codec},
     key_checks::{OwnedBounds, as_slices, encoded_bounds},
 };
-use crate::{Error, KeyRange, Result, tree::TreeRoot, txn::catalog};
+use crate::{Error, KeyRange, Result, btree::TreeRoot, read::catalog};
 use std::ops::{Bound, RangeBounds};
 
 /// Bytes of records that are in memory at once, unless one alone has more.

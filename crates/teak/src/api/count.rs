@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    tree::{TreeRoot, count, cursor, estimate, lookup, reading::reading_twice, split},
-    txn::{catalog, located::located},
+    btree::{TreeRoot, count, cursor, estimate, lookup, reading::reading_twice, split},
+    read::{catalog, located::located},
 };
 use std::ops::{Bound, RangeBounds};
 

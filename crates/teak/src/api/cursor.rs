@@ -6,8 +6,8 @@ mod steps;
 use super::{ReadTxn, key_checks::check_probe, range::Source, sealed::Sealed};
 use crate::{
     Result,
-    tree::{PageSource, TreeRoot, cursor, position::Position, reading::reading},
-    txn::located::located,
+    btree::{PageSource, TreeRoot, cursor, position::Position, reading::reading},
+    read::located::located,
 };
 use std::{fmt, sync::Arc};
 

@@ -6,12 +6,16 @@ use super::{
 };
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
-    page::max_key_len,
-    tree::PageSource,
-    txn::{
-        CompactOptions, CompactProgress, Opening, ReaderInfo, ReservedWriterLock, WriteTransaction,
-        check, dropped, page_usage, warm_up,
+    admin::{check, page_usage, warm_up},
+    btree::PageSource,
+    instance::opening::Opening,
+    maintain::{
+        compact::{CompactOptions, CompactProgress},
+        dropped,
     },
+    observe::slow_reader::ReaderInfo,
+    page::max_key_len,
+    write::{begin::ReservedWriterLock, transaction::WriteTransaction},
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 

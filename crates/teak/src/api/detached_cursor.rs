@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     Result, TransactionId,
-    tree::{PageSource, RootRef, TreeRoot, reading::reading},
-    txn::located::located,
+    btree::{PageSource, RootRef, TreeRoot, reading::reading},
+    read::located::located,
 };
 use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
 use std::{fmt, mem};

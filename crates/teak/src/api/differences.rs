@@ -12,12 +12,15 @@ use super::{
 };
 use crate::{
     Error, Result,
-    page::key::KeyOrder,
-    tree::{
+    btree::{
         PageSource, TreeRoot,
         differences::{self, ChangeKind},
     },
-    txn::{Engine, catalog, dropped, located::located, write},
+    instance::engine::Engine,
+    maintain::dropped,
+    page::key::KeyOrder,
+    read::{catalog, located::located},
+    write::transaction,
 };
 use std::{
     fmt,
@@ -258,7 +261,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         };
         let roots = (root(older)?, root(newer)?);
         let (old, new) = match roots {
-            (None, None) => return Err(write::not_found(self.name())),
+            (None, None) => return Err(transaction::not_found(self.name())),
             (Some(old), None) => (old, old.emptied()),
             (None, Some(new)) => (new.emptied(), new),
             (Some(old), Some(new)) => (old, new),

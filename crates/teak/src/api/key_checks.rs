@@ -3,8 +3,8 @@
 use super::codec::Codec;
 use crate::{
     Error, Result,
+    btree::TreeRoot,
     page::{key::KeyOrder, max_key_len},
-    tree::TreeRoot,
 };
 use std::ops::{Bound, RangeBounds};
 

@@ -34,16 +34,32 @@ mod transaction;
 mod unfinished_file;
 mod value_guard;
 
-pub use crate::txn::{
-    CommitLatency, CompactObstacle, CompactOptions, CompactProgress, Deletion, Durability, Event,
-    FileInfo, Limits, Marks, Metrics, ReaderInfo, Recovery, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Ticket, Verification,
-    backup::BackupProgress,
-    check::{CheckProgress, CheckReport, Damage, PageUse},
-    delete, inspect, limits, lock_file_of,
-    page_walk::PageVisit,
-    salvage::Loss,
-    warm_up::{WarmUp, Warmed},
+pub use crate::{
+    admin::{
+        backup::BackupProgress,
+        check::{CheckProgress, CheckReport, Damage, PageUse},
+        page_walk::PageVisit,
+        salvage::Loss,
+        warm_up::{WarmUp, Warmed},
+    },
+    commit::ticket::Ticket,
+    maintain::compact::{CompactObstacle, CompactOptions, CompactProgress},
+    observe::{
+        events::Event,
+        latency::CommitLatency,
+        metrics::Metrics,
+        recovery::Recovery,
+        slow_reader::{ReaderInfo, SlowReader, SlowReaderChoice},
+    },
+    open::{
+        delete::{Deletion, delete},
+        inspect::{FileInfo, inspect},
+        limits::{Limits, limits},
+    },
+    read::verified_bitmap::Verification,
+    record::durability::Durability,
+    share::names::lock_file_of,
+    write::{marks::Marks, named::SnapshotInfo},
 };
 pub use backup::DenseProgress;
 pub use bulk::{BulkOptions, BulkProgress};

@@ -1,7 +1,7 @@
 //! Opening a database with options.
 
 use super::{database::Database, options::Options};
-use crate::{Result, txn::Opening};
+use crate::{Result, instance::opening::Opening};
 use std::path::Path;
 
 impl Options {
@@ -27,12 +27,12 @@ impl Options {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
         &self,
-        storage: std::sync::Arc<dyn crate::store::Storage>,
+        storage: std::sync::Arc<dyn crate::io::Storage>,
         is_new: bool,
         boot: [u8; 16],
     ) -> Result<Database> {
         let (path, settings) = ("simulated".into(), self.settings()?);
-        let engine = crate::txn::Engine::open_storage(
+        let engine = crate::instance::engine::Engine::open_storage(
             storage,
             path,
             is_new,
@@ -47,16 +47,18 @@ impl Options {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(
         &self,
-        storage: std::sync::Arc<dyn crate::store::Storage>,
+        storage: std::sync::Arc<dyn crate::io::Storage>,
         lock_file: &Path,
         is_new: bool,
         boot: [u8; 16],
     ) -> Result<Database> {
         let settings = self.settings()?;
-        let engine = crate::txn::Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
+        let engine = crate::instance::engine::Engine::open_apart(
+            storage, lock_file, is_new, settings, boot,
+        )?;
         Ok(Database::new(Opening::alone(
             engine,
-            crate::store::Access::ReadWrite,
+            crate::io::Access::ReadWrite,
         )))
     }
 }

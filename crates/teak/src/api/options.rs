@@ -2,16 +2,19 @@
 
 use crate::{
     Error, Geometry, Result,
-    page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
-    store::{Access, Create, FILE_MODE, handle_faults},
-    txn::{
-        Durability, Event, EventHook, LostNamePolicy, Network, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification, policies::DropLimits,
+    instance::policies::{DropLimits, LostNamePolicy, Network, Settings, Sharing},
+    io::{Access, Create, FILE_MODE, handle_faults},
+    observe::{
+        events::{Event, EventHook},
+        slow_reader::{SlowReader, SlowReaderChoice, SlowReaderHook},
     },
+    page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
+    read::verified_bitmap::Verification,
+    record::durability::Durability,
 };
 use std::{path::PathBuf, time::Duration};
 
-pub use crate::store::ReadAhead;
+pub use crate::io::ReadAhead;
 
 /// Options for opening or creating a [`Database`](crate::Database).
 ///

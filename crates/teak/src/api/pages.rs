@@ -1,7 +1,7 @@
 //! Which pages there are, and whether bytes are in one that was changed.
 
 use super::{PageVisit, ReadTxn, WriteTxn};
-use crate::{Result, txn::page_walk};
+use crate::{Result, admin::page_walk};
 use std::ops::ControlFlow;
 
 impl ReadTxn {

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    page::{key::KeyOrder, value::StoredValue},
-    tree::{
+    btree::{
         PageSource, cursor::record_at, insert::Existing, lookup, modify::ModifyAction,
         position::Position, reading::reading,
     },
+    page::{key::KeyOrder, value::StoredValue},
 };
 use std::marker::PhantomData;
 

@@ -3,13 +3,13 @@
 use super::{ReadTxn, codec::Codec, sealed::Sealed, value_guard::ValueGuard};
 use crate::{
     Error, Result,
-    tree::{
+    btree::{
         PageSource, TreeRoot,
         cursor::{self, TreeCursor, is_void},
         position::Position,
         reading::{reading, reading_from},
     },
-    txn::located::located,
+    read::located::located,
 };
 use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 

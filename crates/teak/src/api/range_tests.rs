@@ -1,9 +1,9 @@
 use super::Range;
 use crate::{
     Error, Result,
+    btree::{PageSink, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree},
     codec::Bytes,
     page::{header::HEADER_LEN, key::KeyOrder, value::StoredValue},
-    tree::{PageSink, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree},
 };
 use std::ops::Bound;
 

@@ -6,12 +6,12 @@ use super::{
 };
 use crate::{
     Error, Result,
-    txn::{
+    admin::{
         backup::READING_BACKUP,
+        copy_length::{CopyLength, HEAD_LEN},
         delta::Delta,
-        extent::{CopyLength, HEAD_LEN},
-        refuse_file_len,
     },
+    io::refuse_file_len,
 };
 use std::{
     fs::{File, Metadata},

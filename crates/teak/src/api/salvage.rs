@@ -7,13 +7,11 @@ use super::{
 };
 use crate::{
     Database, Error, Result, TransactionId,
+    admin::salvage::{DamagedFile, FoundTable, Loss},
+    btree::TreeRoot,
     page::comparison::{Comparison, Comparisons},
-    tree::TreeRoot,
-    txn::{
-        catalog::CatalogEntry,
-        refuse_lock_name,
-        salvage::{DamagedFile, FoundTable, Loss},
-    },
+    read::catalog::CatalogEntry,
+    share::names::refuse_lock_name,
 };
 use std::{fmt, fs, path::Path};
 

@@ -5,8 +5,8 @@
 
 use crate::{
     Result, TransactionId,
-    tree::{PageSource, RootRef},
-    txn::Engine,
+    btree::{PageSource, RootRef},
+    instance::engine::Engine,
 };
 use std::sync::Arc;
 

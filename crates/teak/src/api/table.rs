@@ -13,15 +13,15 @@ use super::{
 };
 use crate::{
     Error, Result,
-    page::{key::KeyOrder, value::StoredValue},
-    tree::{
+    btree::{
         PageSource, TreeRoot,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
         reading::{reading, reading_twice},
     },
-    txn::located::located,
+    page::{key::KeyOrder, value::StoredValue},
+    read::located::located,
 };
 use std::{
     ops::{Bound, RangeBounds},

@@ -2,9 +2,7 @@
 
 use super::{codec::Codec, sealed::Sealed};
 use crate::{
-    Error, Result,
-    tree::RootRef,
-    txn::{Engine, catalog, write},
+    Error, Result, btree::RootRef, instance::engine::Engine, read::catalog, write::transaction,
 };
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -127,7 +125,7 @@ impl<K, V> Table<K, V> {
     fn missing_table_error(&self, exists: bool, detail: &str) -> Error {
         match exists {
             true => self.is_other(detail),
-            false => write::not_found(&self.name),
+            false => transaction::not_found(&self.name),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is known of a table without reading its records.
 
 use super::table_options::TableOptions;
-use crate::{TransactionId, page::key::KeyOrder, tree::TreeRoot, txn::catalog::CatalogEntry};
+use crate::{TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::CatalogEntry};
 
 /// A table's name, options and counts.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,8 +2,8 @@
 
 use crate::{
     Error, Result,
+    btree::{TreeKind, TreeRoot},
     page::key::KeyOrder,
-    tree::{TreeKind, TreeRoot},
 };
 
 /// What a table is created with. It stays so.

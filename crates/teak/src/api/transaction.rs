@@ -11,10 +11,7 @@ use super::{
     Marks, codec::Codec, multi::MultiTable, sealed::Sealed, table_handle::Table,
     table_info::TableInfo,
 };
-use crate::{
-    Result, TransactionId,
-    txn::{Engine, write::not_found},
-};
+use crate::{Result, TransactionId, instance::engine::Engine, write::transaction::not_found};
 use std::sync::Arc;
 
 /// What tables are read through: a [`ReadTxn`](crate::ReadTxn) or a [`WriteTxn`](crate::WriteTxn).

@@ -1,7 +1,7 @@
 //! What opening tables leaves behind.
 
 use super::Transaction;
-use crate::{Options, api::sealed::Sealed, codec::Str, store::sim::SimDisk, testing};
+use crate::{Options, api::sealed::Sealed, codec::Str, io::sim::SimDisk, testing};
 
 /// The name of a table that was looked for in vain was kept until the database was closed, with a number, and each new snapshot had a
 /// place for every number.

@@ -1,7 +1,7 @@
 //! Where a backup is until it is complete: in a directory beside its target, which is locked as long as somebody works there.
 //! So whoever comes next knows what a process left that was killed, and removes it.
 
-use crate::{Error, Result, error::unwrapped, txn::refuse_lock_name};
+use crate::{Error, Result, error::unwrapped, share::names::refuse_lock_name};
 use std::{
     fs::{self, File, TryLockError},
     io,

@@ -3,7 +3,7 @@
 use super::{sealed::Sealed, transaction::read::ReadTxn};
 use crate::{
     Result,
-    tree::{PageSource, cursor, enter, position::Position},
+    btree::{PageSource, cursor, enter, position::Position},
 };
 use std::{fmt, ops::Deref};
 

@@ -1,3 +1,11 @@
 //! The commit record: what a commit leaves at the head of the file, and how it is found again.
 
-pub(crate) mod record;
+pub(crate) mod deferred;
+pub(crate) mod flush;
+pub(crate) mod flush_target;
+pub(crate) mod journal;
+pub(crate) mod page_writes;
+pub(crate) mod pipeline;
+pub(crate) mod state;
+pub(crate) mod ticket;
+pub(crate) mod written_extents;

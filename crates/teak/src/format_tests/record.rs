@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    commit::record::{FlushLimits, JOURNAL, JournalPages},
-    txn::journal::{JournalEntry, RECORD},
+    commit::journal::{JournalEntry, RECORD},
+    record::{FlushLimits, JOURNAL, JournalPages},
 };
 use std::time::Duration;
 

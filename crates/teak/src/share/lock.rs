@@ -11,7 +11,7 @@
 //!
 //! Threads of one process count as one: they have to keep each other out before they come here.
 
-use crate::store::{Memory, sleep_on, wake_one};
+use crate::io::{Memory, sleep_on, wake_one};
 use std::{
     sync::{
         Arc,

@@ -1,7 +1,10 @@
 //! What transactions of one database share: which state is visible, who reads which, and the writer's
 //! place.
 
+pub(crate) mod attachment;
 mod lock;
+pub(crate) mod lock_file_errors;
+pub(crate) mod names;
 mod notify;
 mod processes;
 mod readers;

@@ -1,7 +1,7 @@
 //! Who waits for a bell, and who rings it.
 
 use super::CommitNotifier;
-use crate::store::Memory;
+use crate::io::Memory;
 use std::{
     sync::{
         Arc,

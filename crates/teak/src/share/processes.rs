@@ -1,6 +1,6 @@
 //! The table of processes: who is at which place, and whether others have declared it dead.
 //!
-//! That a process lives is known by a lock of the system's (see `store/lock_file.rs`). Whoever finds
+//! That a process lives is known by a lock of the system's (see `io/lock_file.rs`). Whoever finds
 //! that lock free *declares the process dead* before taking anything from it: it changes the entry of
 //! the place, by comparing and exchanging. A process that lives all the same, since something has
 //! taken its lock away, sees by its entry that it has lost everything, and writes no more.
@@ -10,7 +10,7 @@
 //! process held is not taken for its successor's.
 
 use super::words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release};
-use crate::store::PROCESSES_MAX;
+use crate::io::PROCESSES_MAX;
 use std::{ops::Range, sync::Arc};
 
 /// Words of an entry: incarnation and process id, and the PID namespace.

@@ -1,7 +1,7 @@
 //! Who is at a place, and who has lost it.
 
 use super::{ProcessTable, TABLE_WORDS, place_of};
-use crate::store::{Memory, PROCESSES_MAX};
+use crate::io::{Memory, PROCESSES_MAX};
 use std::sync::Arc;
 
 fn table() -> ProcessTable {

@@ -29,7 +29,7 @@ use super::{
 use std::{ops::Range, sync::Arc};
 
 /// `TeakLock`, little-endian.
-const MAGIC: u64 = u64::from_le_bytes(crate::store::LOCK_MAGIC);
+const MAGIC: u64 = u64::from_le_bytes(crate::io::LOCK_MAGIC);
 /// Grows with each change of what is described above.
 const LAYOUT: u64 = 7;
 

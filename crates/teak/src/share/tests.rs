@@ -1,7 +1,7 @@
 //! The table of readers, and turns.
 
 use super::{ReaderSlot, ReaderTable, WriterLock, readers::BLOCKS_USED};
-use crate::store::Memory;
+use crate::io::Memory;
 use std::{
     sync::{
         Arc,
@@ -152,7 +152,7 @@ fn who_waited_long_enough_goes_without_a_turn() {
 
 mod locks {
     use super::super::{LockOutcome, SharedLock};
-    use crate::store::Memory;
+    use crate::io::Memory;
     use std::{
         sync::{
             Arc,

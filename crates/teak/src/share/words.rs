@@ -1,7 +1,7 @@
 //! Words that are shared, and what goes with them. A model of what is built on them has its own in the
 //! place of these.
 
-pub(super) use crate::store::{LINE, Memory, sleep_on, wake_all};
+pub(crate) use crate::io::{LINE, Memory, sleep_on, wake_all};
 pub(super) use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},

@@ -3,8 +3,8 @@
 //! The checksums are those of the bytes before; [`repair`](super::repair) makes them right.
 
 use crate::{
-    commit::record::SLOT_COUNT,
     page::header::{HEADER_LEN, Header, PageKind, arrays_start},
+    record::SLOT_COUNT,
 };
 use anatomy::{ARRAY_ROOTS, Anatomy, Target, u32_at};
 

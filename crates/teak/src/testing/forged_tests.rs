@@ -5,12 +5,12 @@ use crate::{
     Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
     Transaction,
     codec::Bytes,
-    commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
         header::{Header, arrays_start},
         leaf::{HAS_REFERENCES, Leaf},
         value::ValueExtent,
     },
+    record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
 use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
 

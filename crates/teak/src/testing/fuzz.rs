@@ -1,7 +1,6 @@
 //! The decoders of pages and records, for fuzzing to feed with hostile bytes.
 
 use crate::{
-    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
         header::Header,
         inner::Inner,
@@ -10,6 +9,7 @@ use crate::{
         print,
         value::StoredValue,
     },
+    record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 
 /// Reads all of a page that may be anything, as leaf and as inner page, and changes it.

@@ -8,7 +8,7 @@ mod sample;
 use super::{SimDisk, open, salvage};
 use crate::{
     Database, Durability, Options, PageNumber, Result, Verification,
-    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
+    record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 
 const PAGES_MAX: u32 = 32;

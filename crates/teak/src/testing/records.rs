@@ -2,7 +2,7 @@
 
 use crate::{
     TransactionId,
-    commit::record::{Record, SLOT_COUNT, is_erased, probe::find_page_size},
+    record::{Record, SLOT_COUNT, is_erased, probe::find_page_size},
 };
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
 /// A file as it is when what its journal says is in its place; `None` if that says nothing.
 #[must_use]
 pub fn redone(image: &[u8]) -> Option<Vec<u8>> {
-    crate::txn::journal::redone(image)
+    crate::commit::journal::redone(image)
 }
 
 /// Calls `look` with the file as it would be if nothing depended on the time, the machine and

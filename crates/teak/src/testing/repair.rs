@@ -3,15 +3,15 @@
 use super::forge::state_places;
 use crate::{
     Checksum, PageNumber,
-    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
+    btree::TreeRoot,
+    commit::journal::changed,
     page::{
         header::{HEADER_LEN, Header, PageKind},
         inner::{self, Inner},
         leaf::Leaf,
         value::{ValueExtent, ValueKind},
     },
-    tree::TreeRoot,
-    txn::journal::changed,
+    record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 use std::ops::Range;
 

@@ -3,10 +3,10 @@
 use super::SimDisk;
 use crate::{
     Database, Durability, Error, Options, Result, SalvageReport,
+    admin::salvage::DamagedFile,
     api::salvage_into,
+    io::{Storage, handle_faults},
     page::comparison::Comparisons,
-    store::{Storage, handle_faults},
-    txn::salvage::DamagedFile,
 };
 use std::{path::Path, sync::Arc};
 

@@ -3,11 +3,11 @@
 
 use crate::{
     Error, Result, TransactionId,
-    commit::record::{
+    alloc::{Death, ForgedSpaceMap, SpaceCommit},
+    record::{
         Record, SLOT_COUNT,
         probe::{PROBE_LEN, find_page_size},
     },
-    space::{Death, ForgedSpaceMap, SpaceCommit},
     types::Extent,
 };
 use std::{

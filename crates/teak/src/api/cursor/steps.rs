@@ -4,7 +4,7 @@ use super::{Cursor, OwnedCursor};
 use crate::{
     Error, Result,
     api::{count::check_counted, sealed::Sealed},
-    tree::{TreeRoot, reading::reading},
+    btree::{TreeRoot, reading::reading},
 };
 
 impl<'t> Cursor<'t> {

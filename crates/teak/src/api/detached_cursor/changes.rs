@@ -9,8 +9,8 @@ use super::{
 use crate::{
     Result,
     api::{WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::ONE_VALUE},
+    btree::PageSource,
     page::key::KeyOrder,
-    tree::PageSource,
 };
 use std::mem;
 

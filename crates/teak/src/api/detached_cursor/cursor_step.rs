@@ -4,7 +4,7 @@ use super::place::CursorPosition;
 use crate::{
     Result,
     api::key_checks::{check_probe, check_value_probe},
-    tree::{
+    btree::{
         PageSource, TreeRoot, cursor,
         multi::{PairRef, cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
         position::Position,

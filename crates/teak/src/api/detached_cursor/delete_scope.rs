@@ -4,7 +4,7 @@ use super::{DetachedCursor, place::CursorPosition};
 use crate::{
     Error, Result,
     api::WriteTxn,
-    tree::{
+    btree::{
         PageSink, TreeRoot,
         multi::{PairRef, seek::PairSearchKey},
         mutable_tree::Tree,

@@ -7,7 +7,7 @@ use super::{DetachedCursor, Hint, cursor_step::TreePath, place::CursorPosition};
 use crate::{
     Result,
     api::Transaction,
-    tree::{
+    btree::{
         RootRef, cursor,
         position::{Position, StepDirection},
         reading::reading,

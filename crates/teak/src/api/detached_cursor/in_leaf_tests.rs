@@ -1,7 +1,7 @@
 //! Steps within a leaf lead to the same records as those that leave it.
 
 use super::DetachedCursor;
-use crate::{Database, Transaction, codec::Bytes, tree::position::StepDirection};
+use crate::{Database, Transaction, btree::position::StepDirection, codec::Bytes};
 use fastrand::Rng;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Result,
     api::Transaction,
-    tree::{
+    btree::{
         cursor::{TreeCursor, parked::ParkedCursor},
         position::StepDirection,
     },

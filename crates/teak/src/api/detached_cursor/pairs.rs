@@ -4,7 +4,7 @@ use super::{CursorTable, DetachedCursor, cursor_step::CursorStep, place::CursorP
 use crate::{
     Result,
     api::{Transaction, table_handle::ONE_VALUE},
-    tree::{PageSource, multi::cursor::PairCursor, position::StepDirection},
+    btree::{PageSource, multi::cursor::PairCursor, position::StepDirection},
 };
 
 type PairPages<'t> = dyn PageSource + 't;

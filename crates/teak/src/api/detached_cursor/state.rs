@@ -1,7 +1,7 @@
 //! What a detached cursor says of its place.
 
 use super::{DetachedCursor, place::CursorPosition};
-use crate::{Result, api::Transaction, tree::TreeRoot};
+use crate::{Result, api::Transaction, btree::TreeRoot};
 use std::{borrow::Cow, cmp::Ordering};
 
 impl DetachedCursor {

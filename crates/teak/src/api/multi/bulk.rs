@@ -8,7 +8,7 @@ use crate::{
         bulk::{IteratorRecords, RecordSource, push, sorted, sorter},
         codec::Codec,
     },
-    tree::multi::{batch::PairAppender, bulk::PairBuilder},
+    btree::multi::{batch::PairAppender, bulk::PairBuilder},
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {

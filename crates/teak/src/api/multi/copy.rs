@@ -10,7 +10,7 @@ use crate::{
         key_checks::{OwnedBounds, as_slices, encoded_bounds},
         sealed::Sealed,
     },
-    tree::{TreeRoot, multi::cursor::PairBound},
+    btree::{TreeRoot, multi::cursor::PairBound},
 };
 use std::ops::{Bound, RangeBounds};
 

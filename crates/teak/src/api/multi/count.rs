@@ -14,7 +14,7 @@ use crate::{
         key_checks::{as_slices, check_probe, check_value_probe, encoded_bounds},
         range::Source,
     },
-    tree::{TreeRoot, estimate, multi::count, reading::reading_twice},
+    btree::{TreeRoot, estimate, multi::count, reading::reading_twice},
 };
 use std::{
     iter,

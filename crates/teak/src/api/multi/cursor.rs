@@ -8,11 +8,11 @@ use crate::{
         key_checks::{check_probe, check_value_probe},
         range::Source,
     },
-    tree::{
+    btree::{
         PageSource, TreeRoot,
         multi::{cursor::PairCursor, position::PairPosition},
     },
-    txn::located::located,
+    read::located::located,
 };
 use std::{fmt, sync::Arc};
 

@@ -4,11 +4,11 @@ use super::handle::MultiTable;
 use crate::{
     Error, Result,
     api::{ReadTxn, codec::Codec},
-    tree::{
+    btree::{
         PageSource, differences::ChangeKind, multi::differences::PairDifferenceWalk as Walk,
         reading::reading,
     },
-    txn::located::located,
+    read::located::located,
 };
 use std::{fmt, marker::PhantomData, sync::Arc};
 

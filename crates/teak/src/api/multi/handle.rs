@@ -3,8 +3,8 @@
 use crate::{
     Result,
     api::{codec::Codec, sealed::Sealed, table_handle::Table},
-    tree::RootRef,
-    txn::Engine,
+    btree::RootRef,
+    instance::engine::Engine,
 };
 use std::fmt;
 

@@ -14,7 +14,7 @@ use crate::{
         key_checks::{as_slices, check_probe, encoded_bounds},
         sealed::Sealed,
     },
-    tree::{TreeRoot, multi::position::PairPosition},
+    btree::{TreeRoot, multi::position::PairPosition},
 };
 use std::{
     fmt,

@@ -4,9 +4,9 @@ use super::handle::MultiTable;
 use crate::{
     Error, Result,
     api::{key_checks::check_key, sealed::Sealed, transaction::write::WriteTxn},
+    btree::{PageSource, TreeRoot, mutable_tree::Tree},
     page::key::KeyOrder,
-    tree::{PageSource, TreeRoot, mutable_tree::Tree},
-    txn::WritePages,
+    write::pages::WritePages,
 };
 
 impl<K, V> MultiTable<K, V> {

@@ -9,7 +9,7 @@ use crate::{
         key_checks::{check_probe, check_value_probe},
         table_info::TableStat,
     },
-    tree::{
+    btree::{
         modify::ModifyAction,
         multi::{KeyValues, cursor::PairCursor, lookup, replace::PairReplaced},
         reading::{reading, reading_twice},

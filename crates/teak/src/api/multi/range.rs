@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     api::{codec::Codec, range::Source},
-    tree::{
+    btree::{
         PageSource, TreeRoot,
         cursor::TreeCursor,
         multi::{
@@ -12,7 +12,7 @@ use crate::{
             position::PairPosition,
         },
     },
-    txn::located::located,
+    read::located::located,
 };
 use std::{cmp::Ordering, fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
@@ -412,7 +412,7 @@ impl<K: Codec> Iterator for Keys<'_, K> {
             self.cursor.source().faults(),
             self.cursor.source().page_size(),
         );
-        let taken = crate::tree::reading::reading_from(faults, page_size, || self.take());
+        let taken = crate::btree::reading::reading_from(faults, page_size, || self.take());
         self.is_done = !matches!(taken, Ok(Some(_)));
         let cursor = &self.cursor;
         taken

@@ -15,7 +15,7 @@ use crate::{
         table_info::TableStat,
         table_options::TableOptions,
     },
-    tree::{
+    btree::{
         TreeRoot,
         multi::{self, cursor::PairCursor, lookup},
         reading::{reading, reading_twice},

@@ -12,7 +12,7 @@ use crate::{
         codec::Codec,
         key_checks::{as_slices, encoded_bounds},
     },
-    tree::multi::replace::PairReplaced,
+    btree::multi::replace::PairReplaced,
 };
 use std::{
     cmp::Ordering,

@@ -5,8 +5,12 @@ use crate::api::sealed::Sealed;
 use crate::{
     Error, Result, TransactionId,
     api::{Marks, ReaderInfo, table_info::TableInfo},
-    tree::{PageSource, RootRef},
-    txn::{Engine, ParkedReader, Reader, Reset, snapshot::Snapshot},
+    btree::{PageSource, RootRef},
+    instance::engine::Engine,
+    read::{
+        reader::{ParkedReader, Reader, Reset},
+        snapshot::Snapshot,
+    },
 };
 use std::sync::Arc;
 

@@ -8,8 +8,15 @@ use crate::{
         CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, Ticket, codec::Codec,
         options::refuse_impossible, table_info::TableInfo, table_options::TableOptions,
     },
-    tree::{PageSource, RootRef, TreeRoot},
-    txn::{Engine, ReservedWriterLock, SavepointId, WriteTransaction, catalog, dropped, write},
+    btree::{PageSource, RootRef, TreeRoot},
+    instance::engine::Engine,
+    maintain::dropped,
+    read::catalog,
+    write::{
+        begin::ReservedWriterLock,
+        savepoint::SavepointId,
+        transaction::{self, WriteTransaction},
+    },
 };
 use std::{mem, sync::Arc};
 
@@ -188,7 +195,7 @@ impl WriteTxn {
     pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
         match number_of(self, name)? {
             Some(handle) => self.inner.draw_sequence(handle, name, count),
-            None => Err(write::not_found(name)),
+            None => Err(transaction::not_found(name)),
         }
     }
 
@@ -215,7 +222,7 @@ impl WriteTxn {
     pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
         let (old, new) = (old.as_ref(), new.as_ref());
         self.check_name(new)?;
-        let old_handle = number_of(self, old)?.ok_or_else(|| write::not_found(old))?;
+        let old_handle = number_of(self, old)?.ok_or_else(|| transaction::not_found(old))?;
         let new_handle = self.inner.engine().handle(new);
         self.inner
             .rename_table((old_handle, old), (new_handle, new))

@@ -1,14 +1,14 @@
 //! What the newest record of a file leads to, and where each page number stands.
 
 use crate::{
-    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
+    btree::TreeRoot,
     page::{
         header::{HEADER_LEN, Header, PageKind},
         inner::Inner,
         leaf::Leaf,
         value::ValueKind,
     },
-    tree::TreeRoot,
+    record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 use std::collections::BTreeSet;
 

@@ -2,13 +2,13 @@
 
 use super::anatomy::{Anatomy, STATE_ROOT, Target, aligned, u32_at};
 use crate::{
-    commit::record::{Record, SLOT_COUNT},
     page::{
         header::{HEADER_LEN, Header, PageKind, arrays_start},
         inner::COUNTED,
         leaf::Leaf,
         value::ValueKind,
     },
+    record::{Record, SLOT_COUNT},
 };
 
 /// A field of a file.

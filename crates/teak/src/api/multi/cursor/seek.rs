@@ -7,7 +7,7 @@ use crate::{
         key_checks::{check_probe, check_value_probe},
         multi::owned::OwnedMultiCursor,
     },
-    tree::{
+    btree::{
         PageSource,
         multi::{PairRef, cursor::PairCursor},
     },

@@ -1,0 +1,11 @@
+//! Checking, copying and observing a database.
+
+pub(crate) mod backup;
+pub(crate) mod check;
+pub(crate) mod copy_length;
+pub(crate) mod delta;
+pub(crate) mod page_usage;
+pub(crate) mod page_walk;
+pub(crate) mod salvage;
+pub(crate) mod verified_copy;
+pub(crate) mod warm_up;

@@ -1,0 +1,47 @@
+//! A survey of the file: what each page is used for, and a page in words.
+
+use crate::{
+    PageNumber, Result,
+    btree::{PageSource, reading::reading, walk},
+    page::print,
+};
+use crate::{
+    admin::check::{CheckAudit, PageUse},
+    read::{prefault::Prefault, snapshot::Snapshot},
+};
+use std::ops::ControlFlow;
+
+/// What each page of the file is used for.
+pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
+    let mut ignore = |_| ControlFlow::Continue(());
+    let mut audit = CheckAudit::new(snapshot, &mut ignore);
+    let pages = Prefault(snapshot);
+    walk::walk(
+        &pages,
+        snapshot.catalog(),
+        snapshot.transaction(),
+        &mut audit,
+    );
+    walk::walk(
+        &pages,
+        &snapshot.named_list()?,
+        snapshot.transaction(),
+        &mut audit,
+    );
+    for (_, root) in audit.take_tables() {
+        walk::walk(&pages, &root, snapshot.transaction(), &mut audit);
+    }
+    let census = snapshot.load_space_map()?.classify();
+    audit.mark_census(&census, snapshot.record.journal);
+    Ok(audit.uses)
+}
+
+/// A page in words, line by line.
+pub(crate) fn describe(snapshot: &Snapshot, number: PageNumber) -> Result<String> {
+    if number.0 < crate::alloc::FIRST_PAGE {
+        return Ok(snapshot.describe_record(number.0 as u8));
+    }
+    reading(snapshot, || {
+        Ok(print::page(PageSource::page(snapshot, number)?))
+    })
+}

@@ -1,0 +1,191 @@
+//! Which state of a damaged file is saved.
+//!
+//! All four slots are tried, the newest record first. A record that opening would roll back, since its
+//! commit is not known to have been durable and what it wrote is not whole, is passed over; and so is one
+//! whose catalog cannot be read at all. If nothing else is left, the newest record that has been passed
+//! over and whose catalog can be read is taken after all.
+
+use super::pages::SeenPages;
+use crate::read::prefault::Prefault;
+use crate::{
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
+    btree::{
+        PageSource, TreeRoot,
+        walk::{self, Finding, PageRole, Visitor},
+    },
+    commit::journal::Redo,
+    io::{Mapping, Storage},
+    open::inspect::{known_durable, records_in},
+    page::{
+        comparison::Comparisons,
+        header::{Header, PageKind},
+        value::{StoredValue, ValueKind},
+    },
+    read::{catalog, snapshot::Snapshot},
+    record::{Record, probe::PROBE_LEN},
+};
+use std::{path::Path, sync::Arc};
+
+/// Bytes that the system is asked for at once: no page is smaller.
+const PART_LEN: usize = 4096;
+
+/// The state to save.
+#[derive(Debug)]
+pub(super) struct SalvageState {
+    pub(super) state: Snapshot,
+    pub(super) passed_over: Vec<String>,
+}
+
+/// Finds the state to save.
+pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageState> {
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let mut passed_over = Vec::new();
+    let records = read_records(&mapping, storage.len(), path, &mut passed_over)?;
+    let known_durable = known_durable(&records);
+    if let Ok(Some(redo)) = Redo::read(&mapping, storage.len(), &records)
+        && records
+            .iter()
+            .all(|record| record.sequence < redo.record.sequence)
+    {
+        passed_over.push(format!(
+            "commits up to {} stand in the journal only; opening the database for writing puts them in their place, if that is possible",
+            redo.record.transaction
+        ));
+    }
+    let mut second_best = None;
+    for record in records {
+        let (slot, transaction) = (record.slot, record.transaction);
+        let mut pass = |why: &str| {
+            passed_over.push(format!(
+                "commit {transaction}, record in page {slot}: {why}"
+            ));
+        };
+        let is_durable = transaction <= known_durable;
+        let state = match Snapshot::unchecked(record, Arc::clone(&mapping)) {
+            Ok(state) => state,
+            Err(error) => {
+                pass(&error.to_string());
+                continue;
+            }
+        };
+        if !has_catalog(&state) {
+            pass("the root of its catalog is damaged");
+        } else if !is_durable && let Some(page) = young_fault(&state, storage.len()) {
+            pass(&format!(
+                "it is not known to have been durable, and page {page}, which it or a commit shortly \
+                 before it wrote, is not whole"
+            ));
+            second_best.get_or_insert((passed_over.len() - 1, state));
+        } else {
+            return Ok(SalvageState { state, passed_over });
+        }
+    }
+    match second_best {
+        Some((index, state)) => {
+            passed_over[index].push_str("; it is what is saved, for want of a better one");
+            Ok(SalvageState { state, passed_over })
+        }
+        None => {
+            let detail = format!(
+                "no commit record leads to tables that can be read: {}",
+                passed_over.join("; ")
+            );
+            Err(Error::corrupted(PageNumber(0), "salvage", detail))
+        }
+    }
+}
+
+/// All records that can be read, of the database that the newest belongs to, the newest first.
+fn read_records(
+    mapping: &Mapping,
+    file_len: u64,
+    path: &Path,
+    passed_over: &mut Vec<String>,
+) -> Result<Vec<Record>> {
+    let head = read_head(mapping, file_len.min(PROBE_LEN as u64) as usize);
+    records_in(&head, path, passed_over)
+}
+
+/// The beginning of the file; zeros where it cannot be read.
+fn read_head(mapping: &Mapping, len: usize) -> Vec<u8> {
+    let mut head = vec![0; len];
+    for (part, offset) in head.chunks_mut(PART_LEN).zip((0..).step_by(PART_LEN)) {
+        let is_there = mapping.prefault(offset, part.len()).is_ok();
+        if !(is_there && mapping.copy(offset, part)) {
+            part.fill(0);
+        }
+    }
+    head
+}
+
+/// Whether the catalog is empty, or its root page is sound.
+fn has_catalog(state: &Snapshot) -> bool {
+    let root = state.catalog();
+    let Some(level) = root.depth.checked_sub(1) else {
+        return true;
+    };
+    let pages = Prefault(state);
+    let page = PageSource::page(&pages, root.page);
+    page.is_ok_and(|page| {
+        let header = Header::read(page);
+        let kind = if level == 0 {
+            PageKind::Leaf
+        } else {
+            PageKind::Inner
+        };
+        Checksum::of(page) == root.checksum && header.kind == kind as u8 && header.level == level
+    })
+}
+
+/// A page that is not whole, of those written since the last durable commit before this one.
+fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
+    let pages = Prefault(state);
+    let mut young = YoungPageWalk {
+        written: state.record.written.as_deref(),
+        durable: state.record.durable_transaction,
+        seen: SeenPages::nothing_of(state, file_len),
+        tables: Vec::new(),
+        fault: None,
+    };
+    walk::walk(&pages, state.catalog(), state.transaction(), &mut young);
+    while let Some(table) = young.tables.pop() {
+        walk::walk(&pages, &table, state.transaction(), &mut young);
+    }
+    young.fault
+}
+
+/// Walks pages that are young, up to the first that is damaged.
+struct YoungPageWalk<'r> {
+    written: Option<&'r [Extent]>,
+    durable: TransactionId,
+    seen: SeenPages,
+    tables: Vec<TreeRoot>,
+    fault: Option<PageNumber>,
+}
+
+impl Visitor for YoungPageWalk<'_> {
+    fn enter(&mut self, extent: Extent, _role: PageRole) -> bool {
+        let is_written = self.written.is_none_or(|extents| {
+            let behind = extents.partition_point(|written| written.start <= extent.start);
+            behind > 0 && u64::from(extent.start.0) < extents[behind - 1].end()
+        });
+        let is_new = !self.seen.is_in_file(extent) || self.seen.insert(extent);
+        self.fault.is_none() && is_written && is_new
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        self.fault.get_or_insert(finding.page);
+    }
+
+    fn record(&mut self, leaf: PageNumber, _key: &[u8], value: StoredValue<'_>) {
+        if value.kind == ValueKind::Tree
+            && let Ok(entry) = catalog::decode(leaf, value, &Comparisons::default())
+        {
+            self.tables.extend(entry.root());
+        }
+    }
+
+    fn descend(&mut self, birth: TransactionId) -> bool {
+        birth > self.durable
+    }
+}

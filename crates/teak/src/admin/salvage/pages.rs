@@ -1,0 +1,57 @@
+//! Which pages of a damaged file were read.
+
+use crate::{Extent, PageNumber, btree::PageSource, read::snapshot::Snapshot};
+
+/// Pages of the file that were read.
+#[derive(Debug)]
+pub(super) struct SeenPages {
+    bits: Vec<u64>,
+    page_count: u64,
+    count: u64,
+    /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
+    overlaps_left: u64,
+}
+
+impl SeenPages {
+    /// Nothing of a state was read yet. It may say that it is longer than the file is.
+    pub(super) fn nothing_of(state: &Snapshot, file_len: u64) -> Self {
+        let page_size = PageSource::page_size(state) as u64;
+        let page_count = state.page_count().min(file_len / page_size);
+        Self {
+            bits: vec![0; page_count.div_ceil(64) as usize],
+            page_count,
+            count: 0,
+            overlaps_left: page_count,
+        }
+    }
+
+    pub(super) fn is_in_file(&self, extent: Extent) -> bool {
+        extent.end() <= self.page_count
+    }
+
+    /// Adds pages of the file; `false`, and adds none, if one of them is there already.
+    pub(super) fn insert(&mut self, extent: Extent) -> bool {
+        let len = u64::from(extent.len);
+        if self.overlaps_left < len {
+            return false;
+        }
+        if extent.pages().any(|page| self.has(page)) {
+            self.overlaps_left -= len;
+            return false;
+        }
+        for page in extent.pages() {
+            self.bits[page.index() / 64] |= 1 << (page.index() % 64);
+        }
+        self.count += u64::from(extent.len);
+        true
+    }
+
+    fn has(&self, page: PageNumber) -> bool {
+        self.bits[page.index() / 64] & (1 << (page.index() % 64)) != 0
+    }
+
+    /// How many pages were read.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+}

@@ -1,0 +1,335 @@
+//! Copying only what is sound: what is copied is compared with the checksums that lead to it, up to that of the catalog in the commit
+//! record, whatever reads of the database compare.
+//!
+//! The checksums are collected before, from inner pages and the leaves of tables with large values. To keep them all would take much
+//! memory, so those of pages are summed, each multiplied by a number that is the page's own, for as many pages as are copied at once.
+//! Where a sum is another, the walk is done again and looks for the page. Large values are few, and their checksums are kept. The pages
+//! of the space map were compared when it was loaded. Of tables that only a newer version can read no checksum is known.
+
+use crate::read::{catalog, located::located, reader::Reader, snapshot::Snapshot};
+use crate::{
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
+    alloc::FIRST_PAGE,
+    btree::{
+        PageSource, TreeRoot,
+        checksums::{self, ChecksummedExtent},
+        reading::{Faults, reading},
+    },
+    page::value::ValueExtent,
+};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    hash::Hasher,
+    ops::Range,
+};
+use twox_hash::XxHash3_64;
+
+const COPYING: &str = "copying pages";
+
+/// A state each of whose pages is compared with its checksum whenever something leads to it.
+#[derive(Debug)]
+pub(crate) struct Verified<'s>(pub(crate) &'s Snapshot);
+
+impl PageSource for Verified<'_> {
+    fn page_size(&self) -> usize {
+        PageSource::page_size(self.0)
+    }
+
+    fn page_limit(&self) -> u64 {
+        self.0.page_limit()
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        PageSource::page(self.0, number)
+    }
+
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.0.value(extent)
+    }
+
+    fn faults(&self) -> &'static Faults {
+        self.0.faults()
+    }
+
+    fn needs_check(&self, _: PageNumber) -> bool {
+        true
+    }
+
+    fn check_page(
+        &self,
+        number: PageNumber,
+        checksum: Checksum,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        self.0.check_page(number, checksum, written, operation)
+    }
+
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        self.0.check_value(extent)
+    }
+}
+
+/// Calls `visit` with what the trees of a state have, and those of the named ones. An error names the table.
+pub(crate) fn for_each_checksummed(
+    state: &Snapshot,
+    named: &[(Vec<u8>, Reader)],
+    visit: &mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
+) -> Result<()> {
+    tree(state, &state.named_list()?, None, visit)?;
+    let mut seen = BTreeSet::new();
+    let states = named.iter().map(|(_, named)| &**named);
+    for state in std::iter::once(state).chain(states) {
+        if !seen.insert((state.transaction(), state.catalog().checksum.0)) {
+            continue;
+        }
+        let catalog = state.catalog();
+        tree(state, catalog, None, visit)?;
+        let mut tables = Vec::new();
+        let source = Verified(state);
+        reading(&source, || {
+            catalog::for_each(&source, catalog, &state.comparisons, |name, entry| {
+                tables.extend(entry.root().map(|root| (name.to_vec(), *root)));
+                Ok(())
+            })
+        })?;
+        for (name, root) in tables {
+            tree(state, &root, Some(&name), visit)?;
+        }
+    }
+    Ok(())
+}
+
+fn tree(
+    state: &Snapshot,
+    root: &TreeRoot,
+    name: Option<&[u8]>,
+    visit: &mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
+) -> Result<()> {
+    let source = Verified(state);
+    let walked = reading(&source, || checksums::for_each(&source, root, visit));
+    walked.map_err(|error| match name {
+        Some(name) => located(error, state, root, name, None),
+        None => error,
+    })
+}
+
+/// What a page of the file is to a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CopyUse {
+    Unused,
+    /// A commit record, a page of the space map or of a table that only a newer version can read, or one that nothing leads to.
+    Other,
+    /// A page of a tree.
+    Page,
+    /// The first page of a large value.
+    Value,
+    /// Another one of it.
+    ValueRest,
+}
+
+/// What each page is to a copy, which has one for each.
+#[derive(Debug)]
+pub(crate) struct CopyUses(Vec<CopyUse>);
+
+impl CopyUses {
+    /// Nothing is known but what is free.
+    pub(crate) fn new(page_count: u64, free: &[Extent]) -> Self {
+        let mut uses = vec![CopyUse::Other; page_count as usize];
+        for extent in free {
+            let end = extent.end().min(page_count) as usize;
+            uses[extent.start.index().min(end)..end].fill(CopyUse::Unused);
+        }
+        Self(uses)
+    }
+
+    pub(crate) fn of(&self, pages: Range<u64>) -> &[CopyUse] {
+        &self.0[pages.start as usize..pages.end as usize]
+    }
+
+    /// Notes something; `false` if it is noted already.
+    fn note(&mut self, checksummed: &ChecksummedExtent) -> Result<bool> {
+        let Extent { start, .. } = checksummed.extent;
+        let first = match checksummed.is_value {
+            true => CopyUse::Value,
+            false => CopyUse::Page,
+        };
+        let pages = start.index()..checksummed.extent.end() as usize;
+        let uses = self.0.get_mut(pages);
+        let Some(uses) = uses.filter(|uses| !uses.is_empty() && start.0 >= FIRST_PAGE) else {
+            let text = "it is used, and lies outside of what the copy has";
+            return Err(Error::corrupted(start, COPYING, text));
+        };
+        if uses[0] == first {
+            return Ok(false);
+        }
+        if let Some(other) = uses.iter().find(|page| **page != CopyUse::Other) {
+            let text = match other {
+                CopyUse::Unused => "it is used, and the space map says that it is free",
+                _ => "it is used twice",
+            };
+            return Err(Error::corrupted(start, COPYING, text));
+        }
+        uses.fill(CopyUse::ValueRest);
+        uses[0] = first;
+        Ok(true)
+    }
+}
+
+/// What is known of the pages that are to be copied.
+pub(crate) struct ExpectedPages {
+    pub(crate) uses: CopyUses,
+    /// For so many pages each, from the first behind the records on.
+    sums: Vec<u64>,
+    pages_per_sum: u64,
+    /// In the order of their pages.
+    values: VecDeque<ChecksummedExtent>,
+}
+
+impl ExpectedPages {
+    /// Collects the checksums of all trees; `each` is called now and then, and may end it.
+    pub(crate) fn collect(
+        state: &Snapshot,
+        named: &[(Vec<u8>, Reader)],
+        uses: CopyUses,
+        pages_per_sum: u64,
+        each: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Self> {
+        let sum_count = (uses.0.len() as u64).div_ceil(pages_per_sum);
+        let mut expected = Self {
+            uses,
+            sums: vec![0; sum_count as usize],
+            pages_per_sum,
+            values: VecDeque::new(),
+        };
+        let mut until_report = 0_u32;
+        for_each_checksummed(state, named, &mut |checksummed| {
+            until_report = until_report.wrapping_add(1);
+            if until_report.is_multiple_of(4096) {
+                each()?;
+            }
+            if !expected.uses.note(&checksummed)? {
+                return Ok(false);
+            }
+            match checksummed.is_value {
+                true => expected.values.push_back(checksummed),
+                false => expected.add(checksummed.extent.start, checksummed.checksum),
+            }
+            Ok(true)
+        })?;
+        expected
+            .values
+            .make_contiguous()
+            .sort_unstable_by_key(|value| value.extent.start);
+        Ok(expected)
+    }
+
+    fn add(&mut self, page: PageNumber, checksum: Checksum) {
+        let index = u64::from(page.0 - FIRST_PAGE) / self.pages_per_sum;
+        let sum = &mut self.sums[index as usize];
+        *sum = sum.wrapping_add(share(page, checksum));
+    }
+
+    /// Takes out what a page that is copied has. It must be the next.
+    pub(crate) fn copied(
+        &mut self,
+        page: PageNumber,
+        bytes: &[u8],
+        values: &mut ValueVerifier,
+    ) -> Result<()> {
+        match self.uses.0[page.index()] {
+            CopyUse::Page => {
+                let index = u64::from(page.0 - FIRST_PAGE) / self.pages_per_sum;
+                let sum = &mut self.sums[index as usize];
+                *sum = sum.wrapping_sub(share(page, Checksum::of(bytes)));
+                Ok(())
+            }
+            CopyUse::Value | CopyUse::ValueRest => values.copied(page, bytes, &mut self.values),
+            CopyUse::Unused | CopyUse::Other => Ok(()),
+        }
+    }
+
+    /// Whether all of the pages that were copied together had their checksums.
+    pub(crate) fn is_sound(&self, pages: &Range<u64>) -> bool {
+        let index = (pages.start - u64::from(FIRST_PAGE)) / self.pages_per_sum;
+        self.sums[index as usize] == 0
+    }
+}
+
+/// What a page adds to a sum: two that change places are found, too.
+fn share(page: PageNumber, checksum: Checksum) -> u64 {
+    checksum.0.wrapping_mul(2 * u64::from(page.0) + 1)
+}
+
+/// Compares what is copied, page for page, with checksums of one or many pages.
+#[derive(Default)]
+pub(crate) struct ValueVerifier {
+    /// What is under way, and how many bytes of it are to come.
+    open: Option<(ChecksummedExtent, u64, XxHash3_64)>,
+}
+
+impl ValueVerifier {
+    /// The next page, of something that is open or that is the first of `next`.
+    pub(crate) fn copied(
+        &mut self,
+        page: PageNumber,
+        bytes: &[u8],
+        next: &mut VecDeque<ChecksummedExtent>,
+    ) -> Result<()> {
+        if self.open.is_none() && next.front().is_some_and(|next| next.extent.start == page) {
+            let started = next.pop_front();
+            self.open = started.map(|next| (next, next.len_bytes, XxHash3_64::default()));
+        }
+        let Some((checksummed, left, hash)) = &mut self.open else {
+            return Ok(());
+        };
+        let len = (*left).min(bytes.len() as u64);
+        hash.write(&bytes[..len as usize]);
+        *left -= len;
+        if *left > 0 {
+            return Ok(());
+        }
+        let (is_sound, start) = (
+            Checksum(hash.finish()) == checksummed.checksum,
+            checksummed.extent.start,
+        );
+        self.open = None;
+        match is_sound {
+            true => Ok(()),
+            false => Err(unsound(start)),
+        }
+    }
+}
+
+pub(crate) fn unsound(page: PageNumber) -> Error {
+    let text = "what begins there does not have the checksum that is kept where it is pointed to";
+    Error::corrupted(page, COPYING, text)
+}
+
+/// The error of the first page or value among these that does not have its checksum, with its table.
+pub(crate) fn culprit(
+    state: &Snapshot,
+    named: &[(Vec<u8>, Reader)],
+    pages: &Range<u64>,
+) -> Option<Error> {
+    let page_size = PageSource::page_size(state) as u64;
+    let mut uses = CopyUses::new(state.page_count(), &[]);
+    let found = for_each_checksummed(state, named, &mut |checksummed| {
+        let Extent { start, .. } = checksummed.extent;
+        if !uses.note(&checksummed)? {
+            return Ok(false);
+        }
+        if !pages.contains(&u64::from(start.0)) {
+            return Ok(true);
+        }
+        let offset = u64::from(start.0) * page_size;
+        let len = checksummed.len_bytes as usize;
+        let bytes = state.mapping.bytes(offset, len);
+        let bytes = bytes.filter(|_| state.mapping.prefault(offset, len).is_ok());
+        match bytes.filter(|bytes| Checksum::of(bytes) == checksummed.checksum) {
+            Some(_) => Ok(true),
+            None => Err(unsound(start)),
+        }
+    });
+    found.err()
+}

@@ -1,0 +1,560 @@
+//! The cursor that borrows its source, and what else is read at a [`Position`].
+
+mod in_leaf;
+pub(crate) mod parked;
+
+use super::{
+    PageSource, TreeRoot,
+    position::{EnteredLeaf, Position, StepDirection},
+    reading::{Faults, fault_in, unreadable},
+    visit, visit_leaf,
+};
+use crate::{
+    Error, PageNumber, Result, io,
+    page::{
+        PageDamage,
+        fixed::FixedKeys,
+        leaf::{self, Leaf},
+        value::{StoredValue, ValueKind},
+    },
+};
+use std::{cmp::Ordering, ops::Bound};
+
+/// Bytes of the next leaf that are asked for at once: two cache lines.
+const AHEAD_LEN: usize = 128;
+/// So many nodes ahead are asked for in a leaf that nobody has looked ahead to.
+const NODES_AHEAD: usize = 6;
+/// What of each: cache lines.
+const NODE_LINES: usize = 2;
+/// The first step in such a leaf asks for the first line of the next one, and this step looks ahead to it.
+const STEPS_TO_LOOK_AHEAD: usize = 3;
+
+/// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
+/// that a step within a leaf touches nothing else.
+#[derive(Debug)]
+pub(crate) struct TreeCursor<'s, S: ?Sized> {
+    source: &'s S,
+    /// Those of the source, and their count when the leaf was entered.
+    faults: &'static Faults,
+    fault_count: u64,
+    root: TreeRoot,
+    position: Position,
+    number: PageNumber,
+    /// The leaf `number`, or an empty one.
+    leaf: Leaf<'s>,
+    /// Its keys, if it is a fixed leaf.
+    fixed_keys: Option<FixedKeys<'s>>,
+    /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
+    ahead: &'s [u8],
+    ahead_steps: usize,
+    /// How far the leaf itself was asked for, if nobody has looked ahead to it.
+    cold: Option<ColdLeaf>,
+    /// The key as a slice of its page, where that holds whole keys.
+    whole_key: Option<&'s [u8]>,
+    /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
+    key: Vec<u8>,
+    key_len: usize,
+    value: StoredValue<'s>,
+}
+
+/// A leaf that was not gone to from the one before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct ColdLeaf {
+    /// Nodes before this one were asked for.
+    asked: usize,
+    /// Forwards, from the record that the search found.
+    steps: usize,
+}
+
+impl<S: ?Sized> Clone for TreeCursor<'_, S> {
+    fn clone(&self) -> Self {
+        let (position, key) = (self.position.clone(), self.key.clone());
+        Self {
+            position,
+            key,
+            ..*self
+        }
+    }
+}
+
+impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
+    pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
+        Self {
+            source,
+            faults: source.faults(),
+            fault_count: source.faults().count(),
+            root,
+            position: Position::default(),
+            number: PageNumber(0),
+            leaf: Leaf::default(),
+            fixed_keys: None,
+            ahead: &[],
+            ahead_steps: 0,
+            cold: None,
+            whole_key: None,
+            key: Vec::new(),
+            key_len: 0,
+            value: StoredValue::inline(&[]),
+        }
+    }
+
+    pub(crate) fn source(&self) -> &'s S {
+        self.source
+    }
+
+    pub(crate) fn root(&self) -> &TreeRoot {
+        &self.root
+    }
+
+    pub(crate) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Goes somewhere, and fails if some of what was read on the way was not there.
+    #[inline]
+    fn moved<T>(&mut self, move_cursor: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.faults.count();
+        self.fault_count = before;
+        let moved = move_cursor(self);
+        match self.faults.are_more_than(before) {
+            false => moved,
+            true => Err(self.invalidate()),
+        }
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = cursor.position.first(cursor.source, &cursor.root);
+            cursor.arrive(moved)
+        })
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = cursor.position.last(cursor.source, &cursor.root);
+            cursor.arrive(moved)
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        let Some(index) = self.position.next_in_leaf() else {
+            let moved = self.step_to_leaf(Position::next_leaf);
+            return self.arrive(moved);
+        };
+        self.fetch_ahead(index);
+        self.read_record(index)
+    }
+
+    /// Goes to the next record without reading it: [`TreeCursor::read_here`] does that.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<bool> {
+        let Some(index) = self.position.next_in_leaf() else {
+            return self.step_to_leaf(Position::next_leaf);
+        };
+        self.fetch_ahead(index);
+        Ok(true)
+    }
+
+    /// Goes to the next leaf on a way.
+    #[inline(never)]
+    fn step_to_leaf(
+        &mut self,
+        move_cursor: impl FnOnce(&mut Position, &'s S, &TreeRoot) -> Result<Option<EnteredLeaf<'s>>>,
+    ) -> Result<bool> {
+        let after = self.moved(|cursor| {
+            let Some(entered) = move_cursor(&mut cursor.position, cursor.source, &cursor.root)?
+            else {
+                return Ok(None);
+            };
+            cursor.enter_leaf(entered.number, entered.leaf);
+            cursor.cold = None;
+            Ok(Some(entered.after))
+        })?;
+        // A fault there is not one of this leaf.
+        after.into_iter().for_each(|after| self.look_ahead(after));
+        Ok(after.is_some())
+    }
+
+    /// Goes to the record before without reading it.
+    #[inline]
+    pub(crate) fn step_back(&mut self) -> Result<bool> {
+        if self.position.prev_in_leaf().is_none() {
+            return self.step_to_leaf(Position::prev_leaf);
+        }
+        self.fetch_leaf_ahead();
+        Ok(true)
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        let Some(index) = self.position.prev_in_leaf() else {
+            let moved = self.step_to_leaf(Position::prev_leaf);
+            return self.arrive(moved);
+        };
+        self.fetch_leaf_ahead();
+        self.read_record(index)
+    }
+
+    /// See [`Position::set_direction`].
+    pub(super) fn set_direction(&mut self, direction: StepDirection) {
+        self.position.set_direction(direction);
+    }
+
+    /// See [`Position::pass_nested`].
+    pub(super) fn pass_nested(
+        &mut self,
+        nested: &TreeRoot,
+        direction: StepDirection,
+    ) -> Result<()> {
+        let passed = (self.position).pass_nested(self.source, &self.root, nested, direction);
+        passed.inspect_err(|_| self.leave_leaf())
+    }
+
+    /// See [`Position::seek`].
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
+        self.moved(|cursor| {
+            let found = cursor.position.seek(cursor.source, &cursor.root, key);
+            let settled = cursor.read_here();
+            let found = found?;
+            settled?;
+            Ok(found)
+        })
+    }
+
+    /// See [`Position::seek_greater`].
+    pub(crate) fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_greater(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::seek_less`].
+    pub(crate) fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_less(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::seek_less_or_equal`].
+    pub(crate) fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_less_or_equal(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::seek_bound`]. Does not read the record.
+    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
+        self.moved(|cursor| (cursor.position).seek_bound(cursor.source, &cursor.root, bound))
+    }
+
+    /// See [`Position::seek_end`]. Does not read the record.
+    pub(crate) fn seek_end(&mut self, bound: Bound<&[u8]>) -> Result<()> {
+        self.moved(|cursor| (cursor.position).seek_end(cursor.source, &cursor.root, bound))
+    }
+
+    /// See [`Position::seek_nth`].
+    pub(crate) fn seek_nth(&mut self, number: u64) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_nth(cursor.source, &cursor.root, number);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::skip`].
+    pub(crate) fn skip(&mut self, steps: i64) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = cursor.position.skip(cursor.source, &cursor.root, steps);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// Reads where a step led to. After an error there is no record to be read.
+    #[inline]
+    fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
+        let settled = self.read_here();
+        moved?;
+        settled
+    }
+
+    /// Reads the record that the position is on, in whatever leaf; `false` if it is on none.
+    #[inline]
+    pub(crate) fn read_here(&mut self) -> Result<bool> {
+        let Some((number, index)) = self.position.record() else {
+            self.forget_record();
+            return Ok(false);
+        };
+        if self.number != number {
+            return self.moved(|cursor| {
+                cursor.leave_leaf();
+                cursor.enter_leaf(number, visit_leaf(cursor.source, number, "scan")?);
+                cursor.read_record(index)
+            });
+        }
+        self.read_record(index)
+    }
+
+    /// Reads a record of the leaf, or shows none.
+    #[inline(always)]
+    fn read_record(&mut self, index: usize) -> Result<bool> {
+        let read = self.read(index);
+        if self.faults.are_more_than(self.fault_count) {
+            return self.reread_record(index);
+        }
+        match read {
+            Ok(()) => Ok(true),
+            Err(damage) => Err(self.damaged(damage)),
+        }
+    }
+
+    /// Reads a record once more, since there was a fault, which may have been elsewhere.
+    #[cold]
+    fn reread_record(&mut self, index: usize) -> Result<bool> {
+        self.fault_count = self.faults.count();
+        let read = self.read(index);
+        if self.faults.are_more_than(self.fault_count) {
+            return Err(self.invalidate());
+        }
+        read.map(|()| true).map_err(|damage| self.damaged(damage))
+    }
+
+    /// Is nowhere from now on, since something could not be read.
+    #[cold]
+    fn invalidate(&mut self) -> Error {
+        self.position.invalidate();
+        self.leave_leaf();
+        unreadable(self.faults, self.source.page_size())
+    }
+
+    fn leave_leaf(&mut self) {
+        self.enter_leaf(PageNumber(0), Leaf::default());
+        self.forget_record();
+    }
+
+    fn forget_record(&mut self) {
+        self.key_len = 0;
+        self.whole_key = None;
+        self.value = StoredValue::inline(&[]);
+    }
+
+    /// After a record that could not be read there is none to be seen.
+    #[cold]
+    fn damaged(&mut self, damage: PageDamage) -> Error {
+        self.forget_record();
+        damage.at(self.number, "scan")
+    }
+
+    /// Reads a record of the leaf.
+    #[inline(always)]
+    fn read(&mut self, index: usize) -> Result<(), PageDamage> {
+        let node = if self.leaf.is_plain() {
+            let node = self.leaf.plain_node(index)?;
+            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+            node
+        } else if self.leaf.is_plain_but_whole() {
+            let node = self.leaf.plain_whole_node(index)?;
+            fault_in(node.stored_key);
+            self.whole_key = Some(node.stored_key);
+            node
+        } else {
+            return self.read_otherwise(index);
+        };
+        self.value = node.value;
+        Ok(())
+    }
+
+    /// Reads a record of a leaf that is not plain.
+    fn read_otherwise(&mut self, index: usize) -> Result<(), PageDamage> {
+        if let Some(key) = self.fixed_keys.and_then(|keys| keys.get(index)) {
+            fault_in(key);
+            self.whole_key = Some(key);
+            return Ok(());
+        }
+        let node = self.leaf.node(index)?;
+        if self.leaf.has_whole_keys() {
+            fault_in(node.stored_key);
+            self.whole_key = Some(node.stored_key);
+        } else {
+            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+        }
+        self.value = node.value;
+        Ok(())
+    }
+
+    fn enter_leaf(&mut self, number: PageNumber, leaf: Leaf<'s>) {
+        leaf.read_prefix(&mut self.key);
+        (self.number, self.leaf) = (number, leaf);
+        self.fixed_keys = leaf.fixed_keys();
+        self.whole_key = None;
+        self.value = StoredValue::inline(&[]);
+        self.ahead = &[];
+        self.cold = Some(ColdLeaf::default());
+    }
+
+    /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
+    /// seen when the scan gets there.
+    fn look_ahead(&mut self, [next, after]: [Option<PageNumber>; 2]) {
+        if let Some(page) = after {
+            self.source.prefetch(page, 0, 1);
+        }
+        // A page that was not compared with its checksum yet is not looked at, not even its header.
+        let Some(page) = next.filter(|page| !self.source.needs_check(*page)) else {
+            return;
+        };
+        let Ok((bytes, header)) = visit(self.source, page, 0, "scan") else {
+            return;
+        };
+        let (gap, heap) = leaf::gap(bytes, &header);
+        io::prefetch(&bytes[..gap]);
+        self.ahead = &bytes[heap / AHEAD_LEN * AHEAD_LEN..];
+        let steps = self.ahead.len().div_ceil(AHEAD_LEN);
+        self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
+    }
+
+    /// Asks for what comes behind the record that a step forwards led to.
+    #[inline]
+    fn fetch_ahead(&mut self, index: usize) {
+        match self.cold {
+            Some(cold) => self.fetch_cold(cold, index),
+            None => self.fetch_leaf_ahead(),
+        }
+    }
+
+    /// In a leaf that nobody has looked ahead to: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
+    #[inline(never)]
+    fn fetch_cold(&mut self, cold: ColdLeaf, index: usize) {
+        self.fetch_leaf_ahead();
+        let end = (index + NODES_AHEAD).min(self.leaf.count());
+        for node in cold.asked.max(index)..end {
+            io::prefetch_lines(self.leaf.page_from_node(node), NODE_LINES);
+        }
+        let steps = cold.steps + 1;
+        self.cold = Some(ColdLeaf { asked: end, steps });
+        match steps {
+            1 => self.look_ahead([None, self.position.following_leaves(self.source)[0]]),
+            STEPS_TO_LOOK_AHEAD => self.look_ahead(self.position.following_leaves(self.source)),
+            _ => {}
+        }
+    }
+
+    /// While a scan goes through a leaf it asks for the next one, a part with each record.
+    #[inline]
+    fn fetch_leaf_ahead(&mut self) {
+        for _ in 0..self.ahead_steps {
+            let Some((now, later)) = self.ahead.split_first_chunk::<AHEAD_LEN>() else {
+                return;
+            };
+            io::prefetch(now);
+            self.ahead = later;
+        }
+    }
+
+    /// The key of the record that the cursor is on; empty if it is on none.
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        match self.whole_key {
+            Some(key) => key,
+            None => &self.key[..self.key_len],
+        }
+    }
+
+    /// The same as a slice of its page, where it stands there in one piece.
+    pub(crate) fn key_in_page(&self) -> Option<&'s [u8]> {
+        self.whole_key
+    }
+
+    /// The keys from here to the end of the page, one behind the other, if that is a fixed leaf.
+    pub(crate) fn packed_keys(&self) -> Option<&'s [u8]> {
+        let (number, index) = self.position.record()?;
+        match number == self.number {
+            true => self.leaf.packed_from(index),
+            false => None,
+        }
+    }
+
+    /// The same from the beginning of the page to here.
+    pub(crate) fn packed_keys_back(&self) -> Option<&'s [u8]> {
+        let (number, index) = self.position.record()?;
+        match number == self.number {
+            true => self.leaf.packed_to(index),
+            false => None,
+        }
+    }
+
+    /// The value of the record that the cursor is on, as its leaf holds it.
+    pub(crate) fn stored_value(&self) -> StoredValue<'s> {
+        self.value
+    }
+
+    /// What `decode` makes of the value of the record that the cursor is on.
+    #[inline]
+    pub(crate) fn decode<V>(&self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
+        let before = self.faults.count();
+        let decoded = self.value().and_then(decode);
+        match self.faults.are_more_than(before) {
+            false => decoded,
+            true => Err(unreadable(self.faults, self.source.page_size())),
+        }
+    }
+
+    /// The value of the record that the cursor is on; empty if it is on none.
+    #[inline]
+    pub(crate) fn value(&self) -> Result<&'s [u8]> {
+        match self.value.kind {
+            // Asked here, where the parts are: the call for other kinds takes a copy of them, in other pieces than they were stored in, for which
+            // the processor waits.
+            ValueKind::Inline => Ok(self.value.bytes),
+            _ => super::lookup::load(self.source, self.number, self.value),
+        }
+    }
+}
+
+/// The key and the stored value of the record at a position.
+pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    position: &Position,
+    key: &mut Vec<u8>,
+) -> Result<Option<(PageNumber, StoredValue<'s>)>> {
+    let Some((number, index)) = position.record() else {
+        return Ok(None);
+    };
+    let leaf = visit_leaf(source, number, "scan")?;
+    let node = leaf
+        .node(index)
+        .map_err(|damage| damage.at(number, "scan"))?;
+    key.clear();
+    leaf.append_key(index, &node, key);
+    Ok(Some((number, node.value)))
+}
+
+/// Whether a range with these bounds is empty whatever the table holds.
+pub(crate) fn is_void(root: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
+    let (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) =
+        (low, high)
+    else {
+        return false;
+    };
+    match root.order.compare(a, b) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => !matches!((low, high), (Bound::Included(_), Bound::Included(_))),
+    }
+}
+
+/// The value of the record at a position.
+pub(crate) fn value_at<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    position: &Position,
+) -> Result<Option<&'s [u8]>> {
+    let Some((number, index)) = position.record() else {
+        return Ok(None);
+    };
+    let leaf = visit_leaf(source, number, "lookup")?;
+    let node = leaf
+        .node(index)
+        .map_err(|damage| damage.at(number, "lookup"))?;
+    super::lookup::load(source, number, node.value).map(Some)
+}

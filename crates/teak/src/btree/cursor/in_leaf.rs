@@ -1,0 +1,77 @@
+//! Steps within the leaf that a cursor has at hand, by index: what a step needs is known there, so it goes through nothing else,
+//! and has no error to hand on. Where one does not come out as it should nothing has happened but that the record may have to be read
+//! again, and it is left to [`TreeCursor::next`] and [`TreeCursor::prev`], which find out why.
+
+use super::TreeCursor;
+use crate::btree::{
+    PageSource,
+    reading::{Faults, fault_in},
+};
+
+impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
+    /// Goes to the next record, if that is in the leaf at hand.
+    #[inline(always)]
+    pub(crate) fn next_in_current_leaf(&mut self) -> bool {
+        let next = self.read_next_in_leaf();
+        next.inspect(|&index| self.move_to_next(index)).is_some()
+    }
+
+    /// Goes to the record before, if that is in the leaf at hand.
+    #[inline(always)]
+    pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
+        let prev = self.read_prev_in_leaf();
+        prev.inspect(|&index| self.move_to_prev(index)).is_some()
+    }
+
+    /// Reads the next record, if that is in the leaf at hand, and stays where it is: [`TreeCursor::move_to_next`] goes there.
+    #[inline(always)]
+    pub(crate) fn read_next_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.position.path().last()?;
+        let index = leaf.index + 1;
+        let is_here = index < leaf.count && leaf.page == self.number;
+        (is_here && self.read_in_leaf(index)).then_some(index)
+    }
+
+    /// The same of the record before.
+    #[inline(always)]
+    pub(crate) fn read_prev_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.position.path().last()?;
+        let index = leaf.index.checked_sub(1)?;
+        let is_here = leaf.page == self.number;
+        (is_here && self.read_in_leaf(index)).then_some(index)
+    }
+
+    /// Goes to the record that was read.
+    #[inline(always)]
+    pub(crate) fn move_to_next(&mut self, index: usize) {
+        self.position.move_to_index(index);
+        self.fetch_ahead(index);
+    }
+
+    /// Goes to the record that was read.
+    #[inline(always)]
+    pub(crate) fn move_to_prev(&mut self, index: usize) {
+        self.position.move_to_index(index);
+        self.fetch_leaf_ahead();
+    }
+
+    #[inline(always)]
+    fn read_in_leaf(&mut self, index: usize) -> bool {
+        let is_read = match &self.fixed_keys {
+            Some(keys) => {
+                let key = keys.get(index);
+                key.inspect(|key| fault_in(key));
+                self.whole_key = key;
+                key.is_some()
+            }
+            None => self.read(index).is_ok(),
+        };
+        is_read && !self.faults.are_more_than(self.fault_count)
+    }
+
+    /// What tells whether something could not be read, and its count before the leaf at hand was read.
+    #[inline(always)]
+    pub(crate) fn faults_before(&self) -> (&'static Faults, u64) {
+        (self.faults, self.fault_count)
+    }
+}

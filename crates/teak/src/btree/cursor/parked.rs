@@ -1,0 +1,58 @@
+//! What stays of a cursor where its source is not borrowed.
+
+use super::TreeCursor;
+use crate::{
+    Result,
+    btree::{PageSource, TreeRoot, position::Position},
+};
+
+/// The place of a cursor, and its buffer, to be used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParkedCursor {
+    position: Position,
+    buffer: Vec<u8>,
+}
+
+impl ParkedCursor {
+    /// At a place.
+    pub(crate) fn at(position: Position) -> Self {
+        let buffer = Vec::new();
+        Self { position, buffer }
+    }
+
+    /// Nowhere, since an error came up on the way.
+    pub(crate) fn lost() -> Self {
+        let mut parked = Self::default();
+        parked.position.invalidate();
+        parked
+    }
+
+    pub(crate) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    pub(crate) fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    pub(crate) fn into_position(self) -> Position {
+        self.position
+    }
+}
+
+impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
+    /// Goes on where one was parked, in the same state of the tree.
+    pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: ParkedCursor) -> Result<Self> {
+        let mut cursor = Self::new(source, root);
+        (cursor.position, cursor.key) = (parked.position, parked.buffer);
+        cursor.read_here()?;
+        Ok(cursor)
+    }
+
+    pub(crate) fn park(self) -> ParkedCursor {
+        ParkedCursor {
+            position: self.position,
+            buffer: self.key,
+        }
+    }
+}

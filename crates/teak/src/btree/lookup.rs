@@ -1,0 +1,282 @@
+//! Lookups: one key, or many at once.
+//!
+//! Many keys go down the tree together, a level at a time. While the page of one key is searched
+//! the pages of the others are on their way into the cache, so the waits overlap instead of
+//! following each other.
+
+use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner};
+use crate::{
+    PageNumber, Result,
+    io::prefetch,
+    page::{
+        header::{Header, PageKind},
+        inner,
+        leaf::{Leaf, LeafMatch},
+        value::{StoredValue, ValueKind},
+    },
+};
+use std::time::Instant;
+
+/// Keys that go down together: enough to hide the wait for memory, few enough for its buffers.
+const GROUP: usize = 32;
+/// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
+const LEAF_LINES: usize = 4;
+/// Cache lines at the start of an inner page that hold its header and heads.
+const INNER_LINES: usize = 14;
+/// As many of them are asked for where many keys go down together, which keeps more pages near.
+const INNER_LINES_TOGETHER: usize = 8;
+/// Cache lines of a node, for one of ordinary size.
+const NODE_LINES: usize = 2;
+
+/// The leaf in which `key` is, if it is anywhere. The tree must not be empty.
+#[inline]
+pub(super) fn find_leaf<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    key: &[u8],
+) -> Result<PageNumber> {
+    let mut number = enter::root(source, root, "lookup")?;
+    for level in (1..root.depth).rev() {
+        number = child_for(source, root, number, level, key)?;
+        prefetch_start(source, number, level - 1);
+    }
+    Ok(number)
+}
+
+/// Asks for the cache lines that a search of a page on `level` may touch. A search over heads
+/// waits for each line before it knows the next; asked for together they arrive together.
+#[inline]
+pub(super) fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
+    let lines = if level == 0 { LEAF_LINES } else { INNER_LINES };
+    source.prefetch(number, 0, lines);
+}
+
+#[inline]
+fn child_for<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    number: PageNumber,
+    level: u8,
+    key: &[u8],
+) -> Result<PageNumber> {
+    let inner = visit_inner(source, number, level, "lookup")?;
+    let index = inner
+        .search(root.order, key)
+        .map_err(|damage| damage.at(number, "lookup"))?;
+    enter::child(source, &inner, number, index, "lookup")
+}
+
+/// The value of `key`, as its leaf holds it.
+#[inline]
+pub(crate) fn get<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    key: &[u8],
+) -> Result<Option<StoredValue<'s>>> {
+    if root.is_empty() {
+        return Ok(None);
+    }
+    let number = find_leaf(source, root, key)?;
+    get_in_leaf(source, root, number, key)
+}
+
+#[inline]
+fn get_in_leaf<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    number: PageNumber,
+    key: &[u8],
+) -> Result<Option<StoredValue<'s>>> {
+    let found = find_in_leaf(source, root, number, key)?;
+    let value = found.value(root.order, key);
+    value.map_err(|damage| damage.at(number, "lookup"))
+}
+
+/// The first half of that, for which heads suffice.
+#[inline(always)]
+fn find_in_leaf<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    number: PageNumber,
+    key: &[u8],
+) -> Result<LeafMatch<'s>> {
+    let page = source.page(number)?;
+    let found = if Header::begins(page, number, PageKind::Leaf, 0) {
+        Leaf::with_nodes(page, &Header::read(page)).map(|leaf| leaf.find(root.order, key))
+    } else {
+        require_fixed_leaf(page, number, 0).map(|()| LeafMatch::Leaf(page))
+    };
+    found.map_err(|damage| damage.at(number, "lookup"))
+}
+
+/// The bytes of a value, wherever they stand.
+#[inline(always)]
+pub(crate) fn load<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    leaf: PageNumber,
+    value: StoredValue<'s>,
+) -> Result<&'s [u8]> {
+    if value.kind == ValueKind::Inline {
+        return Ok(value.bytes);
+    }
+    load_otherwise(source, leaf, value)
+}
+
+/// The bytes of a value that does not stand in its leaf as it is.
+#[inline(never)]
+fn load_otherwise<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    leaf: PageNumber,
+    value: StoredValue<'s>,
+) -> Result<&'s [u8]> {
+    match value
+        .as_extent()
+        .map_err(|damage| damage.at(leaf, "lookup"))?
+    {
+        Some(extent) => enter::value(source, &extent),
+        None => Ok(value.bytes),
+    }
+}
+
+/// A key on its way down.
+struct PendingLookup<'s, K> {
+    key: K,
+    /// The page that it has come to.
+    page: PageNumber,
+    /// Where in that page the child is noted in which it goes on.
+    child: &'s [u8; 4],
+    /// What there is of it in its leaf.
+    found: LeafMatch<'s>,
+}
+
+impl<K> PendingLookup<'_, K> {
+    fn of(key: K, root: &TreeRoot) -> Self {
+        Self {
+            key,
+            page: root.page,
+            child: &[0; 4],
+            found: LeafMatch::Nothing,
+        }
+    }
+}
+
+/// Looks all keys up and hands each value, in the order of the keys, to `found`.
+pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
+    root: &TreeRoot,
+    mut keys: impl Iterator<Item = K>,
+    mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
+) -> Result<()> {
+    let mut lookups = Vec::with_capacity(GROUP);
+    loop {
+        lookups.clear();
+        let group = keys.by_ref().take(GROUP);
+        lookups.extend(group.map(|key| PendingLookup::of(key, root)));
+        if lookups.is_empty() {
+            return Ok(());
+        }
+        if root.is_empty() {
+            lookups.iter().try_for_each(|_| found(None))?;
+            continue;
+        }
+        let begun = Instant::now();
+        enter::root(source, root, "lookup")?;
+        for level in (1..root.depth).rev() {
+            descend_together(source, root, &mut lookups, level)?;
+        }
+        search_together(source, root, &mut lookups, &mut found)?;
+        source.io_wait().note(begun, lookups.len());
+    }
+}
+
+/// Takes every key of the group one level down: finds where in its page the child is noted and asks
+/// for that line, and only then reads the child and asks for the lines that it needs there.
+fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
+    root: &TreeRoot,
+    lookups: &mut [PendingLookup<'s, K>],
+    level: u8,
+) -> Result<()> {
+    for lookup in &mut *lookups {
+        let inner = visit_inner(source, lookup.page, level, "lookup")?;
+        let index = inner.search(root.order, lookup.key.as_ref());
+        let child = index.and_then(|index| inner.child_bytes(index));
+        lookup.child = child.map_err(|damage| damage.at(lookup.page, "lookup"))?;
+        prefetch(lookup.child);
+    }
+    // Inner pages are few, and soon in memory.
+    if level == 1 && source.io_wait().is_waiting() {
+        let leaves = lookups.iter().map(|lookup| inner::child_of(*lookup.child));
+        source.announce(&mut leaves.collect::<Vec<_>>());
+    }
+    let lines = if level == 1 {
+        LEAF_LINES
+    } else {
+        INNER_LINES_TOGETHER
+    };
+    for lookup in lookups {
+        let mut child = inner::child_of(*lookup.child);
+        if source.needs_check(child) {
+            child = checked_child(source, root, lookup, level)?;
+        }
+        lookup.page = child;
+        source.prefetch(child, 0, lines);
+    }
+    Ok(())
+}
+
+/// The child again, compared with its checksum.
+#[cold]
+fn checked_child<S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &S,
+    root: &TreeRoot,
+    lookup: &PendingLookup<'_, K>,
+    level: u8,
+) -> Result<PageNumber> {
+    child_for(source, root, lookup.page, level, lookup.key.as_ref())
+}
+
+/// Has the system begin to read the leaves of these keys.
+#[cold]
+pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    keys: impl Iterator<Item = &'k [u8]>,
+) -> Result<()> {
+    if root.depth < 2 {
+        return Ok(());
+    }
+    let mut leaves = Vec::new();
+    for key in keys {
+        let mut number = enter::root(source, root, "lookup")?;
+        for level in (2..root.depth).rev() {
+            number = child_for(source, root, number, level, key)?;
+        }
+        let inner = visit_inner(source, number, 1, "lookup")?;
+        let index = inner.search(root.order, key);
+        let leaf = index.and_then(|index| inner.child(index));
+        leaves.push(leaf.map_err(|damage| damage.at(number, "lookup"))?);
+    }
+    source.announce(&mut leaves);
+    Ok(())
+}
+
+/// Searches the heads of all leaves of a group and asks for the nodes, and only then reads them.
+fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
+    root: &TreeRoot,
+    lookups: &mut [PendingLookup<'s, K>],
+    found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
+) -> Result<()> {
+    for lookup in &mut *lookups {
+        lookup.found = find_in_leaf(source, root, lookup.page, lookup.key.as_ref())?;
+        if let Some(offset) = lookup.found.node_offset() {
+            source.prefetch(lookup.page, offset, NODE_LINES);
+        }
+    }
+    for lookup in lookups {
+        let value = lookup.found.value(root.order, lookup.key.as_ref());
+        found(value.map_err(|damage| damage.at(lookup.page, "lookup"))?)?;
+    }
+    Ok(())
+}

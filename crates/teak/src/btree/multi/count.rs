@@ -1,0 +1,272 @@
+//! Counting of pairs: how many are before one, which is the n-th, how many lie between two, and where to cut a range in parts.
+
+use super::{KeyValues, cursor::PairBound, lookup};
+use crate::{
+    PageNumber, Result,
+    btree::{
+        PageSource, TreeRoot,
+        count::{self, Ends},
+        cursor::record_at,
+        estimate::{self, RecordEstimate},
+        position::Position,
+        split::{PARTS_MAX, SplitLevel, cuts, first_below},
+    },
+};
+use std::{
+    cmp::Ordering,
+    iter,
+    ops::{Add, Bound, Range},
+};
+
+/// A key and one of its values, copied.
+pub(crate) type OwnedPair = (Vec<u8>, Vec<u8>);
+
+/// The pairs between two bounds. Where the tree does not count, the leaves between them are passed, those of nested trees only at both
+/// ends.
+pub(crate) fn count_pairs<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: PairBound<'_>,
+    high: PairBound<'_>,
+) -> Result<u64> {
+    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
+        count::count(source, tree, low, high)
+    };
+    sum(source, root, (low, high), in_tree, |count| count)
+}
+
+/// About how many pairs there are between two bounds: few pages are read, of the tree and of the nested trees at both ends.
+pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: PairBound<'_>,
+    high: PairBound<'_>,
+) -> Result<RecordEstimate> {
+    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
+        estimate::estimate(source, tree, low, high)
+    };
+    sum(source, root, (low, high), in_tree, RecordEstimate::exactly)
+}
+
+/// The keys whose pairs are all between two bounds, and the values of the two keys that are not, as `in_tree` counts those of a tree and
+/// `exactly` takes what needs no tree.
+fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
+    source: &S,
+    root: &TreeRoot,
+    (low, high): (PairBound<'_>, PairBound<'_>),
+    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    exactly: impl Fn(u64) -> N,
+) -> Result<N> {
+    let of_key = |key: &[u8], low, high| of_key(source, root, key, (low, high), &in_tree, &exactly);
+    if let (Some((key, from)), Some((high_key, to))) = (edge(low), edge(high)) {
+        match (root.order.compare(key, high_key), from, to) {
+            (Ordering::Less, _, _) => {}
+            (Ordering::Equal, Some(from), Some(to)) => {
+                return of_key(key, from, to);
+            }
+            _ => return Ok(exactly(0)),
+        }
+    }
+    let mut pairs = in_tree(root, whole_keys(low), whole_keys(high))?;
+    if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = low {
+        pairs = pairs + of_key(key, values(low), Bound::Unbounded)?;
+    }
+    if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = high {
+        pairs = pairs + of_key(key, Bound::Unbounded, values(high))?;
+    }
+    Ok(pairs)
+}
+
+/// The values of a key between two bounds.
+fn of_key<S: PageSource + ?Sized, N>(
+    source: &S,
+    root: &TreeRoot,
+    key: &[u8],
+    (low, high): (Bound<&[u8]>, Bound<&[u8]>),
+    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    exactly: impl Fn(u64) -> N,
+) -> Result<N> {
+    let order = root.value_order();
+    let places = |len: usize, search: &dyn Fn(&[u8]) -> Result<usize, usize>| {
+        let place = |value, is_after: bool| match search(value) {
+            Ok(index) => index + usize::from(is_after),
+            Err(index) => index,
+        };
+        let from = match low {
+            Bound::Unbounded => 0,
+            Bound::Included(value) => place(value, false),
+            Bound::Excluded(value) => place(value, true),
+        };
+        let to = match high {
+            Bound::Unbounded => len,
+            Bound::Included(value) => place(value, true),
+            Bound::Excluded(value) => place(value, false),
+        };
+        exactly(to.saturating_sub(from) as u64)
+    };
+    Ok(match lookup::find(source, root, key)? {
+        None => exactly(0),
+        Some(KeyValues::One(one)) => places(1, &|value| match order.stored_to(one, value) {
+            Ordering::Less => Err(1),
+            Ordering::Equal => Ok(0),
+            Ordering::Greater => Err(0),
+        }),
+        Some(KeyValues::Set(set)) => places(set.len(), &|value| set.search(order, value)),
+        Some(KeyValues::Tree(nested)) => in_tree(&nested, low, high)?,
+    })
+}
+
+/// A key, and which of its values are on one side of a bound: none if the bound is past them.
+type Edge<'b> = (&'b [u8], Option<Bound<&'b [u8]>>);
+
+fn edge(bound: PairBound<'_>) -> Option<Edge<'_>> {
+    match bound {
+        Bound::Unbounded => None,
+        Bound::Excluded((key, None)) => Some((key, None)),
+        Bound::Included((key, _)) | Bound::Excluded((key, _)) => Some((key, Some(values(bound)))),
+    }
+}
+
+/// The same bound for keys whose values are all on one side of it.
+fn whole_keys(bound: PairBound<'_>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included((key, Some(_))) => Bound::Excluded(key),
+        bound => bound.map(|(key, _)| key),
+    }
+}
+
+/// The same bound among the values of its key.
+fn values(bound: PairBound<'_>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included((_, Some(value))) => Bound::Included(value),
+        Bound::Excluded((_, Some(value))) => Bound::Excluded(value),
+        _ => Bound::Unbounded,
+    }
+}
+
+/// Pair `number`, counted from 0, in a tree that counts; `None` if there are not so many.
+pub(crate) fn nth_pair<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    number: u64,
+) -> Result<Option<OwnedPair>> {
+    match count::nth(source, root, number)? {
+        Some((position, number)) => pair_at(source, root, &position, number, |nested| {
+            let found = count::nth(source, nested, number)?;
+            Ok(found.map(|(position, _)| position).unwrap_or_default())
+        }),
+        None => Ok(None),
+    }
+}
+
+/// The key at a position, and its value `number`, or where that is in a nested tree the one that `find` finds there.
+fn pair_at<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    position: &Position,
+    number: u64,
+    find: impl FnOnce(&TreeRoot) -> Result<Position>,
+) -> Result<Option<OwnedPair>> {
+    let mut key = Vec::new();
+    let Some((leaf, stored)) = record_at(source, position, &mut key)? else {
+        return Ok(None);
+    };
+    let values = KeyValues::of(root, stored).map_err(|damage| damage.at(leaf, "count"))?;
+    let mut value = Vec::new();
+    match values {
+        KeyValues::One(one) => value.extend_from_slice(one),
+        KeyValues::Set(set) => {
+            let index = set.len().min(number as usize + 1) - 1;
+            value.extend_from_slice(set.get(index));
+        }
+        KeyValues::Tree(nested) => drop(record_at(source, &find(&nested)?, &mut value)?),
+    }
+    Ok(Some((key, value)))
+}
+
+/// The keys and values with which the parts of a range of keys begin, but the first.
+pub(crate) fn split_pairs<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+    parts: usize,
+) -> Result<Vec<OwnedPair>> {
+    let parts = parts.min(PARTS_MAX);
+    let Some(ends) = count::ends(source, root, low, high)? else {
+        return Ok(Vec::new());
+    };
+    if !root.counted {
+        return split_listed(source, root, &ends, parts);
+    }
+    let first = count::before(source, root, &ends.low)?;
+    let mut pairs = Vec::new();
+    for cut in cuts(count::between(source, root, &ends)?, parts) {
+        pairs.extend(nth_pair(source, root, first + cut)?);
+    }
+    Ok(pairs)
+}
+
+/// The same in a tree that does not count. Entries of inner pages weigh about the same, those of leaves as much as they have values.
+fn split_listed<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    ends: &Ends,
+    parts: usize,
+) -> Result<Vec<OwnedPair>> {
+    let SplitLevel { level, pages } = SplitLevel::new(source, root, ends, parts)?;
+    let weight = |page, entries: Range<usize>| match level {
+        0 => count::weight(source, root, page, entries),
+        _ => Ok(entries.len() as u64),
+    };
+    let mut total = 0_u64;
+    for (page, entries) in &pages {
+        total = total.saturating_add(weight(*page, entries.clone())?);
+    }
+    let mut entries = pages
+        .iter()
+        .flat_map(|(page, entries)| entries.clone().map(move |index| (*page, index)));
+    let mut pairs: Vec<OwnedPair> = Vec::new();
+    let (mut entry, mut passed) = (entries.next(), 0_u64);
+    // The nested tree that was cut last.
+    let mut nested_list: Option<(PageNumber, SplitLevel)> = None;
+    // The first one is where the range begins.
+    for cut in iter::once(0).chain(cuts(total, parts)) {
+        while let Some((page, index)) = entry {
+            let len = weight(page, index..index + 1)?;
+            if cut >= passed.saturating_add(len) {
+                (entry, passed) = (entries.next(), passed.saturating_add(len));
+                continue;
+            }
+            let position = first_below(source, page, level, index)?;
+            let number = if level == 0 { cut - passed } else { 0 };
+            let pair = pair_at(source, root, &position, number, |nested| {
+                if nested_list
+                    .as_ref()
+                    .is_none_or(|(of, _)| *of != nested.page)
+                {
+                    let ends = count::ends(source, nested, Bound::Unbounded, Bound::Unbounded)?;
+                    let ends = ends.expect("a nested tree is not empty");
+                    let list = SplitLevel::new(source, nested, &ends, parts)?;
+                    nested_list = Some((nested.page, list));
+                }
+                let list = nested_list.as_ref().map(|(_, list)| list);
+                list.expect("it was listed").about(source, number, len)
+            })?;
+            let is_after = |pair: &OwnedPair| {
+                let pair = (&pair.0[..], &pair.1[..]);
+                let is_after = |last: &OwnedPair| root.compare_pairs((&last.0, &last.1), pair);
+                pairs.last().is_none_or(|last| is_after(last).is_lt())
+            };
+            let pair = pair.filter(is_after);
+            pairs.extend(pair);
+            break;
+        }
+    }
+    pairs.drain(..pairs.len().min(1));
+    Ok(pairs)
+}
+
+#[cfg(test)]
+#[path = "count_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! What is counted and where ranges are cut, against all pairs as a list.
+
+use super::super::{
+    cursor::PairBound,
+    tests::{Fixture, KINDS, PageKind, key_of},
+};
+use super::{OwnedPair, count_pairs, nth_pair, split_pairs};
+use crate::btree::estimate::estimate;
+use fastrand::Rng;
+use std::{cmp::Ordering, ops::Bound};
+
+/// A bound at a pair or at all pairs of its key, which need not be there.
+fn bound_of<'p>(random: &mut Rng, pair: &'p OwnedPair) -> PairBound<'p> {
+    let pair = (&pair.0[..], random.bool().then_some(&pair.1[..]));
+    match random.u8(..5) {
+        0 => Bound::Unbounded,
+        1 | 2 => Bound::Included(pair),
+        _ => Bound::Excluded(pair),
+    }
+}
+
+/// Where a bound lies in the list of all pairs.
+fn place(fixture: &Fixture, all: &[OwnedPair], bound: PairBound<'_>, is_low: bool) -> usize {
+    let (Bound::Included((key, value)) | Bound::Excluded((key, value))) = bound else {
+        return if is_low { 0 } else { all.len() };
+    };
+    let is_before = |pair: &OwnedPair| {
+        let by_value = || {
+            value.map_or(Ordering::Equal, |value| {
+                fixture.order().compare(&pair.1, value)
+            })
+        };
+        match pair.0.as_slice().cmp(key).then_with(by_value) {
+            Ordering::Less => true,
+            Ordering::Equal => matches!(bound, Bound::Included(_)) != is_low,
+            Ordering::Greater => false,
+        }
+    };
+    all.partition_point(is_before)
+}
+
+fn grown(random: &mut Rng, mut fixture: Fixture, kind: PageKind) -> Fixture {
+    for _ in 0..2500 {
+        let key = key_of(random, 4096);
+        let value = kind.value(random.u64(..500), 4096);
+        match random.u8(..8) {
+            0 => fixture.remove(&key, &value),
+            _ => fixture.insert(&key, &value),
+        }
+    }
+    fixture
+}
+
+#[test]
+fn pairs_are_counted_between_all_bounds() {
+    for kind in KINDS {
+        let mut random = Rng::with_seed(5);
+        let fixture = grown(&mut random, Fixture::new(4096, kind), kind);
+        let (pages, root, all) = (&fixture.pages, &fixture.root, fixture.pairs());
+        for _ in 0..400 {
+            let some =
+                |random: &mut Rng| (key_of(random, 4096), kind.value(random.u64(..500), 4096));
+            let (a, b) = (some(&mut random), some(&mut random));
+            let b = if random.u8(..3) == 0 {
+                (a.0.clone(), b.1)
+            } else {
+                b
+            };
+            let (low, high) = (bound_of(&mut random, &a), bound_of(&mut random, &b));
+            let (from, to) = (
+                place(&fixture, &all, low, true),
+                place(&fixture, &all, high, false),
+            );
+            let expected = to.saturating_sub(from) as u64;
+            let counted = count_pairs(pages, root, low, high).unwrap();
+            assert_eq!(counted, expected, "{kind:?} {low:?} {high:?}");
+            let keys = |bound: PairBound<'_>| bound.map(|(key, _)| key.to_vec());
+            let (low, high) = (keys(low), keys(high));
+            let (low, high) = (
+                low.as_ref().map(Vec::as_slice),
+                high.as_ref().map(Vec::as_slice),
+            );
+            let of_key = |key| (key, None);
+            let exactly = count_pairs(pages, root, low.map(of_key), high.map(of_key)).unwrap();
+            let about = estimate(pages, root, low, high).unwrap();
+            assert!(
+                (about.at_least..=about.at_most).contains(&exactly),
+                "{about:?} {exactly}"
+            );
+            assert!((about.at_least..=about.at_most).contains(&about.records));
+        }
+    }
+}
+
+#[test]
+fn every_pair_is_found_by_its_number() {
+    for kind in KINDS {
+        let mut random = Rng::with_seed(6);
+        let fixture = grown(&mut random, Fixture::new(4096, kind), kind);
+        if !fixture.root.counted {
+            continue;
+        }
+        let (pages, root) = (&fixture.pages, &fixture.root);
+        for (number, pair) in (0..).zip(fixture.pairs()) {
+            let before = Bound::Excluded((&pair.0[..], Some(&pair.1[..])));
+            assert_eq!(
+                count_pairs(pages, root, Bound::Unbounded, before).unwrap(),
+                number
+            );
+            assert_eq!(nth_pair(pages, root, number).unwrap(), Some(pair));
+        }
+        assert_eq!(nth_pair(pages, root, root.records).unwrap(), None);
+    }
+}
+
+#[test]
+fn parts_begin_with_pairs_and_none_is_empty() {
+    for kind in KINDS {
+        let mut random = Rng::with_seed(7);
+        let mut fixture = grown(&mut random, Fixture::new(4096, kind), kind);
+        // One key has most of all.
+        for number in 0..3000 {
+            fixture.insert(b"m", &kind.value(number, 4096));
+        }
+        let (pages, root, all) = (&fixture.pages, &fixture.root, fixture.pairs());
+        for parts in [1, 2, 7, 64, usize::MAX] {
+            let low = [b'a' + random.u8(..4)];
+            for low in [
+                Bound::Unbounded,
+                Bound::Included(&low[..]),
+                Bound::Excluded(&low[..]),
+            ] {
+                let begin = place(&fixture, &all, low.map(|key| (key, None)), true);
+                let pairs = split_pairs(pages, root, low, Bound::Unbounded, parts).unwrap();
+                let find = |pair: &OwnedPair| all.iter().position(|other| other == pair).unwrap();
+                let places: Vec<_> = pairs.iter().map(find).collect();
+                let starts = [begin].into_iter().chain(places.iter().copied());
+                let ends = places.iter().copied().chain([all.len()]);
+                let lens: Vec<_> = starts.zip(ends).map(|(start, end)| end - start).collect();
+                assert!(
+                    !lens.contains(&0) && lens.len() <= parts,
+                    "{kind:?} {lens:?}"
+                );
+                let longest = *lens.iter().max().unwrap();
+                if root.counted {
+                    assert!(
+                        longest - lens.iter().min().unwrap() <= 1,
+                        "{kind:?} {lens:?}"
+                    );
+                } else if parts == 7 {
+                    assert!(longest < (all.len() - begin) / 3, "{kind:?} {lens:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Steps that need nothing but what the cursor has at hand, for the same reasons and on the same terms as those of a cursor over
+//! keys: where one says `false` the cursor is where it was, and [`PairCursor::next`] and [`PairCursor::prev`] find out why.
+
+use super::{PairCursor, ValueCursor};
+use crate::{
+    btree::{
+        PageSource,
+        reading::{Faults, fault_in},
+    },
+    page::value::ValueKind,
+};
+
+impl<S: PageSource + ?Sized> PairCursor<'_, S> {
+    /// Goes to the next pair, if that is in a leaf at hand.
+    #[inline(always)]
+    pub(crate) fn next_in_current_leaf(&mut self) -> bool {
+        match &self.inner {
+            ValueCursor::One(_) => {
+                let next = self.outer.read_next_in_leaf();
+                let next = next.filter(|_| self.enter_one());
+                next.inspect(|&index| self.outer.move_to_next(index))
+                    .is_some()
+            }
+            _ => self.next_value_in_leaf(),
+        }
+    }
+
+    /// Goes to the pair before, if that is in a leaf at hand.
+    #[inline(always)]
+    pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
+        match &self.inner {
+            ValueCursor::One(_) => {
+                let prev = self.outer.read_prev_in_leaf();
+                let prev = prev.filter(|_| self.enter_one());
+                prev.inspect(|&index| self.outer.move_to_prev(index))
+                    .is_some()
+            }
+            _ => self.prev_value_in_leaf(),
+        }
+    }
+
+    /// Goes to the next value of the key, if that is in a leaf at hand.
+    #[inline(always)]
+    pub(crate) fn next_value_in_leaf(&mut self) -> bool {
+        let (faults, _) = self.outer.faults_before();
+        match &mut self.inner {
+            ValueCursor::Tree(cursor) => cursor.next_in_current_leaf(),
+            ValueCursor::Set(set, index) if *index + 1 < set.len() => {
+                let is_read = is_read(set.get(*index + 1), faults, self.fault_count);
+                *index += usize::from(is_read);
+                is_read
+            }
+            _ => false,
+        }
+    }
+
+    /// Goes to the value before, if that is in a leaf at hand.
+    #[inline(always)]
+    pub(crate) fn prev_value_in_leaf(&mut self) -> bool {
+        let (faults, _) = self.outer.faults_before();
+        match &mut self.inner {
+            ValueCursor::Tree(cursor) => cursor.prev_in_current_leaf(),
+            ValueCursor::Set(set, index) if *index > 0 => {
+                let is_read = is_read(set.get(*index - 1), faults, self.fault_count);
+                *index -= usize::from(is_read);
+                is_read
+            }
+            _ => false,
+        }
+    }
+
+    /// Is on the value of the key that the cursor over keys has read, if it is one and can be read. Else nothing has changed.
+    #[inline(always)]
+    fn enter_one(&mut self) -> bool {
+        let (value, size) = (self.outer.stored_value(), self.root().kind.value_size);
+        let (faults, before) = self.outer.faults_before();
+        let is_one = value.kind == ValueKind::Inline
+            && (size == 0 || usize::from(size) == value.bytes.len())
+            && is_read(value.bytes, faults, before);
+        if is_one {
+            self.fault_count = before;
+            self.inner = ValueCursor::One(value.bytes);
+        }
+        is_one
+    }
+}
+
+/// Whether a value can be read.
+#[inline(always)]
+fn is_read(value: &[u8], faults: &Faults, before: u64) -> bool {
+    fault_in(value);
+    !faults.are_more_than(before)
+}

@@ -1,0 +1,44 @@
+//! What a cursor over pairs says of its place.
+
+use super::{PairCursor, ValueCursor};
+use crate::btree::PageSource;
+
+impl<S: PageSource + ?Sized> PairCursor<'_, S> {
+    /// Whether it is on the first value of its key.
+    pub(crate) fn is_first_value(&self) -> bool {
+        match &self.inner {
+            ValueCursor::Nowhere => false,
+            ValueCursor::One(_) => true,
+            ValueCursor::Set(_, index) => *index == 0,
+            ValueCursor::Tree(cursor) => cursor.position().is_first(),
+        }
+    }
+
+    /// Whether it is on the last value of its key.
+    pub(crate) fn is_last_value(&self) -> bool {
+        match &self.inner {
+            ValueCursor::Nowhere => false,
+            ValueCursor::One(_) => true,
+            ValueCursor::Set(set, index) => index + 1 == set.len(),
+            ValueCursor::Tree(cursor) => cursor.position().is_last(),
+        }
+    }
+
+    /// Whether it is on the first pair of the tree.
+    pub(crate) fn is_first(&self) -> bool {
+        self.outer.position().is_first() && self.is_first_value()
+    }
+
+    /// Whether it is on the last pair of the tree.
+    pub(crate) fn is_last(&self) -> bool {
+        self.outer.position().is_last() && self.is_last_value()
+    }
+
+    /// Is on no pair from now on, if a search has found none.
+    pub(crate) fn on_pair_if(&mut self, is_found: bool) -> bool {
+        if !is_found {
+            self.inner = ValueCursor::Nowhere;
+        }
+        is_found
+    }
+}

@@ -1,0 +1,229 @@
+//! Places among pairs, without references: what stays of a [`PairCursor`] where its source is not borrowed.
+
+use super::{
+    KeyValues,
+    cursor::{PairCursor, ValueCursor},
+};
+use crate::{
+    Result,
+    btree::{
+        PageSource, TreeRoot,
+        cursor::{TreeCursor, parked::ParkedCursor, record_at},
+        position::StepDirection,
+        visit_leaf,
+    },
+    page::PageDamage,
+};
+use std::borrow::Cow;
+
+/// The place of a cursor over pairs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PairPosition {
+    outer: ParkedCursor,
+    inner: ValuePosition,
+}
+
+/// The place among the values of a key.
+#[derive(Clone, Debug, Default)]
+enum ValuePosition {
+    #[default]
+    Nowhere,
+    /// At an index of so many, which stand in the leaf of their key.
+    Leaf {
+        index: usize,
+        count: usize,
+    },
+    Tree(Box<(TreeRoot, ParkedCursor)>),
+}
+
+impl PairPosition {
+    /// Nowhere, since an error came up on the way.
+    pub(crate) fn lost() -> Self {
+        Self {
+            outer: ParkedCursor::lost(),
+            inner: ValuePosition::Nowhere,
+        }
+    }
+
+    /// Whether it is on a pair.
+    pub(crate) fn is_on_pair(&self) -> bool {
+        !matches!(self.inner, ValuePosition::Nowhere)
+    }
+
+    /// How many values the key has; 0 if it is on none.
+    pub(crate) fn count(&self) -> u64 {
+        match &self.inner {
+            ValuePosition::Nowhere => 0,
+            ValuePosition::Leaf { count, .. } => *count as u64,
+            ValuePosition::Tree(tree) => tree.0.records,
+        }
+    }
+
+    /// Whether it is on the first value of its key.
+    pub(crate) fn is_first_value(&self) -> bool {
+        match &self.inner {
+            ValuePosition::Nowhere => false,
+            ValuePosition::Leaf { index, .. } => *index == 0,
+            ValuePosition::Tree(tree) => tree.1.position().is_first(),
+        }
+    }
+
+    /// Whether it is on the last value of its key.
+    pub(crate) fn is_last_value(&self) -> bool {
+        match &self.inner {
+            ValuePosition::Nowhere => false,
+            ValuePosition::Leaf { index, count } => index + 1 == *count,
+            ValuePosition::Tree(tree) => tree.1.position().is_last(),
+        }
+    }
+
+    /// Whether it is on the first pair of the tree.
+    pub(crate) fn is_first(&self) -> bool {
+        self.outer.position().is_first() && self.is_first_value()
+    }
+
+    /// Whether it is on the last pair of the tree.
+    pub(crate) fn is_last(&self) -> bool {
+        self.outer.position().is_last() && self.is_last_value()
+    }
+
+    /// Goes to the value of the same key beside this one, if it stands in the same leaf.
+    pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
+        match (&mut self.inner, direction) {
+            (ValuePosition::Leaf { index, count }, StepDirection::Forward)
+                if *index + 1 < *count =>
+            {
+                *index += 1
+            }
+            (ValuePosition::Leaf { index, .. }, StepDirection::Backward) if *index > 0 => {
+                *index -= 1
+            }
+            (ValuePosition::Tree(tree), _) => return tree.1.position_mut().step_in_leaf(direction),
+            (ValuePosition::Nowhere | ValuePosition::Leaf { .. }, _) => return false,
+        }
+        true
+    }
+
+    /// Goes from a key that has one value to the key beside it, if that stands in the same leaf. Whether that has one value too is yet to be
+    /// seen, by [`PairPosition::read_only_pair`].
+    pub(crate) fn step_to_key(&mut self, direction: StepDirection) -> bool {
+        matches!(self.inner, ValuePosition::Leaf { index: 0, count: 1 })
+            && self.outer.position_mut().step_in_leaf(direction)
+    }
+
+    /// Puts the pair that it is on in `key` and `value`; says `false` if the key has several values.
+    pub(crate) fn read_only_pair<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+        key: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Some((number, stored)) = record_at(source, self.outer.position(), key)? else {
+            return Ok(false);
+        };
+        match KeyValues::of(root, stored).map_err(|damage| damage.at(number, "scan"))? {
+            KeyValues::One(only) => {
+                value.clear();
+                value.extend_from_slice(only);
+                Ok(true)
+            }
+            KeyValues::Set(_) | KeyValues::Tree(_) => Ok(false),
+        }
+    }
+
+    /// Puts the value of the pair that it is on in `out`; says `false` if it is on none.
+    pub(crate) fn read_value<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if let ValuePosition::Tree(tree) = &self.inner {
+            return Ok(record_at(source, tree.1.position(), out)?.is_some());
+        }
+        let value = self.value(source, root)?;
+        if let Some(value) = &value {
+            out.clear();
+            out.extend_from_slice(value);
+        }
+        Ok(value.is_some())
+    }
+
+    /// The value of the pair that it is on, in a tree with this root.
+    pub(crate) fn value<'s, S: PageSource + ?Sized>(
+        &self,
+        source: &'s S,
+        root: &TreeRoot,
+    ) -> Result<Option<Cow<'s, [u8]>>> {
+        let (parked, index) = match &self.inner {
+            ValuePosition::Nowhere => return Ok(None),
+            ValuePosition::Leaf { index, .. } => (&self.outer, Some(*index)),
+            ValuePosition::Tree(tree) => (&tree.1, None),
+        };
+        let Some((number, slot)) = parked.position().record() else {
+            return Ok(None);
+        };
+        let damaged = |damage: PageDamage| damage.at(number, "lookup");
+        let leaf = visit_leaf(source, number, "lookup")?;
+        let node = leaf.node(slot).map_err(damaged)?;
+        let Some(index) = index else {
+            return match leaf.has_whole_keys() {
+                true => Ok(Some(node.stored_key.into())),
+                false => leaf
+                    .key(slot)
+                    .map(|value| Some(value.into()))
+                    .map_err(damaged),
+            };
+        };
+        match KeyValues::of(root, node.value).map_err(damaged)? {
+            KeyValues::One(value) => Ok(Some(value.into())),
+            KeyValues::Set(set) if index < set.len() => Ok(Some(set.get(index).into())),
+            KeyValues::Set(_) | KeyValues::Tree(_) => Err(damaged(ELSEWHERE)),
+        }
+    }
+}
+
+/// The state is another one than the place is of.
+const ELSEWHERE: PageDamage = PageDamage("the values of a key are not where they were read");
+
+impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
+    /// Goes on where one was parked, in the same state of the tree.
+    pub(crate) fn resume(source: &'s S, root: TreeRoot, place: PairPosition) -> Result<Self> {
+        let outer = TreeCursor::resume(source, root, place.outer)?;
+        let mut cursor = Self::over(outer);
+        match place.inner {
+            ValuePosition::Nowhere => Ok(cursor),
+            ValuePosition::Leaf { index, .. } => {
+                let at = match cursor.values_here()? {
+                    KeyValues::One(value) => ValueCursor::One(value),
+                    KeyValues::Set(set) if index < set.len() => ValueCursor::Set(set, index),
+                    KeyValues::Set(_) | KeyValues::Tree(_) => return Err(cursor.damaged(ELSEWHERE)),
+                };
+                cursor.set_value_cursor(at).map(|()| cursor)
+            }
+            ValuePosition::Tree(tree) => {
+                let (nested, parked) = *tree;
+                let at = ValueCursor::Tree(Box::new(TreeCursor::resume(source, nested, parked)?));
+                cursor.set_value_cursor(at).map(|()| cursor)
+            }
+        }
+    }
+
+    pub(crate) fn park(self) -> PairPosition {
+        let (outer, inner) = self.into_parts();
+        let inner = match inner {
+            ValueCursor::Nowhere => ValuePosition::Nowhere,
+            ValueCursor::One(_) => ValuePosition::Leaf { index: 0, count: 1 },
+            ValueCursor::Set(set, index) => {
+                let count = set.len();
+                ValuePosition::Leaf { index, count }
+            }
+            ValueCursor::Tree(cursor) => {
+                ValuePosition::Tree(Box::new((*cursor.root(), cursor.park())))
+            }
+        };
+        let outer = outer.park();
+        PairPosition { outer, inner }
+    }
+}

@@ -1,0 +1,239 @@
+//! Where a cursor over pairs goes by a pair, or by a key: to the nearest pair on either side of it.
+
+use super::{PairRef, cursor::PairCursor};
+use crate::{
+    Result,
+    btree::{PageSource, TreeRoot, seek::SearchKey},
+};
+use std::cmp::Ordering;
+
+impl<S: PageSource + ?Sized> PairCursor<'_, S> {
+    /// Goes to the first value of the first key that is greater.
+    pub(crate) fn seek_key_greater(&mut self, key: &[u8]) -> Result<bool> {
+        match self.seek_key(key)? {
+            Some(true) => self.next_key(),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Goes to the last value of the last key that is smaller.
+    pub(crate) fn seek_key_less(&mut self, key: &[u8]) -> Result<bool> {
+        self.seek_key(key)?;
+        self.prev_key()
+    }
+
+    /// Goes to the last value of the last key that is not greater.
+    pub(crate) fn seek_key_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        match self.seek_key(key)? {
+            Some(true) => self.last_value(),
+            _ => self.prev_key(),
+        }
+    }
+
+    /// Goes to the first pair that is greater.
+    pub(crate) fn seek_pair_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        match self.seek_pair(key, value)? {
+            Some(true) => self.next(),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Goes to the last pair that is smaller.
+    pub(crate) fn seek_pair_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        self.seek_pair(key, value)?;
+        self.prev()
+    }
+
+    /// Goes to the last pair that is not greater.
+    pub(crate) fn seek_pair_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        match self.seek_pair(key, value)? {
+            Some(true) => Ok(true),
+            _ => self.prev(),
+        }
+    }
+
+    /// Goes to the first value of just this key that is greater; if there is none it may be anywhere.
+    pub(crate) fn seek_value_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        match self.seek_value(key, value)? {
+            Some(true) => self.next_value(),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Goes to the last value of just this key that is smaller; if there is none it may be anywhere.
+    pub(crate) fn seek_value_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        match self.seek_key(key)? {
+            Some(true) => match self.seek_among(value)? {
+                Some(_) => self.prev_value(),
+                None => self.last_value(),
+            },
+            _ => Ok(false),
+        }
+    }
+
+    /// Goes to the last value of just this key that is not greater; if there is none it may be anywhere.
+    pub(crate) fn seek_value_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
+        match self.seek_key(key)? {
+            Some(true) => match self.seek_among(value)? {
+                Some(true) => Ok(true),
+                Some(false) => self.prev_value(),
+                None => self.last_value(),
+            },
+            _ => Ok(false),
+        }
+    }
+}
+
+/// A pair that came from elsewhere, among the pairs of a tree. Its key, or its value, may be an integer of another length than those.
+#[derive(Debug)]
+pub(crate) struct PairSearchKey<'p> {
+    pub(crate) key: SearchKey<'p>,
+    pub(crate) value: SearchKey<'p>,
+}
+
+impl<'p> PairSearchKey<'p> {
+    pub(crate) fn new(root: &TreeRoot, (key, value): PairRef<'p>) -> Self {
+        Self {
+            key: SearchKey::new(root, key),
+            value: SearchKey::among(root.value_order(), root.kind.value_size, value),
+        }
+    }
+
+    /// The nearest pair that the tree can have.
+    fn nearest(&self) -> PairRef<'_> {
+        (self.key.nearest(), self.value.nearest())
+    }
+
+    /// On which side of that it is, if its key is possible.
+    fn side(&self) -> Option<Ordering> {
+        self.key.possible().map(|_| self.value.side())
+    }
+
+    /// Whether the pair itself is in the tree; the cursor is on it then.
+    pub(crate) fn find<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let (key, value) = self.nearest();
+        match self.side() {
+            Some(Ordering::Equal) => Ok(cursor.seek_value(key, value)? == Some(true)),
+            _ => Ok(false),
+        }
+    }
+
+    /// Goes to the pair, or the first one behind it.
+    pub(crate) fn seek_at_or_after<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let (key, value) = self.nearest();
+        match self.side() {
+            Some(Ordering::Equal) => Ok(cursor.seek_pair(key, value)?.is_some()),
+            _ => self.seek_after(cursor),
+        }
+    }
+
+    /// Goes to the pair, or the last one before it.
+    pub(crate) fn seek_at_or_before<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        match self.side() {
+            Some(Ordering::Equal) => cursor.seek_pair_less_or_equal(self.nearest()),
+            _ => self.seek_before(cursor),
+        }
+    }
+
+    /// Goes to the first pair behind it.
+    pub(crate) fn seek_after<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let (key, value) = self.nearest();
+        match self.side() {
+            None => self.seek_next_key(cursor),
+            Some(Ordering::Less) => Ok(cursor.seek_pair(key, value)?.is_some()),
+            Some(_) => cursor.seek_pair_greater((key, value)),
+        }
+    }
+
+    /// Goes to the last pair before it.
+    pub(crate) fn seek_before<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        match self.side() {
+            None => self.seek_previous_key(cursor),
+            Some(Ordering::Greater) => cursor.seek_pair_less_or_equal(self.nearest()),
+            Some(_) => cursor.seek_pair_less(self.nearest()),
+        }
+    }
+
+    /// Goes to the first value of the first key behind its own.
+    pub(crate) fn seek_next_key<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let key = self.key.nearest();
+        match self.key.side() {
+            Ordering::Less => Ok(cursor.seek_key(key)?.is_some()),
+            _ => cursor.seek_key_greater(key),
+        }
+    }
+
+    /// Goes to the last value of the last key before its own.
+    pub(crate) fn seek_previous_key<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let key = self.key.nearest();
+        match self.key.side() {
+            Ordering::Greater => cursor.seek_key_less_or_equal(key),
+            _ => cursor.seek_key_less(key),
+        }
+    }
+
+    /// Goes to the first value of its key.
+    pub(crate) fn seek_first_value<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        match self.key.possible() {
+            Some(key) => Ok(cursor.seek_key(key)? == Some(true)),
+            None => Ok(false),
+        }
+    }
+
+    /// Goes to the last value of its key.
+    pub(crate) fn seek_last_value<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        Ok(self.seek_first_value(cursor)? && cursor.last_value()?)
+    }
+
+    /// Goes to the first value of its key behind its own; if there is none it may be anywhere.
+    pub(crate) fn seek_next_value<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        let (key, value) = self.nearest();
+        match self.side() {
+            None => Ok(false),
+            Some(Ordering::Less) => Ok(cursor.seek_value(key, value)?.is_some()),
+            Some(_) => cursor.seek_value_greater((key, value)),
+        }
+    }
+
+    /// Goes to the last value of its key before its own; if there is none it may be anywhere.
+    pub(crate) fn seek_previous_value<S: PageSource + ?Sized>(
+        &self,
+        cursor: &mut PairCursor<'_, S>,
+    ) -> Result<bool> {
+        match self.side() {
+            None => Ok(false),
+            Some(Ordering::Greater) => cursor.seek_value_less_or_equal(self.nearest()),
+            Some(_) => cursor.seek_value_less(self.nearest()),
+        }
+    }
+}

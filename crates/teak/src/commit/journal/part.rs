@@ -1,0 +1,79 @@
+//! What a write transaction has to do with the journal: where it is, and what of a commit may stand there.
+
+use crate::commit::journal::changes::NewPages;
+use crate::{
+    Extent, Result,
+    planted::{Planted, is_planted},
+    record::{JournalPages, durability::Durability},
+    write::transaction::WriteTransaction,
+};
+
+/// How long a journal is: such a part of the file, and no more than this; where nobody asked for one, in a file of this
+/// length, and when so many flushes were of what it could have taken.
+const JOURNAL_PART: u64 = 64;
+const JOURNAL_BYTES_MAX: u64 = 4 << 20;
+const JOURNALED_FILE_MIN: u64 = 32 << 20;
+const JOURNAL_WANTED: u32 = 16;
+/// A commit of more pages is flushed, and one in which more die: they can be used again once it is.
+const JOURNALED_PAGES_MAX: u64 = 128;
+
+impl WriteTransaction {
+    /// Takes pages for the journal if small commits would have been better off with one, or gives them back if they are in the way of a shorter file.
+    pub(crate) fn change_journal(&mut self) -> Result<()> {
+        let (page_size, asked) = (
+            self.engine.file.page_size as u64,
+            self.engine.policies.journal_bytes,
+        );
+        let page_count = self.pages.writer.space.page_count();
+        let boundary = match self.status.is_compacting {
+            true => Some(0),
+            false => self.pages.writer.tail.boundary(),
+        };
+        if let Some(journal) = self.journal {
+            if boundary.is_some_and(|boundary| journal.extent.end() > boundary) {
+                self.pages.bury(journal.extent, journal.since)?;
+                self.journal = None;
+            }
+            return Ok(());
+        }
+        let bytes = match asked {
+            None if page_count * page_size < JOURNALED_FILE_MIN => 0,
+            None => (page_count * page_size / JOURNAL_PART).min(JOURNAL_BYTES_MAX),
+            Some(bytes) => bytes,
+        };
+        let wanted = if asked.is_some() { 1 } else { JOURNAL_WANTED };
+        let pages = (bytes / page_size).min(u64::from(u16::MAX)) as u32;
+        if pages > 0
+            && boundary.is_none()
+            && self.pages.limits.durability != Durability::Lazy
+            && self.engine.flusher.wants_journal(wanted)
+        {
+            let since = self.id();
+            let extent = self.pages.take_journal(pages)?;
+            self.journal = extent.map(|extent| JournalPages { extent, since });
+        }
+        Ok(())
+    }
+
+    /// The pages that this commit wrote, for an entry of the journal: that has to do without what only a state needs that stays by itself,
+    /// in a file of the same length.
+    pub(crate) fn new_pages(&self, taken: &[Extent], page_count: u64) -> Option<NewPages> {
+        let count: u64 = taken.iter().map(|extent| u64::from(extent.len)).sum();
+        let is_fit = count.max(self.pages.dead_count()) <= JOURNALED_PAGES_MAX
+            && (self.named.pins.is_none() || is_planted(Planted::EntryOfNamed))
+            && self.named.revived.is_none()
+            && !self.status.is_compacting
+            && page_count == self.base.record.page_count
+            && self.journal == self.base.record.journal
+            && self.engine.policies.journal_bytes != Some(0)
+            && !self.pages.writer.is_to_shrink(&*self.engine.file.storage);
+        // What is not listed here is flushed with the commit that takes a journal, before the first entry.
+        let noted = if self.journal.is_some() { taken } else { &[] };
+        let numbers = noted.iter().flat_map(|extent| extent.pages());
+        is_fit.then(|| {
+            numbers
+                .map(|number| (number, self.pages.sources.of(number)))
+                .collect()
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Waiting for a commit to become durable.
+
+use crate::{Error, Result, TransactionId, io::ForkGeneration};
+use crate::{commit::state::CommitState, unique_id::unique_id};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// A commit that becomes durable by itself: to be waited for, polled, or awaited.
+///
+/// Dropping a ticket changes nothing: the commit becomes durable all the same. A ticket does not
+/// keep its database open; closing makes every commit durable, and tickets say so.
+///
+/// ```
+/// use teak::{Database, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, Str>("words")?;
+/// words.insert(&mut txn, "teak", "a tree")?;
+/// let ticket = txn.commit_async()?; // readers see it from now on
+/// // ... do something else ...
+/// ticket.wait()?; // no power cut can take it any more
+/// assert!(ticket.is_durable()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a ticket says when its commit is durable"]
+pub struct Ticket {
+    commit_state: Arc<CommitState>,
+    transaction: TransactionId,
+    id: u64,
+    /// Whether it was polled, and is known to who tells tickets.
+    is_waiting: bool,
+    /// The process that committed.
+    generation: ForkGeneration,
+}
+
+impl Ticket {
+    pub(crate) fn new(commit_state: Arc<CommitState>, transaction: TransactionId) -> Self {
+        Self {
+            generation: ForkGeneration::current(),
+            commit_state,
+            transaction,
+            id: unique_id(),
+            is_waiting: false,
+        }
+    }
+
+    /// The commit.
+    #[must_use]
+    pub fn transaction(&self) -> TransactionId {
+        self.transaction
+    }
+
+    fn refuse_forked(&self) -> Result<()> {
+        match self.generation.is_past() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns when the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if a write or flush failed: the commit may be lost when the
+    /// machine goes down, and the database takes no writes until it is opened anew.
+    pub fn wait(&self) -> Result<()> {
+        self.refuse_forked()?;
+        self.commit_state.wait(self.transaction, None).map(drop)
+    }
+
+    /// Waits for at most `limit`; says whether the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ticket::wait`].
+    pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
+        self.refuse_forked()?;
+        self.commit_state.wait(self.transaction, Some(limit))
+    }
+
+    /// Whether the commit is durable; does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ticket::wait`].
+    pub fn is_durable(&self) -> Result<bool> {
+        self.refuse_forked()?;
+        match self.commit_state.outcome(self.transaction) {
+            Some(outcome) => outcome.map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Awaits the commit's becoming durable, with any executor.
+impl Future for Ticket {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.refuse_forked()?;
+        self.is_waiting = true;
+        let waker = context.waker().clone();
+        match self.commit_state.poll(self.id, self.transaction, waker) {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Clone for Ticket {
+    fn clone(&self) -> Self {
+        let mut clone = Self::new(Arc::clone(&self.commit_state), self.transaction);
+        clone.generation = self.generation;
+        clone
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.is_waiting && !self.generation.is_past() {
+            self.commit_state.forget(self.id);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The runs that were written since the last durable commit and are still in use: what recovery looks
+//! through, and so stands in each record.
+//!
+//! A flush makes durable what was written before it began. So the runs are kept in *generations*
+//! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
+
+use crate::{Extent, TransactionId, record::Record};
+#[derive(Debug)]
+struct FlushGeneration {
+    /// The newest commit in it.
+    until: TransactionId,
+    /// Sorted and apart; `None` if they are too many to list.
+    extents: Option<Vec<Extent>>,
+}
+
+/// Runs that were written and may not be on the disk.
+#[derive(Debug)]
+pub(crate) struct WrittenExtents {
+    /// More than these are not listed.
+    extents_max: usize,
+    generations: Vec<FlushGeneration>,
+}
+
+impl WrittenExtents {
+    /// None, for records with pages of this size. They may have a quarter of a record; the space log
+    /// is of more use.
+    pub(crate) fn new(page_size: usize) -> Self {
+        Self {
+            extents_max: page_size / 4 / size_of::<Extent>(),
+            generations: Vec::new(),
+        }
+    }
+
+    /// Those that a record lists.
+    pub(crate) fn of(record: &Record) -> Self {
+        let mut written = Self::new(record.page_size as usize);
+        written.generations.push(FlushGeneration {
+            until: record.transaction,
+            extents: record.written.clone(),
+        });
+        written
+    }
+
+    /// Forgets what is durable.
+    pub(crate) fn forget(&mut self, durable: TransactionId) {
+        self.generations
+            .retain(|generation| generation.until > durable);
+    }
+
+    /// All runs, with those of one more commit; `None` if they are too many to list.
+    pub(crate) fn with(&self, taken: &[Extent]) -> Option<Vec<Extent>> {
+        let mut all = taken.to_vec();
+        for generation in &self.generations {
+            all = union(&all, generation.extents.as_ref()?);
+        }
+        (all.len() <= self.extents_max).then_some(all)
+    }
+
+    /// Forgets what no commit to come leads to.
+    pub(crate) fn forget_dead(&mut self, deaths: &[(Extent, TransactionId)]) {
+        for extents in self
+            .generations
+            .iter_mut()
+            .filter_map(|g| g.extents.as_mut())
+        {
+            take_out(extents, deaths);
+        }
+    }
+
+    /// Forgets what is behind the new end of the file, where nothing is in use. A record lists what died in its own
+    /// commit, and who goes on from the record of another process knows no better.
+    pub(crate) fn cut(&mut self, page_count: u64) {
+        let end = Extent::new(page_count.min(u64::from(u32::MAX)) as u32, u32::MAX);
+        self.forget_dead(&[(end, TransactionId::default())]);
+    }
+
+    /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
+    pub(crate) fn note(
+        &mut self,
+        transaction: TransactionId,
+        taken: &[Extent],
+        last_target: TransactionId,
+    ) {
+        match self.generations.last_mut() {
+            Some(last) if last.until > last_target => {
+                last.until = transaction;
+                let extents = last.extents.take().map(|extents| union(&extents, taken));
+                last.extents = extents.filter(|extents| extents.len() <= self.extents_max);
+            }
+            _ => self.generations.push(FlushGeneration {
+                until: transaction,
+                extents: Some(taken.to_vec()),
+            }),
+        }
+    }
+}
+
+/// Takes the dead out of a list of runs, both sorted. The dead are few as a rule, and the runs are not.
+fn take_out(extents: &mut Vec<Extent>, deaths: &[(Extent, TransactionId)]) {
+    for (dead, _) in deaths {
+        let dead = u64::from(dead.start.0)..dead.end();
+        let first = extents.partition_point(|extent| extent.end() <= dead.start);
+        let touched = extents[first..].iter();
+        let touched = touched.take_while(|extent| u64::from(extent.start.0) < dead.end);
+        let behind = first + touched.count();
+        if behind == first {
+            continue;
+        }
+        let left = [
+            extents[first].start.0.into()..dead.start,
+            dead.end..extents[behind - 1].end(),
+        ];
+        let left = left.into_iter().filter(|pages| pages.start < pages.end);
+        let left =
+            left.map(|pages| Extent::new(pages.start as u32, (pages.end - pages.start) as u32));
+        extents.splice(first..behind, left);
+    }
+}
+
+/// All pages of two lists of runs, each sorted, as one. One of them is short as a rule, and the other one copied in stretches.
+pub(crate) fn union(a: &[Extent], b: &[Extent]) -> Vec<Extent> {
+    let (mut many, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut all = Vec::with_capacity(many.len() + few.len());
+    for extent in few {
+        let (before, behind) =
+            many.split_at(many.partition_point(|other| other.start <= extent.start));
+        append(&mut all, before);
+        append(&mut all, &[*extent]);
+        many = behind;
+    }
+    append(&mut all, many);
+    all
+}
+
+/// Appends runs that are sorted and apart, of which the first ones may touch the last that is there.
+fn append(all: &mut Vec<Extent>, mut extents: &[Extent]) {
+    while let (Some(last), Some((extent, rest))) = (all.last_mut(), extents.split_first())
+        && last.end() >= u64::from(extent.start.0)
+    {
+        let end = last.end().max(extent.end());
+        last.len = (end - u64::from(last.start.0)) as u32;
+        extents = rest;
+    }
+    all.extend_from_slice(extents);
+}
+
+#[cfg(test)]
+#[path = "written_extents_tests.rs"]
+mod tests;

@@ -1,0 +1,522 @@
+//! Where a write transaction builds its pages.
+//!
+//! The file is cut into blocks of 64 pages, found through a two-level table by page number, so that
+//! finding a page is arithmetic and three loads, without a search or a hash, whether the
+//! transaction's pages lie in one run or are scattered over the file as crumbs. Their bytes are in
+//! their final place where that is mapped for writing, else in slabs that are kept from one
+//! transaction to the next. Each block has bits that say which of its pages this transaction
+//! *wrote*, which are *fresh* (written since the innermost savepoint, or put aside for it, so that they may be changed
+//! in place), which are *resident*: built here, and not written early to their final place, and
+//! which are *checksummed*: not changed since their checksum was found.
+//!
+//! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
+//! which no other page has, or is in a mapped run; a page of a mapped run stays in it; a page that
+//! was written early, or is built in its final place and was taken out of memory, is checksummed.
+
+use crate::{Checksum, Extent, PageNumber, io::WritableExtent};
+
+const BLOCK_PAGES: usize = 64;
+const GROUP_BLOCKS: usize = 512;
+/// Pages of a slab of memory.
+const SLAB_PAGES: usize = 64;
+/// Bytes of slabs that are kept for the next transaction.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// Blocks without pages that are kept for it.
+const SPARE_BLOCKS_MAX: usize = 64;
+/// Words of the bits that say which pages may be in blocks.
+const FILTER_WORDS: usize = 16;
+
+/// A slot with this bit is the number of a mapped run.
+const MAPPED: u32 = 1 << 31;
+
+/// Pages `64 n` to `64 n + 63`.
+#[derive(Debug)]
+struct Block {
+    written: u64,
+    fresh: u64,
+    resident: u64,
+    /// Pages of mapped runs.
+    mapped: u64,
+    checksummed: u64,
+    /// Where each resident page is.
+    slots: [u32; BLOCK_PAGES],
+    /// Checksums of the pages that are checksummed.
+    checksums: Option<Box<[Checksum; BLOCK_PAGES]>>,
+}
+
+type BlockGroup = [Option<Box<Block>>; GROUP_BLOCKS];
+
+/// The pages of one write transaction.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    page_size: usize,
+    groups: Vec<Option<Box<BlockGroup>>>,
+    /// Blocks in use, in the order of their first use.
+    blocks: Vec<u32>,
+    #[allow(
+        clippy::vec_box,
+        reason = "they come from the table and go back to it as they are"
+    )]
+    spare_blocks: Vec<Box<Block>>,
+    /// Has a bit of each written page, by the last bits of its number: of a small transaction it tells at once that a page is none.
+    filter: [u64; FILTER_WORDS],
+    slabs: Vec<Box<[u64]>>,
+    free_slots: Vec<u32>,
+    /// Resident pages in slabs, and in mapped runs.
+    resident_count: usize,
+    mapped_count: usize,
+    mapped: Vec<MappedExtent>,
+}
+
+/// Pages that are built in their final place.
+#[derive(Debug)]
+struct MappedExtent {
+    pages: Extent,
+    bytes: WritableExtent,
+}
+
+/// Where a resident page is.
+enum PageLocation {
+    /// A slab, and the words in it.
+    Slab(usize, std::ops::Range<usize>),
+    /// A mapped run, and the bytes in it.
+    Mapped(usize, std::ops::Range<usize>),
+}
+
+/// The fresh bits of all blocks at some moment, in the order of blocks.
+#[derive(Debug)]
+pub(crate) struct FreshBits(Vec<(u32, u64)>);
+
+impl FreshBits {
+    /// Whether a page was fresh then.
+    pub(crate) fn contains(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
+        found.is_ok_and(|place| self.0[place].1 >> bit & 1 != 0)
+    }
+}
+
+fn split(number: PageNumber) -> (u32, usize) {
+    (number.0 / BLOCK_PAGES as u32, number.index() % BLOCK_PAGES)
+}
+
+impl Block {
+    fn empty() -> Box<Self> {
+        Box::new(Self {
+            written: 0,
+            fresh: 0,
+            resident: 0,
+            mapped: 0,
+            checksummed: 0,
+            slots: [0; BLOCK_PAGES],
+            checksums: None,
+        })
+    }
+
+    /// Has no pages any more; its memory stays.
+    fn clear(&mut self) {
+        (self.written, self.fresh, self.resident) = (0, 0, 0);
+        (self.mapped, self.checksummed) = (0, 0);
+    }
+}
+
+/// The word and the bit of a page in [`Arena::filter`].
+fn filter_place(number: PageNumber) -> (usize, usize) {
+    (number.index() / 64 % FILTER_WORDS, number.index() % 64)
+}
+
+impl Arena {
+    pub(crate) fn new(page_size: usize) -> Self {
+        Self {
+            page_size,
+            groups: Vec::new(),
+            blocks: Vec::new(),
+            spare_blocks: Vec::new(),
+            filter: [0; FILTER_WORDS],
+            slabs: Vec::new(),
+            free_slots: Vec::new(),
+            resident_count: 0,
+            mapped_count: 0,
+            mapped: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn block(&self, index: u32) -> Option<&Block> {
+        let index = index as usize;
+        let group = self.groups.get(index / GROUP_BLOCKS)?.as_ref()?;
+        group[index % GROUP_BLOCKS].as_deref()
+    }
+
+    #[inline]
+    fn block_mut(&mut self, index: u32) -> Option<&mut Block> {
+        let index = index as usize;
+        let group = self.groups.get_mut(index / GROUP_BLOCKS)?.as_mut()?;
+        group[index % GROUP_BLOCKS].as_deref_mut()
+    }
+
+    fn block_or_new(&mut self, index: u32) -> &mut Block {
+        let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, || None);
+        }
+        let group =
+            self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP_BLOCKS]));
+        let (blocks, spare_blocks) = (&mut self.blocks, &mut self.spare_blocks);
+        group[slot].get_or_insert_with(|| {
+            blocks.push(index);
+            spare_blocks.pop().unwrap_or_else(Block::empty)
+        })
+    }
+
+    /// Whether this transaction wrote the page.
+    #[inline]
+    pub(crate) fn is_written(&self, number: PageNumber) -> bool {
+        let (word, bit) = filter_place(number);
+        if self.filter[word] >> bit & 1 == 0 {
+            return false;
+        }
+        let (index, bit) = split(number);
+        self.block(index)
+            .is_some_and(|block| block.written >> bit & 1 != 0)
+    }
+
+    /// Whether the page may be changed in place.
+    #[inline]
+    pub(crate) fn is_fresh(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        self.block(index)
+            .is_some_and(|block| block.fresh >> bit & 1 != 0)
+    }
+
+    /// Whether the page is built here.
+    #[inline]
+    pub(crate) fn is_resident(&self, number: PageNumber) -> bool {
+        self.slot(number).is_some()
+    }
+
+    /// The slot of a resident page.
+    #[inline]
+    fn slot(&self, number: PageNumber) -> Option<u32> {
+        let (index, bit) = split(number);
+        let block = self.block(index)?;
+        (block.resident >> bit & 1 != 0).then(|| block.slots[bit])
+    }
+
+    #[inline]
+    fn place(&self, number: PageNumber) -> Option<PageLocation> {
+        let slot = self.slot(number)?;
+        if slot & MAPPED != 0 {
+            let index = (slot & !MAPPED) as usize;
+            let first = self.mapped[index].pages.start.0;
+            let at = (number.0 - first) as usize * self.page_size;
+            return Some(PageLocation::Mapped(index, at..at + self.page_size));
+        }
+        let words = self.page_size / 8;
+        let at = slot as usize % SLAB_PAGES * words;
+        Some(PageLocation::Slab(
+            slot as usize / SLAB_PAGES,
+            at..at + words,
+        ))
+    }
+
+    /// The bytes of a resident page.
+    #[inline]
+    pub(crate) fn page(&self, number: PageNumber) -> Option<&[u8]> {
+        Some(match self.place(number)? {
+            PageLocation::Slab(slab, words) => bytemuck::cast_slice(&self.slabs[slab][words]),
+            PageLocation::Mapped(index, bytes) => &self.mapped[index].bytes[bytes],
+        })
+    }
+
+    /// Whether bytes are those of resident pages.
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
+        let start = bytes.as_ptr();
+        let slabs = self.slabs.iter().map(|slab| bytemuck::cast_slice(slab));
+        let mapped = self.mapped.iter().map(|extent| &extent.bytes[..]);
+        slabs
+            .chain(mapped)
+            .any(|pages: &[u8]| pages.as_ptr_range().contains(&start))
+    }
+
+    /// The bytes of a resident page, to change.
+    #[inline]
+    pub(crate) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
+        let (index, bit) = split(number);
+        self.block_mut(index)?.checksummed &= !(1 << bit);
+        Some(match self.place(number)? {
+            PageLocation::Slab(slab, words) => {
+                bytemuck::cast_slice_mut(&mut self.slabs[slab][words])
+            }
+            PageLocation::Mapped(index, bytes) => &mut self.mapped[index].bytes[bytes],
+        })
+    }
+
+    /// Has the pages of a run built in their final place, which is `bytes`.
+    pub(crate) fn map(&mut self, pages: Extent, bytes: WritableExtent) {
+        let slot = self.mapped.len() as u32 | MAPPED;
+        let mut at = u64::from(pages.start.0);
+        while at < pages.end() {
+            let (index, bit) = split(PageNumber(at as u32));
+            let len = (BLOCK_PAGES - bit).min((pages.end() - at) as usize);
+            let block = self.block_or_new(index);
+            block.mapped |= u64::MAX >> (BLOCK_PAGES - len) << bit;
+            block.slots[bit..bit + len].fill(slot);
+            at += len as u64;
+        }
+        self.mapped.push(MappedExtent { pages, bytes });
+    }
+
+    /// Whether a page is, or was, built in its final place.
+    pub(crate) fn is_mapped(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        self.block(index)
+            .is_some_and(|block| block.mapped >> bit & 1 != 0)
+    }
+
+    /// The runs whose pages are built in their final place.
+    pub(crate) fn mapped_extents(&self) -> impl Iterator<Item = Extent> {
+        self.mapped.iter().map(|extent| extent.pages)
+    }
+
+    /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
+    pub(crate) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
+        let (index, bit) = split(number);
+        let block = self.block_or_new(index);
+        let mask = 1 << bit;
+        let is_new = block.written & mask == 0;
+        let was_resident = block.resident & mask != 0;
+        let is_mapped = block.mapped & mask != 0;
+        block.written |= mask;
+        block.fresh |= if is_new { mask } else { 0 };
+        block.resident |= mask;
+        self.note_in_filter(number);
+        if is_mapped {
+            self.mapped_count += usize::from(!was_resident);
+        } else if !was_resident {
+            let slot = self.take_slot();
+            self.resident_count += 1;
+            self.block_or_new(index).slots[bit] = slot;
+        }
+        self.page_mut(number).expect("the page was made resident")
+    }
+
+    fn note_in_filter(&mut self, number: PageNumber) {
+        let (word, bit) = filter_place(number);
+        self.filter[word] |= 1 << bit;
+    }
+
+    fn take_slot(&mut self) -> u32 {
+        if self.free_slots.is_empty() {
+            let first = (self.slabs.len() * SLAB_PAGES) as u32;
+            self.slabs
+                .push(vec![0; SLAB_PAGES * self.page_size / 8].into_boxed_slice());
+            self.free_slots
+                .extend((first..first + SLAB_PAGES as u32).rev());
+        }
+        self.free_slots.pop().expect("a slab has slots")
+    }
+
+    /// Notes pages that were written to their final place without being built here.
+    pub(crate) fn add_written(&mut self, extent: Extent) {
+        for number in extent.pages() {
+            let (index, bit) = split(number);
+            let block = self.block_or_new(index);
+            block.written |= 1 << bit;
+            block.fresh |= 1 << bit;
+            self.note_in_filter(number);
+        }
+    }
+
+    /// Forgets a page that is not used after all.
+    pub(crate) fn forget(&mut self, number: PageNumber) {
+        self.give_up(number);
+        let (index, bit) = split(number);
+        let Some(block) = self.block_mut(index) else {
+            return;
+        };
+        block.written &= !(1 << bit);
+        block.fresh &= !(1 << bit);
+        block.checksummed &= !(1 << bit);
+    }
+
+    /// Gives the memory of a page up, if it is resident.
+    fn give_up(&mut self, number: PageNumber) {
+        let Some(slot) = self.slot(number) else {
+            return;
+        };
+        let (index, bit) = split(number);
+        if let Some(block) = self.block_mut(index) {
+            block.resident &= !(1 << bit);
+        }
+        if slot & MAPPED != 0 {
+            self.mapped_count -= 1;
+            return;
+        }
+        self.free_slots.push(slot);
+        self.resident_count -= 1;
+    }
+
+    /// Bytes of the pages in slabs.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        self.resident_count * self.page_size
+    }
+
+    /// Bytes of the pages that are built in their final place.
+    pub(crate) fn mapped_bytes(&self) -> usize {
+        self.mapped_count * self.page_size
+    }
+
+    /// The checksum of a page, if it was found and the page has not been changed since.
+    #[inline]
+    pub(crate) fn checksum(&self, number: PageNumber) -> Option<Checksum> {
+        let (index, bit) = split(number);
+        let block = self.block(index)?;
+        if block.checksummed >> bit & 1 == 0 {
+            return None;
+        }
+        block.checksums.as_ref().map(|checksums| checksums[bit])
+    }
+
+    /// Notes the checksum of a page that will hardly be changed any more.
+    pub(crate) fn set_checksum(&mut self, number: PageNumber, checksum: Checksum) {
+        let (index, bit) = split(number);
+        let block = self.block_or_new(index);
+        let checksums = block
+            .checksums
+            .get_or_insert_with(|| Box::new([Checksum::default(); BLOCK_PAGES]));
+        checksums[bit] = checksum;
+        block.checksummed |= 1 << bit;
+    }
+
+    /// Notes that a resident page was written to its final place, and gives its memory up.
+    pub(crate) fn note_early_write(&mut self, number: PageNumber, checksum: Checksum) {
+        self.set_checksum(number, checksum);
+        self.give_up(number);
+    }
+
+    /// All pages that this transaction wrote, as runs in order.
+    pub(crate) fn written_extents(&mut self) -> Vec<Extent> {
+        self.blocks.sort_unstable();
+        let blocks = self
+            .blocks
+            .iter()
+            .filter_map(|&index| self.block(index).map(|block| (index, block.written)));
+        extents_of(blocks)
+    }
+
+    /// Calls `visit` for each page that is still to be written to its final place, in order.
+    pub(crate) fn for_each_unwritten<'a>(&'a mut self, visit: impl FnMut(PageNumber, &'a [u8])) {
+        self.blocks.sort_unstable();
+        self.for_each(|block| block.resident & !block.mapped, visit);
+    }
+
+    /// The same for each page that is being built there.
+    pub(crate) fn for_each_mapped<'a>(&'a self, visit: impl FnMut(PageNumber, &'a [u8])) {
+        self.for_each(|block| block.resident & block.mapped, visit);
+    }
+
+    fn for_each<'a>(
+        &'a self,
+        pages: impl Fn(&Block) -> u64,
+        mut visit: impl FnMut(PageNumber, &'a [u8]),
+    ) {
+        for &index in &self.blocks {
+            for bit in self.block(index).map(&pages).into_iter().flat_map(bits) {
+                let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
+                visit(number, self.page(number).expect("the page is resident"));
+            }
+        }
+    }
+
+    /// Begins a savepoint: no page is fresh from now on. Returns the bits for its end.
+    pub(crate) fn begin_savepoint(&mut self) -> FreshBits {
+        let mut saved = Vec::new();
+        self.blocks.sort_unstable();
+        for index in self.blocks.clone() {
+            let Some(block) = self.block_mut(index) else {
+                continue;
+            };
+            if block.fresh != 0 {
+                saved.push((index, std::mem::take(&mut block.fresh)));
+            }
+        }
+        FreshBits(saved)
+    }
+
+    /// Ends a savepoint whose changes stay: pages that were fresh before are so again, too.
+    pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
+        for (index, fresh) in before.0 {
+            if let Some(block) = self.block_mut(index) {
+                block.fresh |= fresh & block.written;
+            }
+        }
+    }
+
+    /// Notes whether a page that this transaction wrote may be changed in place.
+    pub(crate) fn set_fresh(&mut self, number: PageNumber, is_fresh: bool) {
+        let (index, bit) = split(number);
+        if let Some(block) = self.block_mut(index) {
+            let rest = block.fresh & !(1 << bit);
+            block.fresh = rest | u64::from(is_fresh) << bit;
+        }
+    }
+
+    /// All pages that are fresh, as runs in order.
+    pub(crate) fn fresh_extents(&mut self) -> Vec<Extent> {
+        self.blocks.sort_unstable();
+        let blocks = self
+            .blocks
+            .iter()
+            .filter_map(|&index| self.block(index).map(|block| (index, block.fresh)));
+        extents_of(blocks)
+    }
+
+    /// Empties the arena; some memory stays for the next transaction.
+    pub(crate) fn clear(&mut self) {
+        for index in std::mem::take(&mut self.blocks) {
+            let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
+            let group = self.groups[group].as_mut();
+            if let Some(mut block) = group.and_then(|group| group[slot].take())
+                && self.spare_blocks.len() < SPARE_BLOCKS_MAX
+            {
+                block.clear();
+                self.spare_blocks.push(block);
+            }
+        }
+        self.filter = [0; FILTER_WORDS];
+        self.resident_count = 0;
+        self.mapped_count = 0;
+        self.mapped.clear();
+        self.slabs
+            .truncate((KEPT_BYTES_MAX / (SLAB_PAGES * self.page_size)).max(1));
+        self.free_slots.clear();
+        self.free_slots
+            .extend((0..(self.slabs.len() * SLAB_PAGES) as u32).rev());
+    }
+}
+
+/// The set bits, lowest first.
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+/// The set bits of blocks in order, as runs.
+fn extents_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Extent> {
+    let mut extents: Vec<Extent> = Vec::new();
+    for (index, word) in blocks {
+        for bit in bits(word) {
+            let number = index * BLOCK_PAGES as u32 + bit;
+            match extents.last_mut() {
+                Some(extent) if extent.end() == u64::from(number) => extent.len += 1,
+                _ => extents.push(Extent::new(number, 1)),
+            }
+        }
+    }
+    extents
+}

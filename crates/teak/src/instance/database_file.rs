@@ -1,0 +1,36 @@
+//! The file of an open database.
+
+use crate::io::Storage;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// The file of an open database, and its name.
+#[derive(Debug)]
+pub(crate) struct DatabaseFile {
+    pub(crate) path: PathBuf,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) page_size: usize,
+    /// Whether the program was told that the file has lost its name.
+    has_reported_lost_name: AtomicBool,
+}
+
+impl DatabaseFile {
+    pub(crate) fn new(path: PathBuf, storage: Arc<dyn Storage>, page_size: usize) -> Self {
+        Self {
+            path,
+            storage,
+            page_size,
+            has_reported_lost_name: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the program is yet to be told that the file has lost its name: `true` once.
+    pub(crate) fn is_first_loss_of_name(&self) -> bool {
+        !self.has_reported_lost_name.swap(true, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,484 @@
+//! The engine: one open database, as all its handles and transactions share it.
+
+use crate::{
+    Error, Result, TransactionId,
+    io::{Access, ForkGeneration, Storage},
+    share::{LockOutcome, WriterLock, WriterLockGuard},
+};
+use crate::{
+    commit::{flush::Flusher, ticket::Ticket},
+    instance::{
+        database_file::DatabaseFile,
+        held_writer_lock::HeldWriterLock,
+        openings::Openings,
+        policies::{Policies, RequestedPolicies, Settings},
+        recovered::RecoveredDatabase,
+        table_handles::TableHandles,
+        writer::WriterState,
+    },
+    observe::{
+        events::{CommitNote, Event, Events},
+        metrics::Metrics,
+        recovery::Recovery,
+    },
+    process::writer_lock::Acquisition,
+    read::{
+        published::{FOLLOWING, Published, foreign_snapshot, refuse_shorter},
+        readers::{Readers, private_table},
+        snapshot::Snapshot,
+    },
+    record::{
+        durability::Durability,
+        record_ref::{RecordRef, slot_page},
+    },
+    share::attachment::Shared,
+    unique_id::unique_id,
+};
+use std::{
+    fs::Metadata,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// One open database.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    /// Tells engines of this process apart.
+    id: u64,
+    /// The process that opened it.
+    pub(crate) generation: ForkGeneration,
+    pub(crate) file: DatabaseFile,
+    pub(crate) policies: Policies,
+    /// Absent in a database that is open for reading only.
+    pub(crate) writer_lock: Option<Arc<WriterLock<WriterState>>>,
+    pub(crate) flusher: Arc<Flusher>,
+    pub(crate) openings: Openings,
+    pub(crate) recovery: Recovery,
+    pub(crate) readers: Readers,
+    pub(crate) tables: TableHandles,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        path: PathBuf,
+        storage: Arc<dyn Storage>,
+        settings: &Settings,
+        recovered: RecoveredDatabase,
+        shared: Option<Arc<Shared>>,
+    ) -> Self {
+        let RecoveredDatabase {
+            snapshot: newest,
+            state,
+            writer,
+            recovery,
+        } = recovered;
+        let policies = Policies::new(settings, &newest.record);
+        let writer = writer.map(|mut writer| {
+            writer.asked = RequestedPolicies::new(settings, &policies);
+            writer.is_changed |= writer.asked.note(&mut writer.newest);
+            writer
+        });
+        let region = shared.as_ref().map(|shared| shared.region.clone());
+        let (table, notifier) = match &region {
+            Some(region) => (region.readers.clone(), region.notifier.clone()),
+            None => private_table(),
+        };
+        let page_size = newest.record.page_size as usize;
+        let published = Published::new(
+            (table.clone(), notifier),
+            newest,
+            Arc::clone(&storage),
+            region,
+        );
+        Self {
+            id: unique_id(),
+            generation: ForkGeneration::current(),
+            file: DatabaseFile::new(path, Arc::clone(&storage), page_size),
+            policies,
+            writer_lock: writer.map(WriterLock::new),
+            openings: Openings::default(),
+            recovery,
+            tables: TableHandles::default(),
+            readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
+            flusher: Arc::new(Flusher::new(
+                storage,
+                published,
+                state,
+                policies.flush_limits,
+                shared,
+                Events::new(settings.events.clone()),
+            )),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.file.path
+    }
+
+    /// Tells engines of this process apart.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.flusher.counters.read()
+    }
+
+    /// The directory that the file is in.
+    pub(crate) fn directory(&self) -> PathBuf {
+        match self.file.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        }
+    }
+
+    pub(crate) fn page_size(&self) -> usize {
+        self.file.page_size
+    }
+
+    pub(crate) fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    /// Whether processes know of each other.
+    pub(crate) fn has_lock_file(&self) -> bool {
+        self.flusher.shared.is_some()
+    }
+
+    /// Its part in what processes share; `None` where no other process can have the database open.
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        self.flusher.shared.as_deref()
+    }
+
+    /// Tells of a commit that is done.
+    pub(crate) fn note_and_deliver_commit(
+        &self,
+        note: Option<CommitNote>,
+        transaction: TransactionId,
+        durability: Durability,
+    ) {
+        let events = &self.flusher.events;
+        if let Some(note) = note {
+            note.note(events, transaction, durability);
+            events.deliver();
+        }
+    }
+
+    /// Tells that it was opened, and what else happened on the way.
+    pub(crate) fn note_and_deliver_open(&self) {
+        self.flusher.events.note(|| Event::Opened {
+            recovery: self.recovery.clone(),
+            file_bytes: self.file_bytes(),
+        });
+        self.flusher.events.deliver();
+    }
+
+    /// The attributes of the file, if it is one.
+    pub(crate) fn file_metadata(&self) -> Result<Vec<Metadata>> {
+        let found = self.file.storage.metadata();
+        let found = found.map_err(Error::io("reading the attributes of the database file"))?;
+        Ok(found.into_iter().collect())
+    }
+
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file.storage.len()
+    }
+
+    /// How many readers there are.
+    pub(crate) fn reader_count(&self) -> Result<usize> {
+        Ok(self.flusher.published.readers()?.len())
+    }
+
+    /// Somebody of this process opens the database, or opens it again.
+    /// `false` if it is being closed.
+    pub(crate) fn begin_opening(&self) -> bool {
+        self.openings.begin(&self.readers)
+    }
+
+    /// The last handle of an opening goes.
+    pub(crate) fn end_opening(&self, was_closed: bool) {
+        if !self.generation.is_past() {
+            self.openings.end(&self.readers, was_closed);
+        }
+    }
+
+    /// Whether it can be opened again in this process.
+    pub(crate) fn is_usable(&self, access: Access) -> bool {
+        let is_writable = || self.flusher.refuse_poisoned().is_ok();
+        self.refuse_closed().is_ok() && (access == Access::ReadOnly || is_writable())
+    }
+
+    /// Refuses to be opened again with options that it was not opened with.
+    pub(crate) fn refuse_other(&self, access: Access, asked: &Settings) -> Result<()> {
+        if access == Access::ReadWrite && self.is_read_only() {
+            let option = "read_only";
+            return Err(Error::OptionsDiffer { option });
+        }
+        // Another process may have asked for another geometry since.
+        let newest = self.flusher.published.newest()?;
+        if !newest.comparisons.have(&asked.comparisons) {
+            let option = "comparison";
+            return Err(Error::OptionsDiffer { option });
+        }
+        self.policies.refuse_other(newest.geometry(), asked)
+    }
+
+    /// The number of a table, if anybody here has asked for it.
+    pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
+        self.tables.known(name)
+    }
+
+    /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
+    /// tables that are there, or are about to be.
+    pub(crate) fn handle(&self, name: &[u8]) -> usize {
+        self.tables.of(name)
+    }
+
+    /// Refuses who has inherited the database from the process that opened it.
+    #[inline]
+    pub(crate) fn refuse_forked(&self) -> Result<()> {
+        match self.generation.is_past() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn refuse_closed(&self) -> Result<()> {
+        self.refuse_forked()?;
+        if self.openings.is_closed() {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
+    /// Waits until this is the only writer.
+    pub(crate) fn acquire_writer(&self) -> Result<HeldWriterLock> {
+        let writer_lock = self.try_acquire_writer(None)?;
+        Ok(writer_lock.expect("without a limit there is no end but the turn"))
+    }
+
+    /// Waits until this is the only writer, for as long as `limit`; `None` if that was not enough.
+    pub(crate) fn try_acquire_writer(
+        &self,
+        limit: Option<Duration>,
+    ) -> Result<Option<HeldWriterLock>> {
+        let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
+        self.refuse_unwritable()?;
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let Some(writer_lock) = writer_lock.take(limit) else {
+            return Ok(None);
+        };
+        let mut writer = self.held_writer_lock(writer_lock);
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let entered = self.flusher.process_writer_lock.acquire(left);
+        self.refuse_unwritable().inspect_err(|_| {
+            // The place knows this process as the last one that had it.
+            writer.is_stale |= entered != Acquisition::StillHeld;
+        })?;
+        match entered {
+            Acquisition::TimedOut => return Ok(None),
+            Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
+            Acquisition::StillHeld => {}
+        }
+        Ok(Some(writer))
+    }
+
+    /// The id of the process that has the writer's place, if that is known.
+    pub(crate) fn writer_process(&self) -> Option<u32> {
+        let shared = self.flusher.shared.as_ref()?;
+        shared.process_of(shared.region.writer.holder().into())
+    }
+
+    pub(crate) fn held_writer_lock(
+        &self,
+        writer_lock: WriterLockGuard<WriterState>,
+    ) -> HeldWriterLock {
+        HeldWriterLock {
+            writer_lock: Some(writer_lock),
+            generation: self.generation,
+            flusher: Arc::clone(&self.flusher),
+        }
+    }
+
+    /// Brings what the writer has up to date, if another process wrote meanwhile.
+    pub(crate) fn follow(&self, writer: &mut WriterState, taken: LockOutcome) -> Result<()> {
+        let Some(shared) = &self.flusher.shared else {
+            return Ok(());
+        };
+        let newest = {
+            let mut state = self.flusher.commit_state.lock();
+            if taken == LockOutcome::Abandoned {
+                shared.refresh_if_newer(&mut state);
+            }
+            state.newest
+        };
+        let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
+        if taken == LockOutcome::Unchanged && is_known {
+            return self.file.storage.refuse_cut().map_err(Error::io(FOLLOWING));
+        }
+        // Whatever fails is done again in the next turn.
+        let was_stale = std::mem::replace(&mut writer.is_stale, true);
+        if taken == LockOutcome::Abandoned {
+            let newest = newest.transaction;
+            (self.flusher.events).note(|| Event::WriterDied { newest });
+            // It may have given blocks back and not said so.
+            shared.region.note_blocks_given_back();
+        }
+        // It may be shorter, too, also where the other process committed nothing.
+        let given_back = shared.region.blocks_given_back();
+        self.file
+            .storage
+            .refresh(given_back == writer.blocks_given_back)
+            .map_err(Error::io("reading the length of the file"))?;
+        writer.blocks_given_back = given_back;
+        if is_known {
+            refuse_shorter(&*self.file.storage, &writer.newest)?;
+            // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
+            (writer.space).shrink(self.file.storage.len() / self.file.page_size as u64);
+            writer.is_stale = false;
+            return Ok(());
+        }
+        let published = &self.flusher.published;
+        published.forget_held();
+        let snapshot = match newest.transaction == published.visible() {
+            true => published.newest()?,
+            false => Arc::new(self.unseen(shared, newest)?),
+        };
+        let record = &snapshot.record;
+        refuse_shorter(&*self.file.storage, record)?;
+        if was_stale || record.snapshots_root != writer.newest.snapshots_root {
+            writer.named = snapshot.named_pins()?;
+        }
+        let pins = self.flusher.pins(&writer.named)?;
+        let is_folded = was_stale || writer.space.roots() != record.space_roots;
+        if is_folded
+            || !writer
+                .space
+                .follow(&record.space_log, record.page_count, &pins)
+        {
+            writer.space = snapshot.space(&pins)?;
+        }
+        writer.take_over(record.clone());
+        if newest.transaction > published.visible() {
+            self.flusher.commit_state.lock().unpublished = Some(snapshot);
+        }
+        Ok(())
+    }
+
+    /// The state of a commit by another process that readers do not see yet.
+    fn unseen(&self, shared: &Shared, newest: RecordRef) -> Result<Snapshot> {
+        let record = shared.record_in(newest.slot)?;
+        let record = match record {
+            Some(record) if record.transaction == newest.transaction => record,
+            other => {
+                // It was taken back, if something failed.
+                self.refuse_unwritable()?;
+                let there = other.map(|record| (record.transaction, record.sequence));
+                let detail = format!(
+                    "another process has written the newest commit there, {newest:?}, and it is gone: there is {there:?}, {:?} is visible",
+                    self.flusher.published.visible()
+                );
+                return Err(Error::corrupted(slot_page(newest.slot), "begin", detail));
+            }
+        };
+        let before = self.flusher.published.newest_here();
+        foreign_snapshot(&*self.file.storage, record, &before)
+    }
+
+    pub(crate) fn refuse_unwritable(&self) -> Result<()> {
+        if self.writer_lock.is_none() {
+            return Err(Error::ReadOnly);
+        }
+        self.refuse_closed()?;
+        self.flusher.refuse_poisoned()
+    }
+
+    /// Returns when every commit so far is durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.refuse_unwritable()?;
+        self.named(self.flusher.wait(self.flusher.newest()))
+    }
+
+    /// Has an error of the system name the database file, if it names no other.
+    pub(crate) fn named<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| error.at(&self.file.path))
+    }
+
+    /// Returns when a commit is durable. One that was opened for reading cannot see to that.
+    pub(crate) fn make_durable(&self, transaction: TransactionId) -> Result<()> {
+        match self.is_read_only() {
+            true => Ok(()),
+            false => self.flusher.wait(transaction),
+        }
+    }
+
+    /// The same if the limits for lazy commits are reached; says whether they were.
+    pub(crate) fn sync_if_due(&self) -> Result<bool> {
+        self.refuse_unwritable()?;
+        if !self.flusher.is_due() {
+            return Ok(false);
+        }
+        self.flusher.wait(self.flusher.newest()).map(|()| true)
+    }
+
+    /// Begins to make every commit so far durable.
+    pub(crate) fn begin_sync(&self) -> Result<Ticket> {
+        self.refuse_unwritable()?;
+        Ok(self.ticket(self.flusher.request_flush_of_newest()?))
+    }
+
+    /// The same if the limits for lazy commits are reached.
+    pub(crate) fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
+        self.refuse_unwritable()?;
+        match self.flusher.is_due() {
+            true => self.begin_sync().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// A ticket for a commit that was made.
+    pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
+        Ticket::new(Arc::clone(&self.flusher.commit_state), transaction)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.writer_lock.is_none()
+    }
+
+    /// The newest commit, whether readers see it yet or not.
+    pub(crate) fn newest(&self) -> TransactionId {
+        self.flusher.newest()
+    }
+
+    /// The newest commit that readers see.
+    pub(crate) fn visible(&self) -> TransactionId {
+        self.flusher.published.visible()
+    }
+
+    /// The last commit that is known to be on the disk.
+    pub(crate) fn durable(&self) -> TransactionId {
+        self.flusher.commit_state.lock().durable.transaction
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.generation.is_past() {
+            return;
+        }
+        // Whoever wants to know what closing says calls `close`.
+        let _ = self.close();
+        match &self.flusher.shared {
+            Some(shared) => self.leave(shared),
+            None => self.flusher.stop(),
+        }
+    }
+}
+
+/// What who uses a database is told that was closed.
+pub(crate) fn closed() -> Error {
+    Error::InvalidArgument("the database has been closed; open it again".into())
+}

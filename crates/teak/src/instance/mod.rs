@@ -1,0 +1,17 @@
+//! An open database (an instance): what its handles share, and what the writer keeps between transactions.
+
+pub(crate) mod arena;
+pub(crate) mod database_file;
+pub(crate) mod dropped_trees;
+pub(crate) mod engine;
+pub(crate) mod held_writer_lock;
+pub(crate) mod high_water;
+pub(crate) mod hot_zone;
+pub(crate) mod opening;
+pub(crate) mod openings;
+pub(crate) mod policies;
+pub(crate) mod punching;
+pub(crate) mod recovered;
+pub(crate) mod table_handles;
+pub(crate) mod truncate_state;
+pub(crate) mod writer;

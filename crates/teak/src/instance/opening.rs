@@ -1,0 +1,231 @@
+//! Openings: a database that is opened again in one process is the same one, for as long as anybody there has it
+//! open. What the openings must agree on they agree on, or the second is refused.
+
+use crate::{
+    Error, Result,
+    io::{Access, Create, LockFile, id_of},
+};
+use crate::{
+    instance::{
+        engine::{Engine, closed},
+        policies::Settings,
+    },
+    share::names::lock_path,
+    sync::lock,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The databases that this process has open.
+static OPEN: Mutex<Vec<OpenDatabase>> = Mutex::new(Vec::new());
+
+/// A database that this process has open, or had.
+struct OpenDatabase {
+    /// Of its lock file.
+    name: PathBuf,
+    /// Device and inode: another file may have got the name since.
+    file: Option<(u64, u64)>,
+    engine: Weak<Engine>,
+}
+
+/// How long a database that another thread is just opening or closing is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The same where somebody keeps it that cannot be opened again: it is closed, and somebody still reads.
+const KEPT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// One opening of a database, which may have others in this process.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    engine: Arc<Engine>,
+    is_read_only: bool,
+    is_closed: AtomicBool,
+    began: Instant,
+}
+
+impl Opening {
+    /// Opens the database in a file.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let lock_file = settings.lock_file.as_deref();
+        let name = lock_path(path, lock_file).unwrap_or_else(|_| path.to_path_buf());
+        let (began, mut kept_since) = (Instant::now(), None);
+        loop {
+            let [mut usable, kept] = known(&name, path, access);
+            kept.iter().for_each(|engine| engine.give_lock_name_up());
+            let (since, patience) = match !kept.is_empty() {
+                true => (*kept_since.get_or_insert_with(Instant::now), KEPT_PATIENCE),
+                false => (began, PATIENCE),
+            };
+            if let Some(engine) = usable.pop() {
+                if create == Create::New {
+                    return Err(Error::AlreadyExists(path.to_path_buf()));
+                }
+                engine.refuse_other(access, settings)?;
+                if let Some(opening) = Self::of(engine, access) {
+                    return Ok(opening);
+                }
+            }
+            match Engine::open(path, access, create, settings.clone()) {
+                // Another thread may be opening or closing it.
+                Err(Error::InUse(_))
+                    if since.elapsed() < patience && LockFile::is_open_here(&name) =>
+                {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                opened => {
+                    let engine = Arc::new(opened?);
+                    open_databases().push(OpenDatabase {
+                        name,
+                        file: file_id(path),
+                        engine: Arc::downgrade(&engine),
+                    });
+                    let opening = Self::of(Arc::clone(&engine), access);
+                    engine.note_and_deliver_open();
+                    return Ok(opening.expect("nobody else has it who could close it"));
+                }
+            }
+        }
+    }
+
+    /// The one opening of a database that is behind no file.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn alone(engine: Engine, access: Access) -> Self {
+        let engine = Arc::new(engine);
+        engine.note_and_deliver_open();
+        Self::of(engine, access).expect("nobody else has it who could close it")
+    }
+
+    /// `None` if the database is just being closed.
+    fn of(engine: Arc<Engine>, access: Access) -> Option<Self> {
+        engine.begin_opening().then(|| Self {
+            engine,
+            is_read_only: access == Access::ReadOnly,
+            is_closed: AtomicBool::new(false),
+            began: Instant::now(),
+        })
+    }
+
+    /// The database, for what can be asked of it at any time.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The database, to read.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if this opening was closed.
+    #[inline]
+    pub(crate) fn readable(&self) -> Result<&Arc<Engine>> {
+        self.engine.refuse_forked()?;
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(closed()),
+            false => Ok(&self.engine),
+        }
+    }
+
+    /// The database, to write.
+    ///
+    /// # Errors
+    /// Those of [`Self::readable`]; [`Error::ReadOnly`].
+    pub(crate) fn writable(&self) -> Result<&Arc<Engine>> {
+        match self.is_read_only {
+            true => Err(Error::ReadOnly),
+            false => self.readable(),
+        }
+    }
+
+    /// Closes the database, or, where it has other openings, sees to it that all is durable.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        // Who waits for commits is told that there will be none.
+        self.engine.flusher.published.notifier.notify();
+        if !self.engine.openings.closes_with_this() {
+            return match self.is_read_only {
+                true => Ok(()),
+                false => self.engine.sync(),
+            };
+        }
+        self.engine.tidy(self.began.elapsed());
+        if self.engine.close()? {
+            return Ok(());
+        }
+        self.engine.openings.stay_open();
+        self.is_closed.store(false, Ordering::Release);
+        let text = "a write transaction has been open for 30 seconds while the database was to be closed, so it stays open: commit or drop \
+                    that transaction, and close the database then";
+        Err(Error::InvalidArgument(text.into()))
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.engine
+            .end_opening(self.is_closed.load(Ordering::Acquire));
+    }
+}
+
+/// The databases of that name that this process has not let go of yet: those that can be opened again, one at most; and
+/// the others.
+fn known(name: &Path, path: &Path, access: Access) -> [Vec<Arc<Engine>>; 2] {
+    let file = file_id(path);
+    // What is not usable may go with these, so not while they are locked.
+    let alive: Vec<_> = {
+        let mut open = open_databases();
+        open.retain(|known| known.engine.strong_count() > 0);
+        let same = open
+            .iter()
+            .filter(|known| known.name == name || file.is_some() && known.file == file);
+        same.filter_map(|known| {
+            Some((
+                known.name == name,
+                known.file == file,
+                known.engine.upgrade()?,
+            ))
+        })
+        .collect()
+    };
+    // A directory may have several paths, by mounts or since it was renamed.
+    let lock_id = file_id(name);
+    let has_lock = |engine: &Engine| {
+        lock_id.is_some() && engine.shared().map(|shared| shared.lock_file.id()) == lock_id
+    };
+    let alive = alive
+        .into_iter()
+        .filter(|(has_name, _, engine)| *has_name || has_lock(engine));
+    let alive = alive.map(|(_, is_same, engine)| (is_same, engine));
+    let (usable, kept): (Vec<_>, Vec<_>) =
+        alive.partition(|(is_same, engine)| *is_same && engine.is_usable(access));
+    [usable, kept].map(|found| found.into_iter().map(|(_, engine)| engine).collect())
+}
+
+/// The database in that file, if this process has not let go of it yet.
+pub(crate) fn open_here(path: &Path) -> Vec<Arc<Engine>> {
+    let file = file_id(path);
+    let open = open_databases();
+    let same = open
+        .iter()
+        .filter(|known| file.is_some() && known.file == file);
+    same.filter_map(|known| known.engine.upgrade()).collect()
+}
+
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    Some(id_of(&fs::metadata(path).ok()?))
+}
+
+fn open_databases() -> MutexGuard<'static, Vec<OpenDatabase>> {
+    lock(&OPEN)
+}

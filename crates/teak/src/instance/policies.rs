@@ -1,0 +1,228 @@
+//! What a database is opened with, and what holds for it then.
+
+use crate::{
+    Error, Geometry, Result,
+    io::ReadAhead,
+    page::comparison::Comparisons,
+    record::{FlushLimits, Record},
+};
+use crate::{
+    observe::{events::EventHook, slow_reader::SlowReaderHook},
+    read::verified_bitmap::Verification,
+    record::durability::Durability,
+};
+use std::{path::PathBuf, time::Duration};
+
+/// What a database is opened with. What is `None` is as the file says.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) page_size: usize,
+    pub(crate) durability: Option<Durability>,
+    pub(crate) flush_after_bytes: Option<u64>,
+    pub(crate) flush_after: Option<Duration>,
+    pub(crate) verification: Verification,
+    pub(crate) size_limit_bytes: Option<u64>,
+    pub(crate) geometry: Option<Geometry>,
+    pub(crate) write_memory_bytes: usize,
+    pub(crate) move_percent: u32,
+    pub(crate) journal_bytes: Option<u64>,
+    pub(crate) drop_limits: DropLimits,
+    pub(crate) slow_readers: Option<SlowReaderHook>,
+    pub(crate) events: Option<EventHook>,
+    pub(crate) sharing: Sharing,
+    /// Where the lock file is, if not beside the file.
+    pub(crate) lock_file: Option<PathBuf>,
+    /// The permissions of files that are created, less the mask of the process.
+    pub(crate) file_mode: u32,
+    pub(crate) network: Network,
+    pub(crate) without_name: LostNamePolicy,
+    pub(crate) comparisons: Comparisons,
+    pub(crate) read_ahead: ReadAhead,
+}
+
+impl Settings {
+    /// The geometry that is asked for, where the file has `recorded`.
+    pub(crate) fn geometry_over(&self, recorded: Geometry) -> Geometry {
+        let geometry = self.geometry.unwrap_or(recorded);
+        Geometry {
+            upper_limit_bytes: self.size_limit_bytes.unwrap_or(geometry.upper_limit_bytes),
+            ..geometry
+        }
+    }
+}
+
+/// Who else may have a database open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// Any number of processes.
+    Processes,
+    /// Nobody.
+    Alone,
+    /// Any number, of which this one only reads: they do not know of it.
+    Unlocked,
+}
+
+/// What to do with a file that is on another machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Network {
+    Refuse,
+    Allow,
+}
+
+/// What to do with a commit into a file that was removed, renamed or replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LostNamePolicy {
+    /// It is made, and the first of them is an event.
+    Commit,
+    /// It is an error.
+    Refuse,
+}
+
+/// What holds for one open database: what it was opened with, or else what its file says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policies {
+    pub(crate) durability: Durability,
+    pub(crate) flush_limits: FlushLimits,
+    geometry: Geometry,
+    pub(crate) write_memory_bytes: usize,
+    pub(crate) move_percent: u32,
+    pub(crate) journal_bytes: Option<u64>,
+    pub(crate) drop_limits: DropLimits,
+    pub(crate) verification: Verification,
+    pub(crate) without_name: LostNamePolicy,
+    sharing: Sharing,
+}
+
+impl Policies {
+    pub(crate) fn new(settings: &Settings, record: &Record) -> Self {
+        let recorded = record.flush_limits;
+        Self {
+            durability: settings
+                .durability
+                .unwrap_or(Durability::from_byte(record.default_durability)),
+            flush_limits: FlushLimits {
+                bytes: settings.flush_after_bytes.unwrap_or(recorded.bytes),
+                age: settings.flush_after.unwrap_or(recorded.age),
+            },
+            geometry: settings.geometry_over(record.geometry),
+            write_memory_bytes: settings.write_memory_bytes,
+            move_percent: settings.move_percent,
+            journal_bytes: settings.journal_bytes,
+            drop_limits: settings.drop_limits,
+            verification: settings.verification,
+            without_name: settings.without_name,
+            sharing: settings.sharing,
+        }
+    }
+
+    /// Refuses options that differ, where the file has this geometry now.
+    pub(crate) fn refuse_other(&self, in_file: Geometry, asked: &Settings) -> Result<()> {
+        fn differs<T: PartialEq>(asked: Option<T>, is: T) -> bool {
+            asked.is_some_and(|asked| asked != is)
+        }
+        let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
+        // With a lock file it is safer.
+        let is_met = (asked.sharing, self.sharing) == (Sharing::Unlocked, Sharing::Processes);
+        let option = if differs(asked.durability, self.durability) {
+            "durability"
+        } else if differs(asked.flush_after_bytes, self.flush_limits.bytes) {
+            "flush_after_bytes"
+        } else if differs(asked.flush_after, self.flush_limits.age) {
+            "flush_after"
+        } else if differs(geometry, self.geometry) && differs(geometry, in_file) {
+            "geometry"
+        } else if differs(asked.size_limit_bytes, self.geometry.upper_limit_bytes)
+            && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
+        {
+            "size_limit_bytes"
+        } else if asked.sharing != self.sharing && !is_met {
+            match [asked.sharing, self.sharing].contains(&Sharing::Unlocked) {
+                true => "no_lock_file",
+                false => "exclusive",
+            }
+        } else if asked.verification != self.verification && self.sharing != Sharing::Unlocked {
+            "verification"
+        } else if asked.without_name != self.without_name {
+            "require_name"
+        } else {
+            return Ok(());
+        };
+        Err(Error::OptionsDiffer { option })
+    }
+}
+
+/// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
+/// want counts as much.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct RequestedPolicies {
+    durability: Option<Durability>,
+    flush_after_bytes: Option<u64>,
+    flush_after: Option<Duration>,
+    geometry: Option<Geometry>,
+}
+
+impl RequestedPolicies {
+    pub(crate) fn new(settings: &Settings, policies: &Policies) -> Self {
+        let asks = settings.geometry.is_some() || settings.size_limit_bytes.is_some();
+        Self {
+            durability: settings.durability,
+            flush_after_bytes: settings.flush_after_bytes,
+            flush_after: settings.flush_after,
+            geometry: asks.then_some(policies.geometry),
+        }
+    }
+
+    /// Has a record say what was asked for; says whether that is news.
+    pub(crate) fn note(&self, record: &mut Record) -> bool {
+        let before = record.clone();
+        // A byte that a later version wrote stays, unless something else was asked for.
+        if let Some(durability) = self.durability {
+            record.default_durability = durability.to_byte();
+        }
+        let limits = record.flush_limits;
+        record.flush_limits = FlushLimits {
+            bytes: self.flush_after_bytes.unwrap_or(limits.bytes),
+            age: self.flush_after.unwrap_or(limits.age),
+        };
+        record.geometry = self.geometry.unwrap_or(record.geometry);
+        *record != before
+    }
+}
+
+/// How much is released when, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropLimits {
+    /// By the transaction that drops a tree.
+    pub(crate) at_once: u64,
+    /// By each later one, if it takes few pages itself.
+    pub(crate) later_min: u64,
+    /// One that takes more pages releases so many times as many.
+    pub(crate) later_share: u64,
+    /// But no more than this, or than it takes itself.
+    pub(crate) later_max: u64,
+    /// So many times as much if the file had to become longer, or there was no space.
+    pub(crate) wanted: u64,
+}
+
+impl Default for DropLimits {
+    fn default() -> Self {
+        Self {
+            at_once: 65_536,
+            later_min: 64,
+            later_share: 4,
+            later_max: 512,
+            wanted: 16,
+        }
+    }
+}
+
+/// What a database is opened with.
+pub(crate) struct OpenRequest {
+    pub(crate) path: PathBuf,
+    pub(crate) is_new: bool,
+    /// What this opening has written to a file that it has made, and flushed.
+    pub(crate) formatted: Option<Record>,
+    pub(crate) is_read_only: bool,
+    pub(crate) settings: Settings,
+    pub(crate) boot: [u8; 16],
+}

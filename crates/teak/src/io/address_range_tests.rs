@@ -1,0 +1,72 @@
+use super::*;
+
+fn file_of(bytes: u64) -> Arc<LockedFile> {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(bytes).unwrap();
+    Arc::new(LockedFile::new(file, crate::io::file::FileSharing::Exclusive).unwrap())
+}
+
+#[test]
+fn takes_what_is_wanted() {
+    let stretch = AddressRange::map(&file_of(10), 10, 1 << 30, Protection::Read).unwrap();
+    assert_eq!(stretch.len(), 1 << 30);
+}
+
+#[test]
+fn halves_when_addresses_are_short() {
+    let stretch = AddressRange::map(&file_of(10), 10, u64::MAX, Protection::ReadWrite).unwrap();
+    assert!(stretch.len() >= 1 << 20, "{}", stretch.len());
+    assert!(stretch.len() < 1 << 60, "{}", stretch.len());
+}
+
+#[test]
+fn gives_up_below_the_need() {
+    assert!(AddressRange::map(&file_of(10), 1 << 62, u64::MAX, Protection::Read).is_err());
+}
+
+#[test]
+fn nothing_still_maps_a_page() {
+    let stretch = AddressRange::map(&file_of(0), 0, 0, Protection::Read).unwrap();
+    assert_eq!(stretch.len(), rustix::param::page_size() as u64);
+}
+
+#[test]
+fn advice_outside_is_ignored() {
+    let stretch = AddressRange::map(&file_of(10), 10, 1 << 20, Protection::Read).unwrap();
+    stretch.advise(5, 1, Advice::WillNeed);
+    stretch.advise(1 << 20, 1, Advice::WillNeed);
+    stretch.advise(u64::MAX, u64::MAX, Advice::WillNeed);
+    AddressRange::zeroed(100).advise(0, 100, Advice::WillNeed);
+}
+
+#[test]
+fn heap_memory_is_zero_and_starts_a_page() {
+    let stretch = AddressRange::zeroed(1 << 20);
+    assert_eq!(stretch.base().as_ptr() as usize % 4096, 0);
+    // SAFETY: inside the stretch, which nobody else uses.
+    let bytes = unsafe { std::slice::from_raw_parts(stretch.base().as_ptr(), 1 << 20) };
+    assert!(bytes.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn populating_says_what_cannot_be_read() {
+    let file = file_of(3 << 12);
+    let stretch = AddressRange::map(&file, 3 << 12, 1 << 20, Protection::Read).unwrap();
+    stretch.populate(0, 3 << 12).unwrap();
+    stretch.populate(5000, 100).unwrap();
+    file.set_len(1 << 12).unwrap();
+    stretch.populate(0, 1 << 12).unwrap();
+    assert!(stretch.populate(1 << 12, 1 << 12).is_err());
+    assert!(stretch.populate(0, 2 << 12).is_err());
+    AddressRange::zeroed(1 << 12).populate(0, 1 << 12).unwrap();
+}
+
+/// What is done where the system cannot populate memory.
+#[test]
+fn reading_through_says_the_same() {
+    let file = file_of(10_000);
+    read_through(&file, 0, 10_000).unwrap();
+    read_through(&file, 9_999, 1).unwrap();
+    let error = read_through(&file, 9_999, 2).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}

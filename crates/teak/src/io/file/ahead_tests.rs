@@ -1,0 +1,153 @@
+//! Files that grow ahead keep what others have written, and are told of to nobody.
+
+use super::{
+    super::{FILE_MODE, FileStorage},
+    HUGE_PAGE_LEN, append_zeros,
+};
+use crate::io::{Access, Create, file::FileSharing, locked::LockedFile, storage::Storage};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::IoSlice,
+    os::unix::fs::FileExt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
+use tempfile::TempDir;
+
+const LEN: u64 = 5 * HUGE_PAGE_LEN;
+
+/// `None` on a file system where nothing is done.
+fn made() -> Option<(TempDir, FileStorage)> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let storage = FileStorage::create(&path, |_| Ok(())).unwrap();
+    storage.set_len(LEN).unwrap();
+    storage.flush().unwrap();
+    storage.writable().unwrap()?;
+    Some((directory, storage))
+}
+
+fn system_len(directory: &TempDir) -> u64 {
+    fs::metadata(directory.path().join("file")).unwrap().len()
+}
+
+#[test]
+fn what_is_made_ahead_is_used_and_not_known_before() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + 2 * HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + 2 * HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + 2 * HUGE_PAGE_LEN);
+    assert_eq!(storage.len(), LEN);
+    assert!(storage.write(LEN, &[IoSlice::new(&[1])]).is_err());
+    storage.set_len(LEN + HUGE_PAGE_LEN).unwrap();
+    assert_eq!(storage.len(), LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + 2 * HUGE_PAGE_LEN);
+    assert!(storage.secure(LEN, HUGE_PAGE_LEN).unwrap());
+    let mapping = storage.mapping().unwrap();
+    let new = mapping.bytes(LEN, HUGE_PAGE_LEN as usize).unwrap();
+    assert!(new.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn who_makes_the_file_as_long_as_it_is_gives_up_what_was_made_ahead() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + 2 * HUGE_PAGE_LEN);
+    storage.set_len(LEN).unwrap();
+    assert_eq!(system_len(&directory), LEN);
+}
+
+#[test]
+fn no_more_is_made_than_is_wanted() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + 4096);
+    storage.ahead.wait_for(LEN + 4096);
+    assert_eq!(system_len(&directory), LEN + 4096);
+}
+
+#[test]
+fn the_thread_is_done_when_the_file_is_closed() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + 4 * HUGE_PAGE_LEN);
+    drop(storage);
+    let path = directory.path().join("file");
+    let (access, create) = (Access::ReadWrite, Create::Never);
+    let opened = FileStorage::open(&path, access, create, FileSharing::Exclusive, FILE_MODE);
+    assert!(opened.is_ok(), "somebody keeps it locked");
+}
+
+/// Another one may have cut it meanwhile, too.
+#[test]
+fn what_is_given_up_is_made_again() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    storage.grow_ahead(0);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
+    storage.set_len(LEN).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
+}
+
+/// Zeros in the place of what was cut off hid that, and were committed.
+#[test]
+fn a_file_that_was_cut_short_does_not_grow_ahead() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    let path = directory.path().join("file");
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(LEN - 4096).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN - 4096);
+    assert!(storage.refuse_cut().is_err());
+    file.set_len(LEN).unwrap();
+    storage.set_len(LEN).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
+}
+
+/// Another process may make the file longer at the same moment, and write to it.
+#[test]
+fn nothing_that_others_have_written_is_overwritten() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let file = LockedFile::new(File::create_new(&path).unwrap(), FileSharing::Shared).unwrap();
+    let other = OpenOptions::new().read(true).write(true).open(&path);
+    let other = other.unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let most = 16 * HUGE_PAGE_LEN;
+            while !is_over.load(Relaxed) && append_zeros(&file, 0, most).unwrap() < most {
+                std::hint::spin_loop();
+            }
+        });
+        let ones = [1; 64 << 10];
+        for _ in 0..64 {
+            let end = other.metadata().unwrap().len();
+            other.write_all_at(&ones, end).unwrap();
+            let mut found = [0; 64 << 10];
+            other.read_exact_at(&mut found, end).unwrap();
+            // Zeros may have got there first.
+            assert!(found == ones);
+            other.write_all_at(&[2; 4096], end).unwrap();
+        }
+        is_over.store(true, Relaxed);
+    });
+    let content = fs::read(&path).unwrap();
+    let twos = content.iter().filter(|byte| **byte == 2).count();
+    assert_eq!(twos, 64 * 4096);
+}

@@ -1,0 +1,63 @@
+//! Files of an overlay (container images), which are copied to the upper layer when somebody first opens them for writing.
+//!
+//! A descriptor that was opened for reading before that reads the copy from then on. A mapping made
+//! from it goes on with the file of the lower layer, which nobody changes: states that were there
+//! before stay readable, and later ones are not in it. A mapping made after the copy is of the copy.
+
+use crate::io::{locked::LockedFile, mapping::Mapping};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+/// The type that `statfs` gives.
+const OVERLAY: u32 = 0x794C_7630;
+/// Four commit records of the longest pages: each commit changes one of them.
+const RECORDS_LEN: u64 = 4 << 16;
+
+/// Whether the file is on an overlay.
+pub(super) fn is_on_overlay(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u32 == OVERLAY)
+}
+
+/// Whether mappings may not show what is in the file, since it may be copied up while it is open.
+#[derive(Debug)]
+pub(super) struct CopyUp {
+    is_possible: AtomicBool,
+}
+
+impl CopyUp {
+    pub(super) fn new(is_possible: bool) -> Self {
+        Self {
+            is_possible: AtomicBool::new(is_possible),
+        }
+    }
+
+    /// Whether the file, which is `len` bytes long, has been copied up since `mapping` was made, as far as commits tell. Only asked where
+    /// a new state is to be read.
+    pub(super) fn is_outdated(
+        &self,
+        file: &LockedFile,
+        mapping: &Mapping,
+        len: u64,
+    ) -> io::Result<bool> {
+        if !self.is_possible.load(Relaxed) {
+            return Ok(false);
+        }
+        let is_outdated = differs(file, mapping, len)?;
+        if is_outdated {
+            self.is_possible.store(false, Relaxed);
+        }
+        Ok(is_outdated)
+    }
+}
+
+/// Whether the records in the file are others than those in the mapping. Where somebody writes one right now they may seem to be.
+fn differs(file: &LockedFile, mapping: &Mapping, len: u64) -> io::Result<bool> {
+    let mut mapped = vec![0; RECORDS_LEN.min(len) as usize];
+    let mut read = mapped.clone();
+    file.read_exact_at(&mut read, 0)?;
+    Ok(mapping.copy(0, &mut mapped) && mapped != read)
+}

@@ -1,0 +1,455 @@
+//! The handle of an open database file: its length, its mappings, and its writes.
+
+use super::{
+    access::Access,
+    ahead::Ahead,
+    blocks::{self, FileBlocks},
+    copied_up::{self, CopyUp},
+    creation::Unnamed,
+    folios::SmallWrites,
+    name::{LostName, Name},
+    vectored,
+};
+use crate::io::{
+    address_range::{AddressRange, Protection},
+    advice::{Advisor, ReadAhead},
+    locked::{LockedFile, system_len},
+    mapping::Mapping,
+    mutex::lock,
+    storage::{Fill, Storage, end_within},
+    system::{file_len_max, refuse_file_len},
+    writable::{Claims, WritableMapping},
+};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, AsRawFd};
+use std::{
+    fs::Metadata,
+    io::{self, IoSlice},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// Bytes of addresses reserved for a file, unless it is so large that it needs more.
+const RESERVE_LEN: u64 = if usize::BITS >= 64 {
+    256 << 30
+} else {
+    512 << 20
+};
+
+/// A file needs more addresses than [`RESERVE_LEN`] when this many times its length are more.
+const RESERVE_FACTOR: u64 = 8;
+
+/// No more than such a part of the addresses that the process may have is reserved for one mapping, of which there are several for each
+/// database: the rest is for its memory.
+const RESERVED_PART: u64 = 16;
+
+/// A database file, open and locked.
+#[derive(Debug)]
+pub(crate) struct FileStorage {
+    file: Arc<LockedFile>,
+    name: Name,
+    access: Access,
+    len: AtomicU64,
+    /// Held while the file's length changes; says what is known about its blocks.
+    growth: Mutex<FileBlocks>,
+    pub(super) ahead: Arc<Ahead>,
+    views: Mutex<FileMappings>,
+    claims: Arc<Claims>,
+    /// What a new file still needs to get its name.
+    pub(super) unnamed: Mutex<Option<Unnamed>>,
+    /// Absent where it does not matter how large the folios are that they go to.
+    small_writes: Option<Mutex<SmallWrites>>,
+    advisor: Advisor,
+    copy_up: CopyUp,
+    reserve_len: u64,
+    /// How long a file this process may write to, when that was last asked: each call more would take part of a commit's time.
+    len_max: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct FileMappings {
+    current: Option<Arc<Mapping>>,
+    writable: Option<Arc<WritableMapping>>,
+    /// All mappings that somebody may still hold, `current` included.
+    mappings: Vec<Weak<Mapping>>,
+}
+
+impl FileStorage {
+    /// `file` is locked as `access` wants it.
+    pub(super) fn new(
+        file: LockedFile,
+        name: Name,
+        access: Access,
+        unnamed: Option<Unnamed>,
+    ) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let claims = Arc::new(Claims::default());
+        claims.set_file_len(len)?;
+        let small_writes = blocks::walks_folios(&file).then(Mutex::default);
+        let copy_up = CopyUp::new(access == Access::ReadOnly && copied_up::is_on_overlay(&file));
+        Ok(Self {
+            small_writes,
+            file: Arc::new(file),
+            name,
+            access,
+            len: AtomicU64::new(len),
+            growth: Mutex::default(),
+            ahead: Ahead::new(),
+            views: Mutex::default(),
+            claims,
+            unnamed: Mutex::new(unnamed),
+            advisor: Advisor::new(),
+            copy_up,
+            reserve_len: RESERVE_LEN,
+            len_max: AtomicU64::new(file_len_max()),
+        })
+    }
+
+    /// Says how it will be read, before it is mapped.
+    pub(crate) fn set_read_ahead(&self, how: ReadAhead) {
+        self.advisor.set(how);
+    }
+
+    /// Has other processes open the file as well. It was found to be in order.
+    pub(crate) fn admit_others(&self) -> io::Result<()> {
+        self.file.share()
+    }
+
+    /// Device and inode.
+    pub(crate) fn id(&self) -> (u64, u64) {
+        self.file.held().id()
+    }
+
+    /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
+    fn extend(&self, blocks: &mut FileBlocks, new_len: u64, fill: Fill) -> io::Result<()> {
+        let made_ahead = self.ahead.wait_for(new_len);
+        let old_len = self.len().max(self.uncut_len()?);
+        if old_len >= new_len {
+            // What was made ahead is nobody's yet.
+            let is_own = old_len <= made_ahead;
+            return self.publish_len(if is_own { new_len } else { old_len });
+        }
+        let is_allocated = blocks::extend(&self.file, old_len, new_len)?;
+        blocks.note_growth(old_len..new_len, is_allocated);
+        if fill == Fill::HugePages {
+            blocks::fill_huge_pages(&self.file, old_len, new_len);
+        }
+        self.publish_len(new_len)
+    }
+
+    fn shrink(&self, old_len: u64, new_len: u64) -> io::Result<()> {
+        self.refuse_cut()?;
+        self.publish_len(new_len)?;
+        self.file.set_len(new_len).inspect_err(|_| {
+            // A longer file is never refused: only a live run behind its end is.
+            let _ = self.publish_len(old_len);
+        })
+    }
+
+    /// How long the file is, which is longer than it was known to be if another process has made it so.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
+    fn uncut_len(&self) -> io::Result<u64> {
+        let (is, links) = self.file.held().len_and_links()?;
+        self.name.note_links(links);
+        match is < self.len() {
+            true => Err(self.cut_to(is)),
+            false => Ok(is),
+        }
+    }
+
+    /// Fails where the file ends before `end`, or the descriptor is a stranger's: a write would make a file whole again that somebody has
+    /// cut short, and zeros of what was lost.
+    fn refuse_outside(&self, end: u64) -> io::Result<()> {
+        match system_len(&self.file)? {
+            is if is < end => Err(self.cut_to(is)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn cut_to(&self, is: u64) -> io::Error {
+        let was = self.len();
+        let text =
+            format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
+        io::Error::new(io::ErrorKind::UnexpectedEof, text)
+    }
+
+    fn publish_len(&self, len: u64) -> io::Result<()> {
+        self.claims.set_file_len(len)?;
+        let mut views = lock(&self.views);
+        self.len.store(len, Relaxed);
+        views.mappings.retain(|mapping| match mapping.upgrade() {
+            Some(mapping) => {
+                mapping.set_file_len(len);
+                true
+            }
+            None => false,
+        });
+        if let Some(mapping) = &views.current {
+            self.advisor.note_growth(len, mapping);
+        }
+        Ok(())
+    }
+
+    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<AddressRange>> {
+        let wanted = file_len
+            .saturating_mul(RESERVE_FACTOR)
+            .max(self.reserve_len)
+            .min(address_limit() / RESERVED_PART);
+        let stretch = AddressRange::map(&self.file, file_len, wanted, protection)?;
+        stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
+        Ok(Arc::new(stretch))
+    }
+
+    /// What small writes went to has just been flushed, so it can be split.
+    fn split_folios(&self) {
+        let Some(small_writes) = &self.small_writes else {
+            return;
+        };
+        let due = lock(small_writes).end_flush();
+        if due.is_empty() {
+            return;
+        }
+        let mapping = lock(&self.views).current.clone();
+        if let Some(mapping) = mapping {
+            due.iter().for_each(|offset| mapping.split_folio(*offset));
+        }
+    }
+
+    /// Fails where the system would end the process for writing there.
+    fn refuse_len(&self, end: u64) -> io::Result<()> {
+        if end > self.len_max.load(Relaxed) {
+            self.len_max.store(file_len_max(), Relaxed);
+            refuse_file_len(end)?;
+        }
+        Ok(())
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::ReadOnly => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the file is open for reading only; open it for writing",
+            )),
+        }
+    }
+}
+
+/// How many bytes of addresses the process may have.
+fn address_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
+    limit.current.unwrap_or(u64::MAX)
+}
+
+impl Drop for FileStorage {
+    fn drop(&mut self) {
+        // The thread keeps the file locked.
+        self.ahead.end();
+    }
+}
+
+/// Whether the system does not do what it was asked for, so that nothing has happened.
+fn is_unknown(error: &io::Error) -> bool {
+    let answers = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::PERM];
+    answers
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+impl Storage for FileStorage {
+    fn len(&self) -> u64 {
+        self.len.load(Relaxed)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let old_len = self.len();
+        if bytes > old_len {
+            return self.extend(&mut blocks, bytes, Fill::HugePages);
+        }
+        let has_blocks_behind = self.ahead.end();
+        if bytes < old_len.max(system_len(&self.file)?) || has_blocks_behind {
+            blocks.forget(bytes..u64::MAX);
+            self.shrink(old_len, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn grow(&self, bytes: u64, fill: Fill) -> io::Result<()> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        match bytes > self.len() {
+            true => self.extend(&mut blocks, bytes, fill),
+            false => Ok(()),
+        }
+    }
+
+    fn grow_ahead(&self, bytes: u64) {
+        if bytes <= self.len() {
+            self.ahead.end();
+        } else if self.access == Access::ReadWrite
+            && matches!(lock(&self.growth).stay_in_place(&self.file), Ok(true))
+        {
+            self.ahead.begin(&self.file, self.len(), bytes);
+        }
+    }
+
+    fn refresh(&self, has_same_blocks: bool) -> io::Result<()> {
+        let mut blocks = lock(&self.growth);
+        if !has_same_blocks {
+            blocks.forget(0..u64::MAX);
+        }
+        let len = system_len(&self.file)?;
+        if len == self.len() {
+            return Ok(());
+        }
+        self.publish_len(len)
+    }
+
+    fn refuse_cut(&self) -> io::Result<()> {
+        self.uncut_len().map(drop)
+    }
+
+    fn metadata(&self) -> io::Result<Option<Metadata>> {
+        self.file.metadata().map(Some)
+    }
+
+    fn lost_name(&self) -> Option<LostName> {
+        self.name.look_for_name(&self.file)
+    }
+
+    fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        self.check_writable()?;
+        let len = parts.iter().map(|part| part.len() as u64).sum();
+        let end = end_within(offset, len, self.len())?;
+        self.refuse_len(end)?;
+        if let Some(small_writes) = &self.small_writes {
+            lock(small_writes).note(offset, len);
+        }
+        self.refuse_outside(end)?;
+        vectored::write_all(offset, parts, |offset, parts| {
+            Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
+        })
+    }
+
+    fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        self.check_writable()?;
+        let end = end_within(offset, bytes.len() as u64, self.len())?;
+        self.refuse_len(end)?;
+        if let Some(small_writes) = &self.small_writes {
+            lock(small_writes).note(offset, bytes.len() as u64);
+        }
+        self.refuse_outside(end)?;
+        let mut is_begun = false;
+        let written = vectored::write_all(offset, &[IoSlice::new(bytes)], |offset, parts| {
+            let len = pwritev2(&**self.file, parts, offset, ReadWriteFlags::DSYNC)?;
+            is_begun = true;
+            Ok(len)
+        });
+        match written {
+            Ok(()) => Ok(true),
+            // Sandboxes forbid what they do not know.
+            Err(error) if !is_begun && is_unknown(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn begin_write_back(&self) {
+        // SAFETY: the call is given nothing but an open file and numbers. What it answers makes no difference: nothing is promised, and
+        // errors of the disk stay for the flush, since it does not wait for any.
+        let _ = unsafe {
+            libc::sync_file_range(
+                self.file.as_fd().as_raw_fd(),
+                0,
+                0,
+                libc::SYNC_FILE_RANGE_WRITE,
+            )
+        };
+    }
+
+    /// For a file that was just created, the first flush that succeeds also gives it its name: a
+    /// crash leaves either no file, or one with all that was written before.
+    fn flush(&self) -> io::Result<()> {
+        self.file.held().refuse_stranger()?;
+        self.len_max.store(file_len_max(), Relaxed);
+        let mut unnamed = lock(&self.unnamed);
+        if let Some(name) = unnamed.as_mut() {
+            self.file.sync_all()?;
+            name.publish(&self.file)?;
+            *unnamed = None;
+            return Ok(());
+        }
+        drop(unnamed);
+        self.file.sync_data()?;
+        self.split_folios();
+        Ok(())
+    }
+
+    fn mapping(&self) -> io::Result<Arc<Mapping>> {
+        let mut views = lock(&self.views);
+        let len = self.len();
+        if let Some(mapping) = &views.current
+            && mapping.stretch_len() >= len
+            && !self.copy_up.is_outdated(&self.file, mapping, len)?
+        {
+            return Ok(Arc::clone(mapping));
+        }
+        let mapping = Arc::new(Mapping::new(self.map(len, Protection::Read)?, len));
+        views.mappings.push(Arc::downgrade(&mapping));
+        views.current = Some(Arc::clone(&mapping));
+        Ok(mapping)
+    }
+
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let end = end_within(offset, len, self.len())?;
+        blocks.secure(&self.file, offset..end)
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let end = end_within(offset, len, self.len())?;
+        self.file.held().refuse_stranger()?;
+        blocks.punch(&self.file, offset..end)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        let (data, len) = (blocks::next_data(&self.file, offset)?, self.len());
+        // What was made ahead is data, too.
+        Ok(data.map_or(len, |data| data.min(len)))
+    }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        let mut blocks = lock(&self.growth);
+        if self.access == Access::ReadOnly || !blocks.stay_in_place(&self.file)? {
+            return Ok(None);
+        }
+        let len = self.len();
+        let mut views = lock(&self.views);
+        if let Some(mapping) = &views.writable
+            && mapping.stretch_len() >= len
+        {
+            return Ok(Some(Arc::clone(mapping)));
+        }
+        let stretch = self.map(len, Protection::ReadWrite)?;
+        let mapping = Arc::new(WritableMapping::new(stretch, Arc::clone(&self.claims)));
+        views.writable = Some(Arc::clone(&mapping));
+        Ok(Some(mapping))
+    }
+
+    fn mark_written(&self, _offset: u64, _len: u64) {}
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

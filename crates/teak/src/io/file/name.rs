@@ -1,0 +1,94 @@
+//! Whether an open database file still has its name. A file that was removed, renamed or replaced
+//! takes writes as before, but nobody finds them.
+
+use crate::io::{clock::uptime_ms, file_id::id_of, locked::LockedFile};
+use std::{
+    fs,
+    io::ErrorKind,
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+
+/// The name is looked up at most once in this time, unless the last link to the file is gone.
+const LOOKUPS_APART_MS: u64 = 10;
+
+/// How a file lost its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LostName {
+    /// The name that it had.
+    pub(crate) path: PathBuf,
+    /// Where the file is now, if it was renamed.
+    pub(crate) moved_to: Option<PathBuf>,
+    /// Whether no link to the file is left, under whatever name.
+    pub(crate) is_gone: bool,
+}
+
+/// The name of an open file.
+#[derive(Debug)]
+pub(super) struct Name {
+    /// Absolute and without symbolic links. Absent where it could not be resolved: then nothing is checked.
+    path: Option<PathBuf>,
+    looked_up_ms: AtomicU64,
+    is_lost: AtomicBool,
+    /// Whether the file had no link when its attributes were last read.
+    is_unlinked: AtomicBool,
+}
+
+impl Name {
+    /// The name of a file that was opened at `path`, or will be created there.
+    pub(super) fn new(path: &Path) -> Self {
+        let resolved = fs::canonicalize(path).or_else(|_| {
+            let parent = path.parent().filter(|parent| *parent != Path::new(""));
+            let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+            let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+            std::io::Result::Ok(parent.join(name))
+        });
+        Self {
+            path: resolved.ok(),
+            looked_up_ms: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
+            is_unlinked: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes how many links the file has.
+    pub(super) fn note_links(&self, links: u32) {
+        self.is_unlinked.store(links == 0, Relaxed);
+    }
+
+    /// Whether the file with this device and inode has lost its name.
+    fn is_lost(&self, path: &Path, id: (u64, u64)) -> bool {
+        let (now, was_lost) = (uptime_ms(), self.is_lost.load(Relaxed));
+        let is_due = now.wrapping_sub(self.looked_up_ms.load(Relaxed)) >= LOOKUPS_APART_MS
+            || (self.is_unlinked.load(Relaxed) && !was_lost);
+        if !is_due {
+            return was_lost;
+        }
+        let is_lost = match fs::symlink_metadata(path) {
+            Ok(named) => id_of(&named) != id,
+            Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        };
+        self.looked_up_ms.store(now, Relaxed);
+        self.is_lost.store(is_lost, Relaxed);
+        is_lost
+    }
+
+    /// How the file, which had this name, lost it, if it has.
+    pub(super) fn look_for_name(&self, file: &LockedFile) -> Option<LostName> {
+        let path = self.path.as_deref()?;
+        let id = file.held().id();
+        if !self.is_lost(path, id) {
+            return None;
+        }
+        // The system knows where the file is now, also when a directory above it was renamed.
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let is_the_file =
+            |found: &PathBuf| fs::symlink_metadata(found).is_ok_and(|found| id_of(&found) == id);
+        Some(LostName {
+            path: path.to_path_buf(),
+            moved_to: fs::read_link(link).ok().filter(is_the_file),
+            is_gone: self.is_unlinked.load(Relaxed),
+        })
+    }
+}

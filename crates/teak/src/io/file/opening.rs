@@ -1,0 +1,167 @@
+//! Opening a database file: what may be opened, who may have it open at the same time.
+
+use super::{
+    access::{Access, Create, Created, FileSharing},
+    creation::Unnamed,
+    file_storage::FileStorage,
+    name::Name,
+};
+use crate::{
+    Error, Result,
+    io::{file_id::id_of, locked::LockedFile},
+};
+use std::{
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    io::{self, ErrorKind, Read},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+impl FileStorage {
+    /// Opens the file at `path` and locks it. One that is created has permissions `mode`, less the mask of the process.
+    ///
+    /// A file that this creates has no name until the caller has filled and flushed it, so that a
+    /// crash leaves no half-made database. When somebody else created one meanwhile, that flush
+    /// fails with `AlreadyExists`.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists` as `create` says; `InUse` when somebody else has it open;
+    /// `NotADatabase` for what is not a regular file; `Io` for the rest.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        file_sharing: FileSharing,
+        mode: u32,
+    ) -> Result<(Self, Created)> {
+        match (create, access) {
+            (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => Ok((
+                Self::open_existing(path, access, file_sharing)?,
+                Created::No,
+            )),
+            (Create::New, Access::ReadOnly) => Err(Error::InvalidArgument(
+                "a database cannot be created for reading only; create it for writing".into(),
+            )),
+            (Create::New, Access::ReadWrite) => match fs::symlink_metadata(path) {
+                Ok(_) => Err(Error::AlreadyExists(path.into())),
+                Err(_) => Ok((Self::begin(path, mode)?, Created::Yes)),
+            },
+            (Create::IfMissing, Access::ReadWrite) => {
+                match Self::open_existing(path, access, file_sharing) {
+                    Err(Error::NotFound(_)) => Ok((Self::begin(path, mode)?, Created::Yes)),
+                    other => Ok((other?, Created::No)),
+                }
+            }
+        }
+    }
+
+    fn open_existing(path: &Path, access: Access, file_sharing: FileSharing) -> Result<Self> {
+        let file = open_locked(path, access, file_sharing)?;
+        Self::new(file, Name::new(path), access, None)
+            .map_err(Error::io("reading the length of the database file"))
+    }
+
+    fn begin(path: &Path, mode: u32) -> Result<Self> {
+        let (file, unnamed) = Unnamed::begin(path, mode)?;
+        // Locked before it has a name, so that nobody opens it in between.
+        let file = lock_file(path, file, FileSharing::Exclusive)?;
+        Self::new(file, Name::new(path), Access::ReadWrite, Some(unnamed))
+            .map_err(Error::io("reading the length of the new database file"))
+    }
+}
+
+/// The beginning of a file, `len` bytes of it if it has so many, and how long it is. Nobody who has it open is disturbed.
+///
+/// # Errors
+/// `NotFound`; `NotADatabase` for what is not a regular file; `Io` for the rest.
+pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
+    let reading = "reading the beginning of the database file";
+    let file = open_regular(path, Access::ReadOnly)?;
+    let file_bytes = file.metadata().map_err(Error::io(reading))?.len();
+    let mut head = Vec::new();
+    let mut beginning = file.take(len as u64);
+    beginning
+        .read_to_end(&mut head)
+        .map_err(Error::io(reading))?;
+    Ok((head, file_bytes))
+}
+
+/// Opens a file that is there, and locks it: the one that has the name then.
+fn open_locked(path: &Path, access: Access, file_sharing: FileSharing) -> Result<LockedFile> {
+    loop {
+        let file = lock_file(path, open_regular(path, access)?, file_sharing)?;
+        let opened = file
+            .metadata()
+            .map_err(Error::io("reading the attributes of the database file"))?;
+        // It may have been deleted before it was locked.
+        let named = fs::metadata(path).map_err(|error| opening(path, error))?;
+        if id_of(&named) == id_of(&opened) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Opens and locks a file that is there, so that nobody else has it open as long as the lock is held.
+///
+/// # Errors
+/// `NotFound`; `InUse` when somebody has it open; `NotADatabase` for what is not a regular file; `Io` for the rest.
+pub(crate) fn lock_exclusively(path: &Path) -> Result<ExclusiveLock> {
+    open_locked(path, Access::ReadOnly, FileSharing::Exclusive).map(ExclusiveLock)
+}
+
+/// The lock on a file that nobody else may have open.
+#[derive(Debug)]
+pub(crate) struct ExclusiveLock(#[expect(dead_code, reason = "it is held")] LockedFile);
+
+fn open_regular(path: &Path, access: Access) -> Result<File> {
+    // Before it is opened: opening a device may be an action, and opening a pipe may wait.
+    refuse_irregular(
+        path,
+        &fs::metadata(path).map_err(|error| opening(path, error))?,
+    )?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(access == Access::ReadWrite)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(path)
+        .map_err(|error| opening(path, error))?;
+    refuse_irregular(
+        path,
+        &file
+            .metadata()
+            .map_err(Error::io("reading the attributes of the database file"))?,
+    )?;
+    Ok(file)
+}
+
+fn opening(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        ErrorKind::NotFound => Error::NotFound(path.into()),
+        _ => Error::io("opening the database file")(source).at(path),
+    }
+}
+
+fn lock_file(path: &Path, file: File, file_sharing: FileSharing) -> Result<LockedFile> {
+    LockedFile::new(file, file_sharing).map_err(|error| match error {
+        TryLockError::WouldBlock => Error::InUse(path.into()),
+        TryLockError::Error(source) => Error::io("locking the database file")(source).at(path),
+    })
+}
+
+fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<()> {
+    let file_type = metadata.file_type();
+    if file_type.is_file() {
+        return Ok(());
+    }
+    let reason = if file_type.is_dir() {
+        "it is a directory; name a file in it"
+    } else if file_type.is_block_device() || file_type.is_char_device() {
+        "it is a device"
+    } else {
+        "it is a pipe or a socket"
+    };
+    Err(Error::NotADatabase {
+        path: path.into(),
+        reason: reason.into(),
+    })
+}

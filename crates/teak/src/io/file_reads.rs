@@ -1,0 +1,41 @@
+//! Bytes of the file that the system is asked for before anybody looks at them.
+
+use crate::{Error, Extent, PageNumber, Result, io::Mapping};
+
+/// So many pages of the space map are brought into memory at once, at most.
+pub(crate) const AT_ONCE_MAX: u32 = 1024;
+
+pub(crate) fn prefault(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
+    let prefaulted = mapping.prefault(offset, len);
+    prefaulted.map_err(Error::io("reading the file"))
+}
+
+/// Copies bytes of the file, asked for before; `false` outside of it.
+pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<bool> {
+    if !mapping.contains(offset, out.len()) {
+        return Ok(false);
+    }
+    prefault(mapping, offset, out.len())?;
+    let fault_count = mapping.faults().count();
+    let is_inside = mapping.copy(offset, out);
+    match mapping.faults().are_more_than(fault_count) {
+        false => Ok(is_inside),
+        true => Err(Error::io("reading the file")(mapping.faults().last().1)),
+    }
+}
+
+/// Pages in any order, sorted and in runs.
+pub(crate) fn into_extents(pages: &mut [PageNumber]) -> Vec<Extent> {
+    pages.sort_unstable();
+    let mut extents: Vec<Extent> = Vec::with_capacity(pages.len());
+    for page in pages {
+        match extents.last_mut() {
+            Some(last) if last.end() > u64::from(page.0) => {}
+            Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
+                last.len += 1;
+            }
+            _ => extents.push(Extent::new(page.0, 1)),
+        }
+    }
+    extents
+}

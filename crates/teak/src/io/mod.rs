@@ -1,0 +1,57 @@
+//! The file: mapping, growing, vectored writes, flush. The one place that talks to the system.
+//!
+//! Two implementations stand behind [`Storage`]: the real file, and a simulated disk that records
+//! every write, flush and resize and can produce any state that a crash could have left.
+//!
+//! Invariants:
+//!
+//! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
+//!    holds; copy-on-write makes them immutable for that time.
+//! 2. A [`WritableExtent`](WritableRun) exists only for pages that no snapshot can see, and no two overlap.
+//! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
+//! 4. No mapping gives access to bytes beyond the length of the file.
+
+mod address_range;
+mod advice;
+mod arc_cell;
+mod boot;
+mod clock;
+mod faults;
+mod file;
+mod file_id;
+pub(crate) mod file_reads;
+mod forks;
+mod held_file;
+mod io_wait;
+mod lock_file;
+mod lock_header;
+mod locked;
+mod mapping;
+mod memory;
+mod mutex;
+mod ranges;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod sim;
+mod storage;
+mod system;
+mod writable;
+
+pub use advice::ReadAhead;
+pub(crate) use arc_cell::ArcCell;
+pub(crate) use boot::{boot_id, pid_namespace, random_id};
+pub(crate) use clock::{thread_id, uptime_ms};
+pub(crate) use faults::{Faults, handle_faults};
+pub(crate) use file::{
+    Access, Create, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
+    lock_exclusively, needs_temporary_names, read_head, rename_new,
+};
+pub(crate) use file_id::id_of;
+pub(crate) use forks::ForkGeneration;
+pub(crate) use io_wait::IoWaitEstimator;
+pub(crate) use lock_file::{GateGuard, LockFile, PROCESSES_MAX};
+pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
+pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
+pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
+pub(crate) use storage::{Fill, Storage};
+pub(crate) use system::refuse_file_len;
+pub(crate) use writable::{WritableExtent, WritableMapping};

@@ -1,0 +1,319 @@
+//! Trees that nothing refers to any more and that are too large to be released at once: of tables that were dropped or emptied, and the
+//! values of a key that was removed.
+//!
+//! A page that dies is noted with its birth, which stands in the page; so whoever drops a tree reads all of it. Of a huge one
+//! only the front is released at once (`btree/drop.rs`). The rest stays in the catalog, as a tree with a flag, under a name that no table can have; it is
+//! a tree like any other for all that looks after pages, and nobody sees it. Each commit that changes something releases some more of it.
+//!
+//! What has to hold so that its space comes back, and nobody is the worse for it:
+//!
+//! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins
+//!    releases as much by commits of its own before anything else, or some by one if it is in a hurry.
+//! 2. What failed rests for a while, and is tried again.
+//! 3. The file does not become longer for it, no reader is asked, and no commit fails for lack of space: the pages that it writes go where
+//!    space is free, and what comes to nothing is undone. Any other error of the disk is told as the error of the call that met it.
+//! 4. One commit releases no more than so much, or as many pages as it has taken: so the file does not become longer and longer where large tables
+//!    come and go.
+//! 5. A tree with a damaged page is passed over, and the next one released.
+//! 6. Whatever releases also keeps what it parks: a commit with a tree that is in no catalog would lose its pages.
+
+use crate::{
+    Error, Result,
+    btree::{PageSource, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading, seal},
+    page::comparison::Comparisons,
+};
+use crate::{
+    instance::dropped_trees::DropBacklog,
+    read::{
+        catalog::{self, CatalogEntry},
+        snapshot::Snapshot,
+    },
+    record::durability::Durability,
+    write::transaction::{WriteTransaction, changing},
+};
+use std::ops::ControlFlow;
+
+/// How the names of such trees begin. The transaction follows that dropped the tree, and a number.
+const NAME_START: &[u8; 8] = b"\0dropped";
+const NAME_LEN: usize = NAME_START.len() + 8 + 4;
+
+/// What failed is not tried again before so many transactions have come by.
+const REST: u32 = 16;
+/// Free pages that are left for what is yet to be written: for the way down to the tree and to the catalog, which are longer in a large file; for
+/// the space map, which has a page of bits for each 32,768 pages at most, and may write all of them; and for a log of so many deaths in a page.
+const SPARED: u64 = 4;
+const PAGES_FOR_EACH_SPARED: u64 = 4096;
+const DEATHS_OF_A_PAGE: u64 = 64;
+
+/// Whether a name is one that tables cannot have.
+pub(crate) fn is_reserved(name: &[u8]) -> bool {
+    name.len() == NAME_LEN && name.starts_with(NAME_START)
+}
+
+/// A tree in the catalog that is being released.
+struct Dropped {
+    name: Vec<u8>,
+    root: TreeRoot,
+}
+
+/// What came of releasing some.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Released {
+    /// There is nothing that could be released.
+    Nothing,
+    Some,
+    /// It failed, and rests.
+    Failed,
+}
+
+/// Shows what is left of dropped trees, as long as that is wanted.
+fn for_each<S: PageSource>(
+    source: &S,
+    catalog: &TreeRoot,
+    mut visit: impl FnMut(Dropped) -> ControlFlow<()>,
+) -> Result<()> {
+    let comparisons = Comparisons::default();
+    reading(source, || {
+        let mut cursor = TreeCursor::new(source, *catalog);
+        let mut is_there = cursor.seek(NAME_START)?.is_some();
+        while is_there && cursor.key().starts_with(NAME_START) {
+            let entry = catalog::decode(catalog.page, cursor.stored_value(), &comparisons)?;
+            if let (CatalogEntry::Dropped(root), true) = (entry, is_reserved(cursor.key())) {
+                let name = cursor.key().to_vec();
+                if visit(Dropped { name, root }).is_break() {
+                    break;
+                }
+            }
+            is_there = cursor.next()?;
+        }
+        Ok(())
+    })
+}
+
+/// How many tables a state has that somebody sees, and how many pages are yet to be released.
+pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
+    let (mut tables, mut pages) = (snapshot.catalog().records, 0_u64);
+    for_each(snapshot, snapshot.catalog(), |Dropped { root, .. }| {
+        tables = tables.saturating_sub(1);
+        let of_tree = u64::from(root.inner_pages) + u64::from(root.leaf_pages);
+        pages = pages.saturating_add(of_tree.saturating_add(root.value_pages));
+        ControlFlow::Continue(())
+    })?;
+    Ok((tables, pages))
+}
+
+impl WriteTransaction {
+    /// Has the catalog say what is left of trees that were too large to be released at once. No savepoint has begun since they were changed.
+    pub(crate) fn keep_parked(&mut self) -> Result<()> {
+        while let Some(root) = self.pages.parked.trees.pop() {
+            let number = self.pages.parked.names;
+            self.pages.parked.names = number.checked_add(1).ok_or_else(|| {
+                let text =
+                    "one transaction cannot drop so many tables; commit, and drop the others then";
+                Error::InvalidArgument(text.into())
+            })?;
+            let name = [&self.name_start()[..], &number.to_be_bytes()].concat();
+            self.keep_dropped(Dropped { name, root })?;
+        }
+        Ok(())
+    }
+
+    /// How the names of trees begin that this transaction has dropped.
+    fn name_start(&self) -> Vec<u8> {
+        [&NAME_START[..], &self.id().0.to_be_bytes()].concat()
+    }
+
+    /// Has the catalog say what is left of a dropped tree.
+    fn keep_dropped(&mut self, dropped: Dropped) -> Result<()> {
+        let Dropped { name, mut root } = dropped;
+        if root.is_empty() {
+            self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, &name))?;
+            return Ok(());
+        }
+        root.kind.dropped = true;
+        changing(&mut self.pages, |pages| seal::seal(pages, &mut root))?;
+        self.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))
+    }
+
+    /// The first tree that is to be released and can be, as far as is known. Those that this transaction has dropped are not.
+    fn first_dropped(&self) -> Result<Option<Dropped>> {
+        let mut first = None;
+        let damaged = &self.pages.writer.dropped.damaged;
+        let own = self.name_start();
+        for_each(&self.pages, &self.catalog, |dropped| {
+            if dropped.name.starts_with(&own) || damaged.contains(&dropped.name) {
+                return ControlFlow::Continue(());
+            }
+            first = Some(dropped);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// Whether the state that this transaction makes is known to have no such tree. A commit that is done says so to the next.
+    pub(crate) fn has_none_dropped(&self) -> bool {
+        let dropped = &self.pages.writer.dropped;
+        let had_none = dropped.none_in == Some(self.base.transaction());
+        had_none && !self.pages.parked.has_parked && self.named.revived.is_none()
+    }
+
+    /// The commit is done.
+    pub(crate) fn note_dropped(&mut self, is_none: bool) {
+        self.pages.writer.dropped.none_in = is_none.then(|| self.id());
+    }
+
+    /// Releases some of what was dropped by earlier transactions; says whether nothing is left of it.
+    pub(crate) fn release_some_dropped(&mut self) -> Result<bool> {
+        if self.has_none_dropped() {
+            return Ok(true);
+        }
+        if self.status.is_broken || self.status.is_compacting || self.named.revived.is_some() {
+            return Ok(false);
+        }
+        let (limits, taken) = (self.engine.policies.drop_limits, self.pages.taken_count());
+        let share = taken.saturating_mul(limits.later_share);
+        let mut budget = share.clamp(limits.later_min, limits.later_max.max(taken));
+        if self.pages.supply.has_grown {
+            budget = budget.saturating_mul(limits.wanted);
+        }
+        let space = &self.pages.writer.space;
+        let spared = SPARED + space.page_count() / PAGES_FOR_EACH_SPARED;
+        let room = space.ready_count().saturating_sub(spared);
+        budget = budget.min(room.saturating_mul(DEATHS_OF_A_PAGE));
+        if budget == 0 || !self.is_rested() {
+            return Ok(false);
+        }
+        let released = self.release_dropped(budget)?;
+        Ok(released == Released::Nothing && !self.pages.parked.has_parked)
+    }
+
+    /// Whether nothing failed lately.
+    fn is_rested(&mut self) -> bool {
+        let resting = &mut self.pages.writer.dropped.resting;
+        let is_rested = *resting == 0;
+        *resting = resting.saturating_sub(1);
+        is_rested
+    }
+
+    /// Releases so much of the first tree that can be released. If that fails all of it is undone.
+    fn release_dropped(&mut self, budget: u64) -> Result<Released> {
+        loop {
+            let Dropped { name, mut root } = match self.first_dropped() {
+                Ok(Some(dropped)) => dropped,
+                Ok(None) => return Ok(Released::Nothing),
+                Err(error) => return self.failed_to_release(error),
+            };
+            if !self.is_findable(&name, &root)? {
+                self.pages.writer.dropped.damaged.insert(name);
+                continue;
+            }
+            let savepoint = self.begin_savepoint()?;
+            self.pages.place_low(Some(u64::MAX));
+            let released = changing(&mut self.pages, |pages| {
+                Tree::new(pages, &mut root).drop_front(budget)
+            });
+            let kept = released.and_then(|()| {
+                let name = name.clone();
+                self.keep_dropped(Dropped { name, root })?;
+                // A nested tree may be too large to be released at once, although not for this budget.
+                self.keep_parked()
+            });
+            self.pages.place_low(None);
+            if kept.is_err() {
+                self.roll_back_to(savepoint)?;
+            }
+            self.end_savepoint(savepoint)?;
+            match kept {
+                Ok(()) => return Ok(Released::Some),
+                // Nothing can be done about it here: `check` tells.
+                Err(Error::Corrupted { .. }) => {
+                    self.pages.writer.dropped.damaged.insert(name);
+                }
+                Err(error) => return self.failed_to_release(error),
+            }
+        }
+    }
+
+    /// Whether a search finds what the catalog lists. Else what is left of the tree could not be noted, and the same pages would be released
+    /// again and again.
+    fn is_findable(&self, name: &[u8], root: &TreeRoot) -> Result<bool> {
+        let comparisons = Comparisons::default();
+        let found = catalog::entry(&self.pages, &self.catalog, name, &comparisons);
+        match found {
+            Ok(found) => Ok(matches!(found, Some(CatalogEntry::Dropped(found)) if found == *root)),
+            Err(Error::Corrupted { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is undone rests. Lack of space that only who releases has met is nobody's error, and of what is damaged `check` tells.
+    fn failed_to_release(&mut self, error: Error) -> Result<Released> {
+        self.pages.writer.dropped.resting = REST;
+        let is_harmless = error.is_lack_of_space() || matches!(error, Error::Corrupted { .. });
+        match is_harmless && self.engine.flusher.refuse_poisoned().is_ok() {
+            true => Ok(Released::Failed),
+            false => Err(error),
+        }
+    }
+
+    /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. It begins anew if there is
+    /// no space for that either.
+    pub(crate) fn release_backlog(&mut self, backlog: DropBacklog) -> Result<()> {
+        if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
+            return Ok(());
+        }
+        let durability = self.pages.limits.durability;
+        // What dies now can be used again when this is durable.
+        self.set_durability(Durability::Durable);
+        loop {
+            let ready = self.pages.writer.space.ready_count();
+            if self.has_none_dropped() || ready >= self.pages.writer.dropped.wanted {
+                self.pages.writer.dropped.wanted = 0;
+                break;
+            }
+            if !self.release_some_backlog()? {
+                break;
+            }
+            // Where readers keep what dies it does not help to go on.
+            let is_more = self.pages.writer.space.ready_count() > ready;
+            if backlog == DropBacklog::Some || !is_more {
+                break;
+            }
+        }
+        self.set_durability(durability);
+        Ok(())
+    }
+
+    /// Releases some by a commit of its own; says whether that is done, and there may be more.
+    fn release_some_backlog(&mut self) -> Result<bool> {
+        let limits = self.engine.policies.drop_limits;
+        let budget = limits.later_max.saturating_mul(limits.wanted);
+        let released = self.release_dropped(budget)?;
+        match released {
+            Released::Some => {}
+            Released::Nothing => {
+                self.pages.writer.dropped.wanted = 0;
+                return Ok(false);
+            }
+            Released::Failed => return Ok(false),
+        }
+        let paid = self.checkpoint();
+        let is_paid = paid.is_ok();
+        if let Err(error) = paid {
+            self.failed_to_release(error)?;
+        }
+        // What was committed stays so if it could not begin behind that.
+        if self.status.is_broken {
+            self.roll_back()?;
+        }
+        Ok(is_paid)
+    }
+
+    /// Releases so much in a transaction that compacts; says whether there was something.
+    pub(crate) fn release_to_compact(&mut self, budget: u64) -> Result<bool> {
+        if self.has_none_dropped() {
+            return Ok(false);
+        }
+        Ok(self.release_dropped(budget)? == Released::Some)
+    }
+}

@@ -1,0 +1,86 @@
+use super::*;
+use crate::{
+    TransactionId,
+    instance::engine::Engine,
+    io::{Access, Create},
+    transaction_tests::test_kit::{create_table, insert, key, remove, settings_with},
+    write::transaction::WriteTransaction,
+};
+use std::sync::Arc;
+
+const PAGE: u64 = 4096;
+const MIB_PAGES: u64 = (1 << 20) / PAGE;
+
+#[test]
+fn limits_of_the_geometry_are_kept() {
+    let goal = |geometry| PunchGoal::new(&geometry, PAGE, 1000, 1000);
+    let never = Geometry {
+        shrink_threshold_bytes: u64::MAX,
+        ..Geometry::default()
+    };
+    assert_eq!(goal(never), None);
+    let little = Geometry {
+        shrink_threshold_bytes: 2 * PAGE,
+        ..Geometry::default()
+    };
+    assert_eq!(
+        goal(little),
+        Some(PunchGoal {
+            kept: 2 + 62,
+            least: 2
+        })
+    );
+    let long = Geometry {
+        lower_limit_bytes: 5000 * PAGE,
+        ..Geometry::default()
+    };
+    assert_eq!(
+        goal(long),
+        Some(PunchGoal {
+            kept: 4000,
+            least: MIB_PAGES
+        })
+    );
+}
+
+/// Other processes learn where holes are by the count of what was given back.
+#[test]
+fn stretches_that_are_holes_already_count_as_given_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("holes.teak");
+    let open = || {
+        let settings = settings_with(|_| ());
+        let opened = Engine::open(&path, Access::ReadWrite, Create::IfMissing, settings);
+        opened.map(Arc::new).unwrap()
+    };
+    let engine = open();
+    for turn in 0..3 {
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        if turn == 0 {
+            create_table(&mut txn, b"a");
+            (0..6000).for_each(|i| insert(&mut txn, b"a", &key(i), &[7; 1500]).unwrap());
+        } else {
+            assert!((3..6000).all(|i| remove(&mut txn, b"a", &key(i))) || turn > 1);
+        }
+        txn.commit().unwrap();
+    }
+    drop(engine);
+    for is_first in [true, false] {
+        let engine = open();
+        let mut writer = engine.acquire_writer().unwrap();
+        let writer = &mut *writer;
+        (writer.space).reclaim(&engine.flusher.pins(&writer.named).unwrap());
+        for durable in 1..3 {
+            writer.high_water.note_written(10_000);
+            let used = writer.space.used_count();
+            writer.high_water.note(used, TransactionId(durable + 1000));
+        }
+        if !is_first {
+            assert!(writer.punch_some(&*engine.file.storage));
+        }
+        while let Some(extent) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
+            assert!(punch(&*engine.file.storage, PAGE, extent));
+            writer.space.add_hole(extent);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Counts of what was done since a database was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What this process has done to a database since it opened it; see [`Database::metrics`](crate::Database::metrics). What a transaction
+/// did counts when it commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Commits that changed something.
+    pub commits: u64,
+    /// Those of them that were left to the next flush, to be written together.
+    pub deferred_commits: u64,
+    /// Flushes that succeeded; commits share them.
+    pub flushes: u64,
+    /// Bytes of pages and records that these flushes brought to the disk, of those that this process wrote.
+    pub flushed_bytes: u64,
+    /// Pages that commits have taken, large values included.
+    pub taken_pages: u64,
+    /// Those of them that took the place of a page of an earlier state, with its bytes.
+    pub copied_pages: u64,
+    /// Pages of earlier states that commits do not use any more.
+    pub dead_pages: u64,
+    /// Pages that nobody sees any more, found when a write transaction began.
+    pub reclaimed_pages: u64,
+    /// Leaves that were written before their commit, since there was no more memory for them.
+    pub early_pages: u64,
+    /// Pages that were added to trees since others were full; loading in bulk does not count.
+    pub splits: u64,
+    /// Pages whose contents went to a neighbour.
+    pub merges: u64,
+    /// Values that were written to pages of their own.
+    pub large_values: u64,
+}
+
+/// What a transaction has done so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct WriteWork {
+    pub(crate) copied_pages: u64,
+    pub(crate) splits: u64,
+    pub(crate) merges: u64,
+    pub(crate) large_values: u64,
+}
+
+/// The counters. None of them says anything of another one.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    commits: AtomicU64,
+    deferred_commits: AtomicU64,
+    flushes: AtomicU64,
+    flushed_bytes: AtomicU64,
+    taken_pages: AtomicU64,
+    copied_pages: AtomicU64,
+    dead_pages: AtomicU64,
+    reclaimed_pages: AtomicU64,
+    early_pages: AtomicU64,
+    splits: AtomicU64,
+    merges: AtomicU64,
+    large_values: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn note_commit(
+        &self,
+        taken_pages: u64,
+        dead_pages: u64,
+        is_deferred: bool,
+        work: WriteWork,
+    ) {
+        self.commits.fetch_add(1, Relaxed);
+        self.deferred_commits.fetch_add(is_deferred.into(), Relaxed);
+        self.taken_pages.fetch_add(taken_pages, Relaxed);
+        self.dead_pages.fetch_add(dead_pages, Relaxed);
+        self.copied_pages.fetch_add(work.copied_pages, Relaxed);
+        self.splits.fetch_add(work.splits, Relaxed);
+        self.merges.fetch_add(work.merges, Relaxed);
+        self.large_values.fetch_add(work.large_values, Relaxed);
+    }
+
+    pub(crate) fn note_flush(&self, bytes: u64) {
+        self.flushes.fetch_add(1, Relaxed);
+        self.flushed_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn note_early(&self, pages: usize) {
+        self.early_pages.fetch_add(pages as u64, Relaxed);
+    }
+
+    pub(crate) fn note_reclaimed(&self, pages: u64) {
+        self.reclaimed_pages.fetch_add(pages, Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> Metrics {
+        Metrics {
+            commits: self.commits.load(Relaxed),
+            deferred_commits: self.deferred_commits.load(Relaxed),
+            flushes: self.flushes.load(Relaxed),
+            flushed_bytes: self.flushed_bytes.load(Relaxed),
+            taken_pages: self.taken_pages.load(Relaxed),
+            copied_pages: self.copied_pages.load(Relaxed),
+            dead_pages: self.dead_pages.load(Relaxed),
+            reclaimed_pages: self.reclaimed_pages.load(Relaxed),
+            early_pages: self.early_pages.load(Relaxed),
+            splits: self.splits.load(Relaxed),
+            merges: self.merges.load(Relaxed),
+            large_values: self.large_values.load(Relaxed),
+        }
+    }
+}

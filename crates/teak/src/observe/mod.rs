@@ -1,0 +1,7 @@
+//! What a program may learn of an open database: events, metrics, latencies.
+
+pub(crate) mod events;
+pub(crate) mod latency;
+pub(crate) mod metrics;
+pub(crate) mod recovery;
+pub(crate) mod slow_reader;

@@ -1,0 +1,169 @@
+//! Closing: the last who has a database open notes that all is well.
+
+use crate::{Error, Result, record::Record};
+use crate::{
+    instance::{engine::Engine, held_writer_lock::HeldWriterLock, writer::WriterState},
+    observe::events::Event,
+    process::writer_lock::Acquisition,
+    share::{attachment::Shared, lock_file_errors::lock_file_error},
+};
+use std::time::Duration;
+
+/// So long closing waits for the end of a write transaction.
+const WRITER_PATIENCE: Duration = match cfg!(test) {
+    true => Duration::from_secs(2),
+    false => Duration::from_secs(30),
+};
+
+impl Engine {
+    /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
+    /// begun afterwards. Returns `false`, and has done nothing, if a write transaction did not end for so long: the caller may be in it.
+    pub(crate) fn close(&self) -> Result<bool> {
+        self.refuse_forked()?;
+        let Some(writer_lock) = &self.writer_lock else {
+            self.openings.set_closed();
+            return Ok(true);
+        };
+        if self.openings.is_closed() {
+            return Ok(true);
+        }
+        self.refuse_unwritable()?;
+        let Some(guard) = writer_lock.take(Some(WRITER_PATIENCE)) else {
+            return Ok(false);
+        };
+        let writer = self.held_writer_lock(guard);
+        self.refuse_unwritable()?;
+        self.openings.set_closed();
+        let closed = self.named(self.write_last(writer));
+        if closed.is_ok() {
+            let file_bytes = self.file.storage.len();
+            self.flusher.events.note(|| Event::Closed { file_bytes });
+        }
+        self.flusher.wake_all();
+        closed.map(|()| true)
+    }
+
+    /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
+    fn write_last(&self, writer: HeldWriterLock) -> Result<()> {
+        let Some(shared) = &self.flusher.shared else {
+            return self.close_alone(writer);
+        };
+        let gate = shared.lock_file.pass_gate().map_err(lock_file_error)?;
+        if !shared.lock_file.has_others().map_err(lock_file_error)? {
+            return self.close_alone(writer);
+        }
+        drop((gate, writer));
+        self.flusher.wait_without_waking(self.flusher.newest())
+    }
+
+    /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
+    /// the gate.
+    fn close_alone(&self, mut writer: HeldWriterLock) -> Result<()> {
+        let shared = &self.flusher.shared;
+        if shared.is_some() {
+            match self.flusher.process_writer_lock.acquire(None) {
+                Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
+                Acquisition::StillHeld => {}
+                Acquisition::TimedOut => return Err(Error::Poisoned),
+            }
+        }
+        if writer.is_changed {
+            self.note_clean_close(&mut writer)?;
+        } else {
+            // It may have grown for what came to nothing.
+            self.cut_to(self.file.storage.len())?;
+        }
+        if let Some(shared) = shared {
+            shared.region.set_closed();
+        }
+        Ok(())
+    }
+
+    /// Makes the file so long, which may be longer than is known.
+    fn cut_to(&self, bytes: u64) -> Result<()> {
+        let cut = self.file.storage.set_len(bytes);
+        cut.map_err(Error::io("making the file shorter"))
+    }
+
+    /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
+    pub(crate) fn leave(&self, shared: &Shared) {
+        let gate = shared.lock_file.pass_gate().ok();
+        if let Some(writer_lock) = self.writer_lock.as_ref().filter(|_| gate.is_some())
+            && shared.region.is_ready()
+            && !shared.has_failed()
+            && matches!(shared.lock_file.has_others(), Ok(false))
+            && let Some(guard) = writer_lock.take(None)
+        {
+            let _ = self.close_alone(self.held_writer_lock(guard));
+        }
+        self.flusher.stop();
+        self.file.storage.grow_ahead(0);
+        self.flusher.commit_state.leave(|| shared.leave(gate));
+    }
+
+    fn note_clean_close(&self, writer: &mut WriterState) -> Result<()> {
+        self.flusher
+            .wait_without_waking(writer.newest.transaction)?;
+        self.flusher.flush_journaled()?;
+        // What the last durable commit saw and this one does not is free now.
+        writer.space.reclaim(&self.flusher.pins(&writer.named)?);
+        let used = writer.space.page_count() - writer.space.trailing_free();
+        let lower = writer.newest.geometry.lower_limit_bytes / self.file.page_size as u64;
+        (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
+        let page_count = writer.space.page_count();
+        // Two, so that one may rot: the records before them may speak of a longer file.
+        let ([one, other], sequence) = {
+            let state = self.flusher.commit_state.lock();
+            let spare = state.spare_slots().ok_or(Error::Poisoned)?;
+            (spare, state.newest.sequence)
+        };
+        let last = |slot, count| Record {
+            slot,
+            sequence: sequence + count,
+            durable_transaction: writer.newest.transaction,
+            clean_close: true,
+            page_count,
+            written: Some(Vec::new()),
+            ..writer.newest.clone()
+        };
+        self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
+        let (old_bytes, bytes) = (
+            self.file.storage.len(),
+            page_count * self.file.page_size as u64,
+        );
+        self.cut_to(bytes)?;
+        if bytes < old_bytes {
+            self.flusher.events.note(|| Event::Shrunk {
+                old_bytes,
+                file_bytes: bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Takes the name of the lock file away if no link to the database file is left: who has the database open goes on with
+    /// both files, nobody else can come to it, and another database may get their names.
+    pub(crate) fn give_lock_name_up(&self) {
+        let is_gone = || {
+            // It looks how many links there are.
+            let _ = self.file.storage.refuse_cut();
+            self.file
+                .storage
+                .lost_name()
+                .is_some_and(|lost| lost.is_gone)
+        };
+        if self.refuse_forked().is_ok()
+            && let Some(shared) = self.shared()
+            && is_gone()
+            && let Ok(_gate) = shared.lock_file.pass_gate()
+        {
+            shared.lock_file.remove();
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "close_tests.rs"]
+mod tests;

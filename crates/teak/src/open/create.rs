@@ -1,0 +1,230 @@
+//! Creating and opening.
+
+use crate::{
+    Error, Result,
+    io::{Access, Create, FileSharing, Storage, is_on_network, needs_temporary_names},
+    record::{SLOT_COUNT, probe::PROBE_LEN},
+};
+use crate::{
+    instance::{
+        engine::Engine,
+        policies::{Network, OpenRequest, Settings, Sharing},
+    },
+    open::{
+        open_file::{FORMATTED_LENS, inspect_before_open, leads_nowhere, open_file},
+        settle::{join, recover_database},
+        unlocked::{self, refuse_writing},
+    },
+    process::attach::Attach,
+    share::{
+        lock_file_errors::is_lack_of_lock_file,
+        names::{refuse_as_own_lock, refuse_lock_name},
+    },
+};
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+impl Engine {
+    /// Opens the database in a file, which other processes may have open as well.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        settings: Settings,
+    ) -> Result<Self> {
+        refuse_writing(access, settings.sharing)?;
+        let had_temporary_names = needs_temporary_names();
+        let opened = match Self::open_in(path, access, create, settings.clone()) {
+            Err(_) if !had_temporary_names && needs_temporary_names() => {
+                Self::open_in(path, access, create, settings)
+            }
+            // That is of the lock file, or is met again.
+            Err(failed)
+                if access == Access::ReadOnly
+                    && settings.sharing == Sharing::Processes
+                    && unlocked::is_reason(&failed) =>
+            {
+                Self::open_unlocked(path, settings, Some(failed))
+            }
+            opened => opened,
+        };
+        opened.map_err(|error| error.at(path))
+    }
+
+    fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
+        let exists = match path.try_exists() {
+            // It may be there, and is not to be seen.
+            Err(error) if error.kind() != ErrorKind::NotADirectory => {
+                return Err(Error::io("opening the database file")(error).at(path));
+            }
+            exists => exists.unwrap_or(false),
+        };
+        if !exists {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(leads_nowhere(path, &target, create));
+            }
+            if create == Create::Never {
+                return Err(Error::NotFound(path.to_path_buf()));
+            }
+            refuse_lock_name(path, &[])?;
+            refuse_as_own_lock(path, settings.lock_file.as_deref())?;
+        }
+        if settings.network == Network::Refuse && is_on_network(path) {
+            return Err(Error::NetworkFileSystem(path.to_path_buf()));
+        }
+        inspect_before_open(path, create)?;
+        let file = (path, access, create);
+        match settings.sharing {
+            Sharing::Unlocked => Self::open_unlocked(path, settings, None),
+            Sharing::Alone => Self::open_unshared(file, settings),
+            Sharing::Processes => match Self::open_shared(file, settings.clone()) {
+                // Who writes is alone then; who reads is led on by `open`.
+                Err(lack) if access == Access::ReadWrite && is_lack_of_lock_file(&lack) => {
+                    let alone = Self::open_unshared(file, settings);
+                    alone.map_err(|error| match error {
+                        Error::InUse(_) => lack,
+                        other => other,
+                    })
+                }
+                opened => opened,
+            },
+        }
+    }
+
+    fn open_shared(
+        (path, access, create): (&Path, Access, Create),
+        settings: Settings,
+    ) -> Result<Self> {
+        let mut attach = Attach::enter_gate(path, &settings)?;
+        let file_sharing = attach.file_sharing();
+        let file = (path, access, create);
+        let (storage, request) = open_file(file, file_sharing, settings, Some(&mut attach))?;
+        let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
+        Self::attach(attach, dynamic, request, || storage.admit_others())
+    }
+
+    fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
+        let (storage, request) = open_file(file, FileSharing::Exclusive, settings, None)?;
+        let storage: Arc<dyn Storage> = storage;
+        let recovered = recover_database(&storage, &request)?;
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            None,
+        ))
+    }
+
+    /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
+    fn attach(
+        mut attach: Attach,
+        storage: Arc<dyn Storage>,
+        request: OpenRequest,
+        admit_others: impl FnOnce() -> io::Result<()>,
+    ) -> Result<Self> {
+        if let Some(newest) = attach.joinable_record(&request, &*storage)? {
+            let shared = attach.finish(&storage, newest.page_size as usize);
+            let mut recovered = join(&storage, &request, newest)?;
+            shared.join(&mut recovered.state);
+            let shared = Some(shared);
+            return Ok(Self::new(
+                request.path,
+                storage,
+                &request.settings,
+                recovered,
+                shared,
+            ));
+        }
+        let mut recovered = recover_database(&storage, &request)?;
+        if let Some(writer) = recovered.writer.as_mut().filter(|_| !attach.is_alone()) {
+            // What readers of other processes hold is pending, and not free.
+            writer.is_stale = true;
+        }
+        admit_others().map_err(Error::io("locking the database file"))?;
+        let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
+        shared.join(&mut recovered.state);
+        let shared = Some(shared);
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            shared,
+        ))
+    }
+
+    /// Opens the database in a storage as one of several processes would, all of which this one plays. They share a lock file and
+    /// that storage.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_apart(
+        storage: Arc<dyn Storage>,
+        lock_file: &Path,
+        is_new: bool,
+        settings: Settings,
+        boot: [u8; 16],
+    ) -> Result<Self> {
+        let request = OpenRequest {
+            path: lock_file.to_path_buf(),
+            is_new,
+            formatted: None,
+            is_read_only: false,
+            settings,
+            boot,
+        };
+        let mut attach = Attach::enter_gate_apart(lock_file)?;
+        attach.map_region((0, 0), boot)?;
+        Self::attach(attach, storage, request, || Ok(()))
+    }
+
+    /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
+    /// with it.
+    ///
+    /// # Errors
+    /// What the system answers.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> io::Result<bool> {
+        match &self.flusher.shared {
+            Some(shared) => shared.die().map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Opens the database in a storage, whatever is behind it, for this process alone.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_storage(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        is_new: bool,
+        is_read_only: bool,
+        settings: Settings,
+        boot: [u8; 16],
+    ) -> Result<Self> {
+        let request = OpenRequest {
+            path,
+            is_new,
+            formatted: None,
+            is_read_only,
+            settings,
+            boot,
+        };
+        let recovered = recover_database(&storage, &request)?;
+        Ok(Self::new(
+            request.path,
+            storage,
+            &request.settings,
+            recovered,
+            None,
+        ))
+    }
+}
+
+const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);
+
+#[cfg(test)]
+#[path = "create_tests.rs"]
+mod tests;

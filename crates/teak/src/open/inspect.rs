@@ -1,0 +1,138 @@
+//! What can be said of a database without opening it: what its commit records say.
+
+use crate::{
+    Error, Geometry, Result, TransactionId,
+    io::read_head,
+    record::{
+        Record, RecordFault, SLOT_COUNT,
+        probe::{PROBE_LEN, find_page_size},
+    },
+};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crate::record::durability::Durability;
+
+/// What [`inspect`] found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FileInfo {
+    /// Bytes of a page.
+    pub page_size: usize,
+    /// How long the file is.
+    pub file_bytes: u64,
+    /// How much of it the newest commit speaks of.
+    pub database_bytes: u64,
+    /// The newest commit.
+    pub transaction: TransactionId,
+    /// The last commit that is known to have been durable.
+    pub durable_transaction: TransactionId,
+    /// When the newest commit was made.
+    pub committed: SystemTime,
+    /// Whether the database was closed after it, and nothing has to be recovered.
+    pub was_closed: bool,
+    /// What it grows by, and how far.
+    pub geometry: Geometry,
+    /// The durability that commits have if nothing else is asked for.
+    pub durability: Durability,
+    /// Commit records that cannot be read, in words. While somebody commits there may be one.
+    pub unreadable_records: Vec<String>,
+}
+
+/// Looks at the commit records of a database, without opening or locking it: whoever uses it is not disturbed, and may have committed
+/// again when this returns. Nothing is recovered: after a crash opening may decide for an older commit.
+///
+/// ```
+/// # use teak::Database;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("x.teak");
+/// let database = Database::open(&path)?;
+/// database.create_snapshot("monday")?;
+/// assert!(!teak::inspect(&path)?.was_closed, "something was committed since it was opened");
+/// database.close()?;
+/// let info = teak::inspect(&path)?;
+/// assert!(info.was_closed && info.unreadable_records.is_empty());
+/// assert_eq!(info.page_size, 4096);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NotFound`], [`Error::NotADatabase`]; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::Io`].
+pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
+    let path = path.as_ref();
+    let (head, file_bytes) = read_head(path, PROBE_LEN).map_err(|error| error.at(path))?;
+    let mut unreadable_records = Vec::new();
+    let records = records_in(&head, path, &mut unreadable_records)?;
+    let Some(newest) = records.first() else {
+        return Err(refusal(RecordFault::NotARecord, path));
+    };
+    Ok(FileInfo {
+        page_size: newest.page_size as usize,
+        file_bytes,
+        database_bytes: newest.page_count * u64::from(newest.page_size),
+        transaction: newest.transaction,
+        durable_transaction: acknowledged(&records),
+        committed: UNIX_EPOCH
+            .checked_add(Duration::from_millis(newest.time_ms))
+            .unwrap_or(UNIX_EPOCH),
+        was_closed: newest.clean_close,
+        geometry: newest.geometry,
+        durability: Durability::from_byte(newest.default_durability),
+        unreadable_records,
+    })
+}
+
+/// All records that can be read, of the database that the newest belongs to, the newest first.
+pub(crate) fn records_in(
+    head: &[u8],
+    path: &Path,
+    passed_over: &mut Vec<String>,
+) -> Result<Vec<Record>> {
+    let page_size = find_page_size(head).map_err(|fault| refusal(fault, path))? as usize;
+    let mut records: Vec<Record> = Vec::new();
+    for slot in 0..SLOT_COUNT {
+        let bytes = head.chunks(page_size).nth(slot.into());
+        match Record::decode(bytes.unwrap_or_default(), slot) {
+            Ok(record) if record.page_size as usize == page_size => records.push(record),
+            Ok(_) => {}
+            Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
+                return Err(refusal(fault, path));
+            }
+            Err(fault) => passed_over.push(format!("page {slot}: {fault}")),
+        }
+    }
+    records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
+    let id = records.first().map(|record| record.database_id);
+    records.retain(|record| Some(record.database_id) == id && record.reserved_per_page == 0);
+    Ok(records)
+}
+
+/// The last transaction that the records prove to have been durable.
+pub(crate) fn known_durable(records: &[Record]) -> TransactionId {
+    let known = records.iter().map(|record| match record.clean_close {
+        true => record.transaction,
+        false => record.durable_transaction,
+    });
+    known.max().unwrap_or_default()
+}
+
+pub(crate) fn refusal(fault: RecordFault, path: &Path) -> Error {
+    match fault {
+        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
+            Error::UnknownFormat(fault.to_string())
+        }
+        fault => Error::NotADatabase {
+            path: path.to_path_buf(),
+            reason: format!("{fault}, in none of the places where one may be"),
+        },
+    }
+}
+
+/// The last transaction that records say was durable, by a flush or by the journal.
+pub(crate) fn acknowledged(records: &[Record]) -> TransactionId {
+    let acknowledged = records.iter().map(|record| record.acknowledged).max();
+    acknowledged.unwrap_or_default().max(known_durable(records))
+}

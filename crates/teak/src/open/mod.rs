@@ -1,0 +1,11 @@
+//! Opening, creating, recovering, closing, inspecting and deleting databases.
+
+pub(crate) mod close;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod inspect;
+pub(crate) mod limits;
+pub(crate) mod open_file;
+pub(crate) mod recover;
+pub(crate) mod settle;
+pub(crate) mod unlocked;

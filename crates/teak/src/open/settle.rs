@@ -1,0 +1,280 @@
+//! Putting a database in order: which commit counts, and what to begin with.
+
+use crate::{
+    Error, Geometry, Result, TransactionId,
+    alloc::{FIRST_PAGE, Space, SpaceRoots},
+    io::{Storage, random_id},
+    record::{Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT},
+};
+use crate::{
+    clock::now_ms,
+    commit::{state::LockedCommitState, written_extents::WrittenExtents},
+    instance::{
+        arena::Arena,
+        dropped_trees::DroppedTrees,
+        high_water::HighWater,
+        hot_zone::Zone,
+        policies::{OpenRequest, RequestedPolicies, Settings},
+        punching::Punching,
+        recovered::RecoveredDatabase,
+        truncate_state::Tail,
+        writer::{TruncationPoint, WriterState},
+    },
+    observe::recovery::Recovery,
+    open::recover::{self, Decision, RecoveredCommit},
+    read::{
+        catalog, named_list::NamedPins, roots::KnownRoots, snapshot::Snapshot,
+        verified_bitmap::VerifiedBitmap,
+    },
+    record::record_ref::{RecordRef, slot_page},
+};
+use std::{
+    io::{ErrorKind, IoSlice},
+    path::Path,
+    sync::Arc,
+};
+
+/// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
+pub(crate) fn recover_database(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+) -> Result<RecoveredDatabase> {
+    let formatted = match request.is_new {
+        true => Some(format(
+            &**storage,
+            &request.path,
+            &request.settings,
+            request.boot,
+        )?),
+        false => request.formatted.clone(),
+    };
+    let found = find_and_recover(storage, request, formatted.as_ref())?;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    // What goes on from here, or is taken back to here, is of this boot.
+    let newest = Record {
+        boot_id: request.boot,
+        clean_close: false,
+        ..found.newest.clone()
+    };
+    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
+    let mut snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        request.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
+    let space = match snapshot.load_space_map() {
+        Ok(space) => space,
+        // Reading does without the space map: what is there can be saved.
+        Err(_) if request.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
+        Err(error) => return Err(error),
+    };
+    let named = match request.is_read_only {
+        true => NamedPins::default(),
+        false => snapshot.named_pins()?,
+    };
+    snapshot.note_counts_of(&space);
+    let mut state =
+        LockedCommitState::new(RecordRef::of(&newest), found.sequences, found.durable_slot);
+    if request.is_read_only {
+        // Nothing was flushed.
+        state.durable.transaction = found.known_durable;
+    }
+    let is_changed = found.recovery != Recovery::Clean;
+    Ok(RecoveredDatabase {
+        writer: (!request.is_read_only).then(|| WriterState {
+            named,
+            ..writer(newest, space, is_changed)
+        }),
+        snapshot,
+        state,
+        recovery: found.recovery,
+    })
+}
+
+/// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
+pub(crate) fn join(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+    newest: Record,
+) -> Result<RecoveredDatabase> {
+    // It may have been made, and the file have grown, since the file was opened.
+    storage
+        .refresh(true)
+        .map_err(Error::io("reading the length of the file"))?;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
+    let snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        request.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
+    let writer = (!request.is_read_only).then(|| WriterState {
+        is_stale: true,
+        ..writer(
+            newest.clone(),
+            Space::new(newest.page_size as usize, FIRST_PAGE),
+            true,
+        )
+    });
+    let state = LockedCommitState::new(
+        RecordRef::of(&newest),
+        [0; SLOT_COUNT as usize],
+        newest.slot,
+    );
+    Ok(RecoveredDatabase {
+        snapshot,
+        state,
+        writer,
+        recovery: Recovery::Joined,
+    })
+}
+
+/// Decides which commit counts, and makes that hold unless nothing may be written.
+pub(crate) fn find_and_recover(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+    formatted: Option<&Record>,
+) -> Result<RecoveredCommit> {
+    let is_read_only = request.is_read_only;
+    let mut redone = None;
+    // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
+    for _ in 0..=SLOT_COUNT + 2 {
+        let found = match recover::find(storage, &request.path, request.boot)? {
+            Decision::Found(found) => *found,
+            Decision::ToRedo(redo) => {
+                refuse_unknown(&redo.record, is_read_only)?;
+                if is_read_only {
+                    return Err(Error::InvalidArgument(IN_JOURNAL.into()));
+                }
+                // With these pages a newer commit may be whole, whose record may be where the other belongs. The system may drop an entry
+                // meanwhile that had not reached the disk: then it is the pages of another commit that count.
+                match redone.replace(redo.record.clone()) {
+                    Some(record) if record == redo.record => redo.write_record(&**storage)?,
+                    _ => redo.write_pages(&**storage)?,
+                }
+                continue;
+            }
+        };
+        refuse_unknown(&found.newest, is_read_only)?;
+        if is_read_only {
+            return Ok(found);
+        }
+        refuse_unverified(&found)?;
+        // There is nothing in a new file but a record that was flushed.
+        if formatted == Some(&found.newest) || found.settle(storage)? {
+            return Ok(found);
+        }
+    }
+    let detail = "pages change while they are looked at";
+    Err(Error::corrupted(slot_page(0), "recovery", detail))
+}
+
+pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits stand in the journal only; open it for writing once, which puts \
+                          them where they can be read";
+
+/// Refuses what this version may not write, or cannot read.
+pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
+    let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
+    if unknown != 0 && !is_read_only {
+        let text = format!("features {unknown:#x}, which allow reading only; open it for reading");
+        return Err(Error::UnknownFormat(text));
+    }
+    if newest.reserved_per_page != 0 {
+        return Err(Error::UnknownFormat(
+            "bytes reserved in each page".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses to build upon what nobody here can verify. Tables of newer versions that have not changed
+/// since the last durable commit are no hindrance.
+pub(crate) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
+    let Some(name) = &found.unverified else {
+        return Ok(());
+    };
+    let table = catalog::loss_text(name);
+    Err(Error::UnknownFormat(format!(
+        "{table} was changed since the last commit that is known to be durable, and only a version that \
+         knows it can tell whether it is whole; this one can open the database for reading"
+    )))
+}
+
+/// What the first write transaction begins with.
+pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterState {
+    WriterState {
+        space,
+        arena: Arena::new(newest.page_size as usize),
+        written: WrittenExtents::new(newest.page_size as usize),
+        unwritten: Arc::default(),
+        is_changed,
+        is_stale: false,
+        last_growth: None,
+        blocks_given_back: 0,
+        asked: RequestedPolicies::default(),
+        named: NamedPins::default(),
+        truncation_point: TruncationPoint::of(&newest),
+        tail: Tail::default(),
+        punching: Punching::default(),
+        high_water: HighWater::default(),
+        zone: Zone::default(),
+        dropped: DroppedTrees::default(),
+        newest,
+    }
+}
+
+/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns the record.
+pub(crate) fn format(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<Record> {
+    let page_size = settings.page_size;
+    let empty = catalog::empty().encode();
+    let record = Record {
+        slot: 0,
+        features: Features::default(),
+        page_size: page_size as u32,
+        reserved_per_page: 0,
+        database_id: random_id().map_err(Error::io("making a database id"))?,
+        boot_id: boot,
+        sequence: 1,
+        transaction: TransactionId(0),
+        durable_transaction: TransactionId(0),
+        time_ms: now_ms(),
+        asked_durable: true,
+        clean_close: true,
+        default_durability: settings.durability.unwrap_or_default().to_byte(),
+        flush_limits: FlushLimits {
+            bytes: settings
+                .flush_after_bytes
+                .unwrap_or(FlushLimits::DEFAULT.bytes),
+            age: settings.flush_after.unwrap_or(FlushLimits::DEFAULT.age),
+        },
+        page_count: u64::from(FIRST_PAGE),
+        geometry: settings.geometry_over(Geometry::default()),
+        catalog_root: empty,
+        snapshots_root: empty,
+        marks: RecordMarks::default(),
+        space_roots: SpaceRoots::default(),
+        journal: None,
+        acknowledged: TransactionId(0),
+        written: Some(Vec::new()),
+        space_log: Vec::new(),
+    };
+    let bytes = record.encode(page_size);
+    storage
+        .set_len(u64::from(SLOT_COUNT) * page_size as u64)
+        .and_then(|()| storage.write(0, &[IoSlice::new(&bytes)]))
+        .and_then(|()| storage.flush())
+        .map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
+            _ => Error::io("creating the database")(error),
+        })?;
+    Ok(record)
+}

@@ -1,0 +1,14 @@
+//! Read transactions: snapshots, readers, and which pages were verified.
+
+pub(crate) mod catalog;
+pub(crate) mod located;
+pub(crate) mod named_list;
+pub(crate) mod prefault;
+pub(crate) mod published;
+pub(crate) mod reader;
+pub(crate) mod readers;
+pub(crate) mod roots;
+pub(crate) mod slow_readers;
+pub(crate) mod snapshot;
+pub(crate) mod snapshot_space;
+pub(crate) mod verified_bitmap;

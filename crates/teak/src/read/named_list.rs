@@ -1,0 +1,391 @@
+//! The list of named snapshots.
+//!
+//! Named snapshots are states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
+//! no rollback takes it back, and each commit record has its root.
+//!
+//! | key | value |
+//! |---|---|
+//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
+//! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
+//!
+//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
+//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
+//!
+//! Invariant: the state of every entry is a pin of each writer.
+
+use crate::{
+    Checksum, Error, Result, TransactionId,
+    btree::{
+        PageSource, TreeRoot,
+        cursor::TreeCursor,
+        reading::{reading, reading_twice},
+    },
+    page::value::{StoredValue, ValueKind},
+    record::{NAMED_SNAPSHOTS, Record, RecordMarks},
+};
+use crate::{
+    read::{
+        catalog::printable, prefault::Prefault, roots::KnownRoots, snapshot::Snapshot,
+        verified_bitmap::Trust,
+    },
+    record::record_ref::slot_page,
+};
+use std::sync::Arc;
+
+pub(crate) const LIVE: u8 = 0;
+
+pub(crate) const DROPPED: u8 = 1;
+
+pub(crate) const STATE_LEN: usize = 80;
+
+/// The same with marks.
+pub(crate) const MARKED_LEN: usize = 112;
+
+pub(crate) const READING_LIST: &str = "reading the list of named snapshots";
+
+/// A state that has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NamedSnapshot {
+    pub(crate) transaction: TransactionId,
+    pub(crate) time_ms: u64,
+    pub(crate) catalog: [u8; 64],
+    pub(crate) marks: RecordMarks,
+}
+
+/// The states whose pages must stay, as the list has them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct NamedPins {
+    /// Those that have a name, each as often as it has one, ascending. Another slice after each change of the list.
+    pub(crate) live: Arc<[TransactionId]>,
+    pub(crate) dropped: Vec<DroppedPin>,
+}
+
+/// A state that had a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct DroppedPin {
+    pub(crate) state: TransactionId,
+    /// Where it was dropped: it must stay until nothing leads back behind that.
+    pub(crate) dropped: TransactionId,
+}
+
+impl DroppedPin {
+    /// Whether the state must stay where `oldest` is the oldest state that something leads back to.
+    pub(crate) fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
+        Some(self.dropped) > oldest
+    }
+}
+
+impl NamedPins {
+    /// Those that have a name.
+    pub(crate) fn live(&self) -> &Arc<[TransactionId]> {
+        &self.live
+    }
+
+    /// Those that were dropped and must stay yet, where `oldest` is the oldest state that something leads back to.
+    pub(crate) fn dropped(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        let counting = self
+            .dropped
+            .iter()
+            .filter(move |pin| pin.counts_for(oldest));
+        counting.map(|pin| pin.state)
+    }
+
+    /// All that must stay.
+    pub(crate) fn counting(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        self.live.iter().copied().chain(self.dropped(oldest))
+    }
+
+    /// What is left when these are named and those dropped, and some notes are taken away.
+    pub(crate) fn changed(
+        &self,
+        named: impl Iterator<Item = TransactionId>,
+        dropped: Vec<DroppedPin>,
+        over: &[DroppedPin],
+    ) -> Self {
+        let mut live = self.live.to_vec();
+        for state in named {
+            live.insert(live.partition_point(|other| *other <= state), state);
+        }
+        for pin in &dropped {
+            if let Ok(index) = live.binary_search(&pin.state) {
+                live.remove(index);
+            }
+        }
+        let left = self.dropped.iter().filter(|pin| !over.contains(pin));
+        let mut dropped: Vec<_> = left.copied().chain(dropped).collect();
+        // Of two names of one state there is one note.
+        dropped.sort_unstable();
+        dropped.dedup();
+        Self {
+            live: live.into(),
+            dropped,
+        }
+    }
+}
+
+/// What a transaction does to the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NamedChange {
+    /// A state gets this name.
+    Create(Vec<u8>, SnapshotSource),
+    Drop(Vec<u8>, NamedSnapshot),
+}
+
+/// Which state gets a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SnapshotSource {
+    /// The one that the transaction makes.
+    ThisCommit,
+    /// The one that it began with: it has been rolled back since it gave the name.
+    Base,
+}
+
+impl NamedSnapshot {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(MARKED_LEN);
+        bytes.extend(self.transaction.0.to_le_bytes());
+        bytes.extend(self.time_ms.to_le_bytes());
+        bytes.extend(self.catalog);
+        if self.marks != RecordMarks::default() {
+            let marks = self.marks.values.iter().chain([&self.marks.transaction.0]);
+            bytes.extend(marks.flat_map(|number| number.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// The checksum of the catalog's root page.
+    pub(crate) fn catalog_checksum(&self) -> Checksum {
+        TreeRoot::decode_of_names(&self.catalog).map_or(Checksum(0), |catalog| catalog.checksum)
+    }
+
+    pub(crate) fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
+        let bytes = value.bytes;
+        if !matches!(bytes.len(), STATE_LEN | MARKED_LEN) || value.kind != ValueKind::Inline {
+            return Err(damaged(
+                root,
+                "a named snapshot is not described as it should be",
+            ));
+        }
+        let u64_at =
+            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let marks = match bytes.len() {
+            STATE_LEN => RecordMarks::default(),
+            _ => RecordMarks {
+                values: [80, 88, 96].map(u64_at),
+                transaction: TransactionId(u64_at(104)),
+            },
+        };
+        Ok(Self {
+            transaction: TransactionId(u64_at(0)),
+            time_ms: u64_at(8),
+            catalog: bytes[16..STATE_LEN]
+                .try_into()
+                .expect("what is left of them"),
+            marks,
+        })
+    }
+}
+
+pub(crate) fn damaged(root: &TreeRoot, detail: &'static str) -> Error {
+    Error::corrupted(root.page, READING_LIST, detail)
+}
+
+/// The key of a name.
+pub(crate) fn live_key(name: &[u8]) -> Vec<u8> {
+    [&[LIVE], name].concat()
+}
+
+/// The name that a key of the list stands for, if it stands for one.
+pub(crate) fn name_in(key: &[u8]) -> Option<&[u8]> {
+    match key {
+        [LIVE, name @ ..] => Some(name),
+        _ => None,
+    }
+}
+
+/// The root of the list, as a record has it.
+pub(crate) fn root(record: &Record) -> Result<TreeRoot> {
+    TreeRoot::decode_of_names(&record.snapshots_root).map_err(|fault| {
+        fault.at(
+            slot_page(record.slot),
+            "open",
+            "the tree of named snapshots",
+        )
+    })
+}
+
+/// Calls `visit` with the name of each named snapshot, in the order of names.
+pub(crate) fn for_each<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    mut visit: impl FnMut(&[u8], NamedSnapshot) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = TreeCursor::new(source, *root);
+    while cursor.next()? {
+        if let Some(name) = name_in(cursor.key()) {
+            visit(name, NamedSnapshot::decode(root, cursor.stored_value())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// All states that must stay, whose notes are in the list.
+pub(crate) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
+    let (mut live, mut dropped) = (Vec::new(), Vec::new());
+    let mut cursor = TreeCursor::new(source, *root);
+    while cursor.next()? {
+        match cursor.key() {
+            [LIVE, ..] => {
+                live.push(NamedSnapshot::decode(root, cursor.stored_value())?.transaction)
+            }
+            [DROPPED, states @ ..] => {
+                dropped.push(dropped_pin(states).ok_or_else(|| {
+                    damaged(root, "what was dropped is not noted as it should be")
+                })?)
+            }
+            _ => {
+                return Err(damaged(
+                    root,
+                    "there is an entry of a kind that is not known",
+                ));
+            }
+        }
+    }
+    live.sort_unstable();
+    Ok(NamedPins {
+        live: live.into(),
+        dropped,
+    })
+}
+
+pub(crate) fn dropped_pin(states: &[u8]) -> Option<DroppedPin> {
+    let (state, dropped) = states.split_first_chunk()?;
+    Some(DroppedPin {
+        state: TransactionId(u64::from_be_bytes(*state)),
+        dropped: TransactionId(u64::from_be_bytes(dropped.try_into().ok()?)),
+    })
+}
+
+pub(crate) fn dropped_key(pin: &DroppedPin) -> Vec<u8> {
+    let (state, dropped) = (pin.state.0.to_be_bytes(), pin.dropped.0.to_be_bytes());
+    [&[DROPPED], &state[..], &dropped[..]].concat()
+}
+
+pub(crate) fn find<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    name: &[u8],
+) -> Result<Option<NamedSnapshot>> {
+    let mut cursor = TreeCursor::new(source, *root);
+    match cursor.seek(&live_key(name))? {
+        Some(true) => NamedSnapshot::decode(root, cursor.stored_value()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl Snapshot {
+    /// The named snapshot of that name, as this state has it.
+    pub(crate) fn named(&self, name: &[u8]) -> Result<NamedSnapshot> {
+        let root = root(&self.record)?;
+        reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
+    }
+
+    /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
+    /// not find such a name in a later state knows that it was dropped.
+    pub(crate) fn refuse_unfindable(&self, name: &[u8], named: &NamedSnapshot) -> Result<()> {
+        match self.named(name) {
+            Ok(found) if found == *named => Ok(()),
+            Ok(_) | Err(Error::SnapshotNotFound(_)) => {
+                let detail = format!(
+                    "the list has the snapshot {:?}, and a search does not find it there",
+                    printable(name)
+                );
+                Err(Error::corrupted(
+                    self.named_list()?.page,
+                    READING_LIST,
+                    detail,
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The root of the list.
+    pub(crate) fn named_list(&self) -> Result<TreeRoot> {
+        root(&self.record)
+    }
+
+    /// All named snapshots, in the order of names.
+    pub(crate) fn all_named(&self) -> Result<Vec<(Vec<u8>, NamedSnapshot)>> {
+        let root = root(&self.record)?;
+        reading(self, || {
+            let mut all = Vec::new();
+            for_each(&Prefault(self), &root, |name, named| {
+                all.push((name.to_vec(), named));
+                Ok(())
+            })?;
+            Ok(all)
+        })
+    }
+
+    /// The states that must stay for names.
+    pub(crate) fn named_pins(&self) -> Result<NamedPins> {
+        let root = root(&self.record)?;
+        match root.is_empty() {
+            true => Ok(NamedPins::default()),
+            false => {
+                let pins = reading(self, || pins(&Prefault(self), &root))?;
+                let newest = pins.counting(None).max();
+                match newest <= Some(self.transaction()) {
+                    true => Ok(pins),
+                    false => Err(damaged(&root, "there is one of a transaction to come")),
+                }
+            }
+        }
+    }
+
+    /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
+    pub(crate) fn past(&self, named: &NamedSnapshot, trust: Trust) -> Result<Self> {
+        let record = Record {
+            transaction: named.transaction,
+            time_ms: named.time_ms,
+            catalog_root: named.catalog,
+            marks: named.marks,
+            // The list is not held with it.
+            snapshots_root: crate::read::catalog::empty().encode(),
+            ..self.record.clone()
+        };
+        let checked = match trust {
+            Trust::Own => self.checked.apart(),
+            Trust::Newest => self.checked.clone(),
+        };
+        let mut past = Self::new(
+            record,
+            Arc::clone(&self.mapping),
+            checked,
+            self.comparisons.clone(),
+            KnownRoots::default(),
+        )?;
+        past.is_past = true;
+        Ok(past)
+    }
+}
+
+pub(crate) fn not_found(name: &[u8]) -> Error {
+    Error::SnapshotNotFound(printable(name))
+}
+
+/// Notes the root of the list in a record, and whether those who do not know such lists may write.
+pub(crate) fn note(record: &mut Record, root: &TreeRoot) {
+    record.snapshots_root = root.encode();
+    record.features.read_only_compatible &= !NAMED_SNAPSHOTS;
+    if !root.is_empty() {
+        record.features.read_only_compatible |= NAMED_SNAPSHOTS;
+    }
+}

@@ -1,0 +1,122 @@
+//! Reading what nobody has looked at yet: the system is asked for each page first, so that a sector
+//! that cannot be read, or a file that was cut short, is an error and not a signal.
+
+use crate::{
+    Extent, PageNumber, Result,
+    alloc::SpacePages,
+    btree::{PageSource, reading::Faults},
+    page::value::ValueExtent,
+};
+use crate::{
+    io::file_reads::{self, into_extents},
+    read::snapshot::Snapshot,
+};
+use std::cell::{Cell, RefCell};
+
+/// A state whose pages are asked for before anybody looks at them.
+#[derive(Debug)]
+pub(crate) struct Prefault<'s>(pub(crate) &'s Snapshot);
+
+impl Prefault<'_> {
+    fn prefault(&self, start: PageNumber, len: usize) -> Result<()> {
+        let offset = u64::from(start.0) * PageSource::page_size(self.0) as u64;
+        file_reads::prefault(&self.0.mapping, offset, len)
+    }
+}
+
+impl PageSource for Prefault<'_> {
+    fn page_size(&self) -> usize {
+        PageSource::page_size(self.0)
+    }
+
+    fn page_limit(&self) -> u64 {
+        self.0.page_limit()
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        self.prefault(number, PageSource::page_size(self.0))?;
+        PageSource::page(self.0, number)
+    }
+
+    fn faults(&self) -> &'static Faults {
+        self.0.faults()
+    }
+
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        let value = self.0.value(extent)?;
+        self.prefault(extent.start, value.len())?;
+        Ok(value)
+    }
+}
+
+/// The pages of the space map of a state. Those that are announced are asked for together: the system reads them all at once,
+/// and is called once for such as lie in a row.
+#[derive(Debug)]
+pub(crate) struct FreeMapPages<'s> {
+    pages: Prefault<'s>,
+    /// What was announced last, in order.
+    announced: RefCell<Vec<Extent>>,
+    /// The one of them that is in memory.
+    resident: Cell<Extent>,
+}
+
+impl<'s> FreeMapPages<'s> {
+    pub(crate) fn new(state: &'s Snapshot) -> Self {
+        Self {
+            pages: Prefault(state),
+            announced: RefCell::default(),
+            resident: Cell::new(Extent::new(0, 0)),
+        }
+    }
+
+    /// Whether the page was brought into memory with those beside it. If that fails each of them is asked for alone.
+    fn is_resident(&self, number: PageNumber) -> bool {
+        let holds = |extent: Extent| extent.start <= number && u64::from(number.0) < extent.end();
+        if holds(self.resident.get()) {
+            return true;
+        }
+        let announced = self.announced.borrow();
+        let behind = announced.partition_point(|extent| extent.start <= number);
+        let found = announced[..behind]
+            .last()
+            .copied()
+            .filter(|extent| holds(*extent));
+        let Some(extent) = found.filter(|extent| extent.len > 1) else {
+            return false;
+        };
+        let len = extent.len as usize * SpacePages::page_size(self);
+        let is_there = self.pages.prefault(extent.start, len).is_ok();
+        if is_there {
+            self.resident.set(extent);
+        }
+        is_there
+    }
+}
+
+impl SpacePages for FreeMapPages<'_> {
+    fn page_size(&self) -> usize {
+        PageSource::page_size(&self.pages)
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        match self.is_resident(number) {
+            true => PageSource::page(self.pages.0, number),
+            false => PageSource::page(&self.pages, number),
+        }
+    }
+
+    fn announce(&self, pages: &mut dyn Iterator<Item = PageNumber>) {
+        let mut pages: Vec<_> = pages.collect();
+        let extents = into_extents(&mut pages);
+        let page_size = SpacePages::page_size(self) as u64;
+        let mapping = &self.pages.0.mapping;
+        if extents.len() > 1 {
+            for extent in &extents {
+                let (start, len) = (u64::from(extent.start.0), u64::from(extent.len));
+                mapping.announce(start * page_size, len * page_size);
+            }
+        }
+        self.announced.replace(extents);
+        self.resident.set(Extent::new(0, 0));
+    }
+}

@@ -1,0 +1,335 @@
+//! A committed state, as a reader sees it.
+
+use crate::{
+    Checksum, Error, Geometry, PageNumber, Result, TransactionId,
+    alloc::{FIRST_PAGE, Space, SpacePages},
+    btree::{
+        PageSource, RootRef, TreeRoot,
+        reading::{Faults, IoWaitEstimator, reading, reading_twice},
+    },
+    io::Mapping,
+    page::{comparison::Comparisons, value::ValueExtent},
+    record::{FlushLimits, Record},
+};
+use crate::{
+    io::file_reads::into_extents,
+    read::{
+        catalog,
+        roots::KnownRoots,
+        verified_bitmap::{Verification, VerifiedBitmap},
+    },
+    record::durability::Durability,
+};
+use std::sync::Arc;
+
+/// A committed state: its record, and the mapping through which its pages are read. While somebody
+/// holds it, none of its pages is used again.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) record: Record,
+    pub(crate) mapping: Arc<Mapping>,
+    page_size: usize,
+    page_shift: u32,
+    /// Behind the last page that trees may point to.
+    pages_end: u64,
+    /// Which pages were compared with their checksums.
+    pub(crate) checked: VerifiedBitmap,
+    /// Those that tables may name.
+    pub(crate) comparisons: Comparisons,
+    pub(crate) catalog: TreeRoot,
+    roots: KnownRoots,
+    /// Whether the space map that the record leads to is of a later state: this one has a name.
+    pub(crate) is_past: bool,
+    /// Free and pending pages when this was committed, if they were counted.
+    counts: Option<[u64; 2]>,
+}
+
+impl Snapshot {
+    /// A state whose pages are compared with their checksums as `checked` says, and keys of tables as the application wants it. These
+    /// roots of tables are known from the beginning.
+    pub(crate) fn new(
+        record: Record,
+        mapping: Arc<Mapping>,
+        checked: VerifiedBitmap,
+        comparisons: Comparisons,
+        roots: KnownRoots,
+    ) -> Result<Self> {
+        let catalog = TreeRoot::decode_of_names(&record.catalog_root)
+            .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
+        let page_size = record.page_size as usize;
+        Ok(Self {
+            page_size,
+            page_shift: page_size.trailing_zeros(),
+            pages_end: record.page_count,
+            checked,
+            comparisons,
+            catalog,
+            roots,
+            is_past: false,
+            counts: None,
+            record,
+            mapping,
+        })
+    }
+
+    /// A state whose pages are not compared when they are read.
+    pub(crate) fn unchecked(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
+        let checked = VerifiedBitmap::new(Verification::Off, 0);
+        Self::new(
+            record,
+            mapping,
+            checked,
+            Comparisons::default(),
+            KnownRoots::default(),
+        )
+    }
+
+    /// Has the keys of tables compared as the application wants it.
+    pub(crate) fn with_comparisons(self, comparisons: Comparisons) -> Self {
+        Self {
+            comparisons,
+            ..self
+        }
+    }
+
+    /// Notes how much space is left.
+    pub(crate) fn note_counts_of(&mut self, space: &Space) {
+        self.counts = Some([space.free_count(), space.pending_count()]);
+    }
+
+    /// Notes what another process has counted.
+    pub(crate) fn with_counts(self, counts: Option<[u64; 2]>) -> Self {
+        Self { counts, ..self }
+    }
+
+    pub(crate) fn known_counts(&self) -> Option<[u64; 2]> {
+        self.counts
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    #[inline]
+    pub(crate) fn transaction(&self) -> TransactionId {
+        self.record.transaction
+    }
+
+    /// The durability and the limits that its file says who opens it gets.
+    pub(crate) fn defaults(&self) -> (Durability, FlushLimits) {
+        let durability = Durability::from_byte(self.record.default_durability);
+        (durability, self.record.flush_limits)
+    }
+
+    /// Whether this was reached by the name of a snapshot, and is not the newest state as a whole.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_past
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.record.geometry
+    }
+
+    pub(crate) fn page_count(&self) -> u64 {
+        self.record.page_count
+    }
+
+    /// How often the file could not be read through this state's mapping.
+    pub(crate) fn read_faults(&self) -> u64 {
+        self.mapping.faults().count_behind()
+    }
+
+    pub(crate) fn comparisons(&self) -> &Comparisons {
+        &self.comparisons
+    }
+
+    pub(crate) fn catalog(&self) -> &TreeRoot {
+        &self.catalog
+    }
+
+    /// The root of a table, by the number of its handle, or by its name where there are more
+    /// handles than the snapshot has places for.
+    #[inline]
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        match self.known_root(handle) {
+            Some(root) => Ok(root.map(RootRef::Kept)),
+            None => Ok(self.find_root(handle, name)?.map(RootRef::found)),
+        }
+    }
+
+    #[cold]
+    fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        let root = reading_twice(self, || {
+            catalog::find(self, &self.catalog, name, &self.comparisons)
+        })?;
+        self.set_root(handle, root);
+        Ok(root)
+    }
+
+    /// Calls `visit` for each table, in the order of names.
+    pub(crate) fn for_each_table(
+        &self,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
+    ) -> Result<()> {
+        reading(self, || {
+            let (catalog, comparisons) = (&self.catalog, &self.comparisons);
+            catalog::for_each(self, catalog, comparisons, |name, entry| match entry {
+                catalog::CatalogEntry::Dropped(_) => Ok(()),
+                entry => visit(name, entry),
+            })
+        })
+    }
+
+    pub(crate) fn known_roots(&self) -> &KnownRoots {
+        &self.roots
+    }
+
+    /// A root that is known already; `None` in it for a table that does not exist.
+    #[inline]
+    pub(crate) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
+        self.roots.get(handle)
+    }
+
+    pub(crate) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
+        self.roots.note(handle, root);
+    }
+
+    /// The commit record in a slot, in words, as it is now.
+    pub(crate) fn describe_record(&self, slot: u8) -> String {
+        let mut bytes = vec![0; self.page_size];
+        let offset = u64::from(slot) * self.page_size as u64;
+        if !self.mapping.copy(offset, &mut bytes) {
+            return "the file ends before this record\n".to_owned();
+        }
+        match Record::decode(&bytes, slot) {
+            Ok(record) => format!("{record:#?}\n"),
+            Err(fault) => format!("{fault}\n"),
+        }
+    }
+}
+
+impl PageSource for Snapshot {
+    #[inline]
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    fn page_limit(&self) -> u64 {
+        self.pages_end
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        let index = u64::from(number.0);
+        if (u64::from(FIRST_PAGE)..self.pages_end).contains(&index)
+            && let Some(page) = (self.mapping).bytes(index << self.page_shift, self.page_size)
+        {
+            return Ok(page);
+        }
+        Err(outside(&self.mapping, number))
+    }
+
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        value_in(
+            &self.mapping,
+            self.page_size,
+            self.record.page_count,
+            extent,
+        )
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
+        let page = u64::from(number.0) << self.page_shift;
+        self.mapping.prefetch(page + offset as u64, lines);
+    }
+
+    #[inline]
+    fn io_wait(&self) -> &IoWaitEstimator {
+        self.mapping.io_wait()
+    }
+
+    fn announce(&self, pages: &mut [PageNumber]) {
+        let places = into_extents(pages).into_iter().map(|extent| {
+            let offset = u64::from(extent.start.0) << self.page_shift;
+            (offset, u64::from(extent.len) << self.page_shift)
+        });
+        self.mapping.announce_all(places);
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        self.mapping.faults()
+    }
+
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        self.checked.missing_table_error(number)
+    }
+
+    #[cold]
+    fn check_page(
+        &self,
+        number: PageNumber,
+        checksum: Checksum,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        let page = PageSource::page(self, number)?;
+        self.checked.compare_page(
+            &self.mapping,
+            page,
+            (number, checksum),
+            written.min(self.transaction()),
+            operation,
+        )
+    }
+
+    #[cold]
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        let value = self.value(extent)?;
+        self.checked.compare_value(
+            &self.mapping,
+            self.page_size,
+            value,
+            extent,
+            self.transaction(),
+        )
+    }
+}
+
+impl SpacePages for Snapshot {
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        PageSource::page(self, number)
+    }
+}
+
+#[cold]
+pub(crate) fn outside(mapping: &Mapping, number: PageNumber) -> Error {
+    if mapping.is_inherited() {
+        return Error::Forked;
+    }
+    Error::corrupted(number, "read", "a page number points outside of the file")
+}
+
+/// The bytes of a large value.
+pub(crate) fn value_in<'m>(
+    mapping: &'m Mapping,
+    page_size: usize,
+    page_count: u64,
+    extent: &ValueExtent,
+) -> Result<&'m [u8]> {
+    let pages = extent
+        .pages(page_size)
+        .map_err(|damage| damage.at(extent.start, "read"))?;
+    let offset = u64::from(extent.start.0) * page_size as u64;
+    let len = usize::try_from(extent.len_bytes).map_err(|_| outside(mapping, extent.start))?;
+    match mapping.bytes(offset, len) {
+        Some(bytes) if extent.start.0 >= FIRST_PAGE && pages.end() <= page_count => Ok(bytes),
+        _ => Err(outside(mapping, extent.start)),
+    }
+}

@@ -1,0 +1,39 @@
+//! The space map of a committed state.
+
+use crate::read::{prefault::FreeMapPages, snapshot::Snapshot};
+use crate::{
+    Result,
+    alloc::{Pins, Space},
+};
+use std::sync::Arc;
+
+impl Snapshot {
+    /// Free and pending pages when this was committed.
+    pub(crate) fn counts(&self) -> Result<[u64; 2]> {
+        if let Some(counts) = self.known_counts() {
+            return Ok(counts);
+        }
+        let space = self.load_space_map()?;
+        Ok([space.free_count(), space.pending_count()])
+    }
+
+    /// The space map as it was when this was committed. What no pin sees is free; without any pin
+    /// but this state itself, all that is dead is free.
+    pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
+        let record = &self.record;
+        Space::load(
+            &FreeMapPages::new(self),
+            &record.space_roots,
+            &record.space_log,
+            record.page_count,
+            pins,
+        )
+    }
+
+    /// The space map, for whoever wants to know what is where and allocates nothing.
+    pub(crate) fn load_space_map(&self) -> Result<Space> {
+        let named = self.named_pins()?;
+        let newest = vec![self.record.transaction];
+        self.space(&Pins::new(Arc::clone(named.live()), newest))
+    }
+}

@@ -1,0 +1,26 @@
+//! Commit records by the slot that holds them.
+
+use crate::{PageNumber, TransactionId, record::Record};
+
+/// A commit whose record was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RecordRef {
+    pub(crate) transaction: TransactionId,
+    pub(crate) slot: u8,
+    pub(crate) sequence: u64,
+}
+
+impl RecordRef {
+    pub(crate) fn of(record: &Record) -> Self {
+        Self {
+            transaction: record.transaction,
+            slot: record.slot,
+            sequence: record.sequence,
+        }
+    }
+}
+
+/// The page in which a record stands, for messages.
+pub(crate) fn slot_page(slot: u8) -> PageNumber {
+    PageNumber(u32::from(slot))
+}

@@ -1,0 +1,232 @@
+//! This process's part in a database that others may have open as well.
+
+use crate::{
+    Error, Result,
+    io::{ForkGeneration, GateGuard, LockFile, Storage},
+    record::Record,
+    share::{LockOutcome, Membership, REGION_HEAD_LEN, ReaderSlot, Region, SharedLock},
+};
+use crate::{io::file_reads, sync::lock};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// At most so often somebody looks who has died.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The memory that processes share, and this process's place among them.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) region: Region,
+    pub(crate) lock_file: LockFile,
+    /// This process, as the shared memory knows it.
+    membership: Membership,
+    pid_namespace: u64,
+    /// Of the shared memory when the database was opened.
+    epoch: u64,
+    generation: ForkGeneration,
+    storage: Arc<dyn Storage>,
+    page_size: usize,
+    last_checked: Mutex<Option<Instant>>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        region: Region,
+        epoch: u64,
+        lock_file: LockFile,
+        (membership, pid_namespace): (Membership, u64),
+        storage: Arc<dyn Storage>,
+        page_size: usize,
+    ) -> Self {
+        Self {
+            page_size,
+            epoch,
+            generation: ForkGeneration::current(),
+            region,
+            lock_file,
+            membership,
+            pid_namespace,
+            storage,
+            last_checked: Mutex::default(),
+        }
+    }
+
+    /// The owner of blocks of slots.
+    pub(crate) fn owner(&self) -> u64 {
+        self.me().into()
+    }
+
+    /// What this process marks locks with.
+    pub(crate) fn me(&self) -> u32 {
+        self.membership.token()
+    }
+
+    /// The id of the process that owns a block of slots, if it is known in this PID namespace.
+    pub(crate) fn process_of(&self, owner: u64) -> Option<u32> {
+        let token = u32::try_from(owner).ok()?;
+        (self.region.processes).process(token, self.pid_namespace)
+    }
+
+    /// Whether others have declared this process dead, although it lives: something in this process, or a system without
+    /// locks of open file descriptions, has let go of its locks. What it had in the shared memory is another one's by now.
+    #[inline]
+    pub(crate) fn is_evicted(&self) -> bool {
+        !self.region.processes.is_current(self.membership)
+    }
+
+    /// What a process is told that was declared dead.
+    #[cold]
+    pub(crate) fn evicted(&self) -> Error {
+        if self.region.is_lost() {
+            return Error::io("reading the lock file")(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "somebody has cut it short, or its disk does not give it; nothing was written since; close the database and open it again",
+            ))
+            .at(self.lock_file.path());
+        }
+        Error::LocksLost(self.lock_file.path().to_path_buf())
+    }
+
+    /// Whether another process has recovered the database from a failure since this one opened it, or has declared
+    /// this one dead: the state is not this one's any more.
+    pub(crate) fn is_ousted(&self) -> bool {
+        self.region.epoch() != self.epoch || self.is_evicted()
+    }
+
+    /// Gives a lock back.
+    pub(crate) fn release(&self, lock: impl Fn(&Region) -> &SharedLock) {
+        lock(&self.region).give_back(self.me());
+        // What this process has lost the others have, perhaps, and wait. What readers pin here stays pinned until they end.
+        if self.is_evicted()
+            && self.region.is_lost()
+            && let Ok(memory) = self.lock_file.map(REGION_HEAD_LEN)
+        {
+            lock(&Region::new(memory)).abandon(self.me());
+        }
+    }
+
+    /// Waits for a lock.
+    pub(crate) fn take(&self, lock: &SharedLock) -> LockOutcome {
+        self.try_take(lock, None)
+            .expect("without a limit there is no end but the lock")
+    }
+
+    /// Waits for a lock, for as long as `limit`.
+    pub(crate) fn try_take(
+        &self,
+        lock: &SharedLock,
+        limit: Option<Duration>,
+    ) -> Option<LockOutcome> {
+        let is_alive = |process| is_alive(&self.lock_file, &self.region, process);
+        lock.take(self.me(), limit, is_alive)
+    }
+
+    /// The record in a slot, if there is one that can be read.
+    pub(crate) fn record_in(&self, slot: u8) -> Result<Option<Record>> {
+        let mapping = self
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
+        let mut bytes = vec![0; self.page_size];
+        let offset = u64::from(slot) * self.page_size as u64;
+        if !file_reads::copy(&mapping, offset, &mut bytes)? {
+            return Ok(None);
+        }
+        let record = Record::decode(&bytes, slot).ok();
+        Ok(record.filter(|record| record.page_size as usize == self.page_size))
+    }
+
+    /// Whether this process is a child of the one that opened the database.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.generation.is_past()
+    }
+
+    /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.
+    pub(crate) fn set_failed(&self) {
+        if !self.is_evicted() {
+            self.region.set_failed();
+        }
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.region.has_failed() || self.is_ousted()
+    }
+
+    /// Whether something has failed since this process opened the database, so that what it reads has to be compared again.
+    #[inline]
+    pub(crate) fn is_distrusted(&self) -> bool {
+        self.region.has_failed_since(self.epoch)
+    }
+
+    /// Takes a block of slots for this process; `None` if all are taken.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no room for one.
+    pub(crate) fn take_block(&self) -> Result<Option<Vec<ReaderSlot>>> {
+        let table = &self.region.readers;
+        let taken = table.take_block(self.owner(), |bytes| self.lock_file.allocate(bytes));
+        let refused = Error::io("making room for readers in the lock file");
+        taken.map_err(|error| refused(error).at(self.lock_file.path()))
+    }
+
+    /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
+    pub(crate) fn reclaim_dead_processes(&self) {
+        let mut last_checked = lock(&self.last_checked);
+        if last_checked.is_some_and(|last_checked| last_checked.elapsed() < CHECK_INTERVAL) {
+            return;
+        }
+        *last_checked = Some(Instant::now());
+        // With the gate nobody takes the place of a dead process meanwhile.
+        if let Some(_gate) = self.lock_file.try_gate() {
+            self.release_dead_readers_blocks();
+        }
+    }
+
+    fn release_dead_readers_blocks(&self) {
+        let readers = &self.region.readers;
+        // Whoever cannot see all of the table leaves the dead to others.
+        for owner in readers.owners().unwrap_or_default() {
+            let is_other = owner != self.owner();
+            if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
+                let _ = readers.give_up_blocks(owner);
+            }
+        }
+    }
+
+    /// What is left to others of a process that was killed, for tests in which one process plays several. What it does from then on
+    /// comes to nothing.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> io::Result<()> {
+        self.region.die()?;
+        self.lock_file.drop_locks();
+        Ok(())
+    }
+
+    /// Has nothing more to do with the others. The shared memory may end after this.
+    pub(crate) fn leave(&self, gate: Option<GateGuard<'_>>) {
+        // What cannot be given up now is that of a dead process.
+        let _ = self.region.readers.give_up_blocks(self.owner());
+        let Some(_gate) = gate else {
+            return;
+        };
+        if matches!(self.lock_file.has_others(), Ok(false)) {
+            self.lock_file.remove();
+        }
+        let is_own = !self.is_evicted();
+        self.region.processes.leave(self.membership);
+        if is_own {
+            self.lock_file.give_up_place(self.membership.place());
+        }
+    }
+}
+
+/// Whether the process with this token lives. One that has lost its lock is declared dead first, so that it sees that if it lives all the same.
+pub(crate) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> bool {
+    let Some(suspect) = region.processes.suspect(token) else {
+        return false;
+    };
+    lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
+}

@@ -1,0 +1,155 @@
+//! The names of a database and of its lock file, and which new files would get one of these.
+
+use crate::{
+    Checksum, Error, Result,
+    error::shown,
+    io::{id_of, read_head},
+    record::{
+        RecordFault,
+        probe::{PROBE_LEN, find_page_size},
+    },
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+const SUFFIX: &[u8] = b"-lock";
+
+/// The path of the lock file that the database at `path` has, or would have, unless [`Options::lock_file`](crate::Options::lock_file)
+/// names another. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let lock_file = teak::lock_file_of(directory.path().join("coins.teak"))?;
+/// assert!(lock_file.ends_with("coins.teak-lock"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Io`] if the directory does not exist or cannot be read.
+pub fn lock_file_of(path: impl AsRef<Path>) -> Result<PathBuf> {
+    let path = path.as_ref();
+    lock_path(path, None)
+        .map_err(|error| Error::io("finding the directory of the database")(error).at(path))
+}
+
+/// Refuses to create a database in the file that was chosen as its lock file.
+pub(crate) fn refuse_as_own_lock(target: &Path, chosen: Option<&Path>) -> Result<()> {
+    let is_target = |chosen| match (in_resolved_directory(chosen), in_resolved_directory(target)) {
+        (Ok(chosen), Ok(target)) => chosen == target,
+        _ => false,
+    };
+    match chosen.is_some_and(is_target) {
+        false => Ok(()),
+        true => Err(Error::InvalidArgument(format!(
+            "{} is to be the database and its lock file; name another lock file",
+            shown(target)
+        ))),
+    }
+}
+
+/// Refuses to create a database at `target` if that is the name of the lock file of an existing database, or if its own lock file would
+/// be an existing database: whichever is opened next would take one file for the other. `sources` count as databases whatever they hold.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
+    // What cannot be resolved cannot be created either, and creating it says why.
+    let Ok(own_lock) = lock_path(target, None) else {
+        return Ok(());
+    };
+    let is_taken =
+        |path: &Path| is_database(path) || sources.iter().any(|source| is_same(source, path));
+    if is_taken(&own_lock) {
+        return Err(Error::InvalidArgument(format!(
+            "{} is a database, and would be the lock file of {}; choose another name for the new file",
+            shown(&own_lock),
+            shown(target)
+        )));
+    }
+    let name = own_lock.as_os_str().as_bytes();
+    let base = name
+        .strip_suffix(SUFFIX)
+        .and_then(|target| target.strip_suffix(SUFFIX));
+    let Some(base) = base.map(|base| Path::new(OsStr::from_bytes(base))) else {
+        return Ok(());
+    };
+    if is_taken(base) {
+        return Err(Error::InvalidArgument(format!(
+            "{} is the name of the lock file of the database {}; choose another name",
+            shown(target),
+            shown(base)
+        )));
+    }
+    Ok(())
+}
+
+/// Whether two names are of one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let id = |path| fs::metadata(path).ok().map(|found| id_of(&found));
+    id(a).is_some_and(|id_of_a| id(b) == Some(id_of_a))
+}
+
+/// Whether there is a file with something like a commit record.
+fn is_database(path: &Path) -> bool {
+    read_head(path, PROBE_LEN)
+        .is_ok_and(|(head, _)| !matches!(find_page_size(&head), Err(RecordFault::NotARecord)))
+}
+
+/// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
+pub(crate) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return in_resolved_directory(chosen);
+    }
+    let path = resolved(path)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok(path.with_file_name(lock_name(name)))
+}
+
+/// The most bytes that a file name has.
+pub(crate) const NAME_MAX: usize = 255;
+
+pub(crate) const LOCK_SUFFIX: &str = "-lock";
+
+/// The name of a database with `-lock` behind it; of one that leaves no room for that, its beginning and a number that all
+/// compute alike.
+pub(crate) fn lock_name(name: &OsStr) -> OsString {
+    let mut lock = name.to_os_string();
+    if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
+        let number = Checksum::of(name.as_bytes()).0;
+        let text = name.to_string_lossy();
+        let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
+        while !text.is_char_boundary(kept) {
+            kept -= 1;
+        }
+        lock = match name.to_str() {
+            Some(name) => OsString::from(&name[..kept]),
+            None => OsString::new(),
+        };
+        lock.push(format!("~{number:016x}"));
+    }
+    lock.push(LOCK_SUFFIX);
+    lock
+}
+
+/// A path without links but perhaps the last name, which is looked at as it is.
+pub(crate) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok(parent.join(name))
+}
+
+/// A path without links, of a file that need not be there.
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_resolved_directory(path),
+        found => found,
+    }
+}

@@ -1,0 +1,377 @@
+//! Flushes that are shared, awaited, due, and that fail, on a disk that flushes when it is told to.
+
+use crate::transaction_tests::gated_disk::{gated, has, put_one, spawn_put, wait_committed};
+use crate::transaction_tests::test_kit::{
+    BOOT, CAPACITY, OTHER_BOOT, assert_clean, insert, key, open, put, settings_with,
+};
+use crate::{
+    Error, TransactionId,
+    io::{
+        Storage,
+        sim::{Fault, SimDisk},
+    },
+};
+use crate::{
+    instance::engine::Engine, record::durability::Durability, write::transaction::WriteTransaction,
+};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::Duration,
+};
+
+#[test]
+fn commits_that_come_during_a_flush_share_the_next_one() {
+    let (disk, engine) = gated();
+    let mut threads = vec![spawn_put(&engine, 0)];
+    disk.wait_begun(1);
+    threads.extend((1..6).map(|i| spawn_put(&engine, i)));
+    wait_committed(&engine, 7);
+    assert!((0..6).all(|i| !has(&engine, i)), "nothing is durable yet");
+    assert_eq!(engine.durable(), TransactionId(1));
+    disk.set_open(true);
+    for thread in threads {
+        thread.join().unwrap().unwrap();
+    }
+    assert_eq!(
+        disk.begun(),
+        2,
+        "one flush for the first, one for all others"
+    );
+    assert!((0..6).all(|i| has(&engine, i)));
+    assert_eq!(engine.durable(), TransactionId(7));
+    assert_clean(&engine);
+}
+
+/// A durable commit is seen early only where a commit that is seen builds on it.
+#[test]
+fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    assert!(!has(&engine, 0));
+    put_one(&engine, Durability::Lazy, 1).unwrap();
+    assert!(
+        has(&engine, 0) && has(&engine, 1),
+        "everybody reads their own writes"
+    );
+    let second = spawn_put(&engine, 2);
+    wait_committed(&engine, 4);
+    assert!(!has(&engine, 2));
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+    second.join().unwrap().unwrap();
+    assert!(has(&engine, 2));
+}
+
+/// Whatever is committed while a flush runs, its pages and its record are not written over: else a
+/// commit acknowledged as durable could lead to pages of later ones, after a power cut.
+#[test]
+fn what_a_flush_makes_durable_is_spared_while_it_runs() {
+    let (disk, engine) = gated();
+    put(
+        &engine,
+        Durability::Lazy,
+        (0..300).map(|i| (key(i), vec![1; 100])),
+    )
+    .unwrap();
+    let flushing = spawn_put(&engine, 1000);
+    disk.wait_begun(1);
+    for round in 0..8 {
+        put(
+            &engine,
+            Durability::Lazy,
+            (0..300).map(|i| (key(i), vec![round; 100])),
+        )
+        .unwrap();
+    }
+    disk.set_open(true);
+    flushing.join().unwrap().unwrap();
+    for newest in [false, true] {
+        let image = disk
+            .disk
+            .power_cut(&mut |count| if newest { count - 1 } else { 0 }, 4096);
+        let cut = SimDisk::from_image(image, CAPACITY);
+        let engine = open(&cut, false, OTHER_BOOT).unwrap();
+        assert!(has(&engine, 1000));
+        assert_clean(&engine);
+    }
+}
+
+#[test]
+fn a_ticket_tells_when_its_commit_is_durable() {
+    let (disk, engine) = gated();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", &key(0), b"value").unwrap();
+    let ticket = txn.commit_async().unwrap();
+    assert_eq!(ticket.transaction(), TransactionId(2));
+    assert!(has(&engine, 0), "it is seen at once");
+    disk.wait_begun(1);
+    assert!(!ticket.is_durable().unwrap());
+    assert!(!ticket.wait_timeout(Duration::from_millis(1)).unwrap());
+    let waiting = {
+        let ticket = ticket.clone();
+        thread::spawn(move || block_on(ticket))
+    };
+    disk.set_open(true);
+    waiting.join().unwrap().unwrap();
+    ticket.wait().unwrap();
+    assert!(ticket.is_durable().unwrap());
+}
+
+#[test]
+fn a_ticket_outlives_its_database_and_does_not_keep_it() {
+    let (disk, engine) = gated();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", &key(0), b"value").unwrap();
+    let ticket = txn.commit_async().unwrap();
+    disk.set_open(true);
+    drop(engine);
+    assert!(ticket.is_durable().unwrap());
+    assert_eq!(
+        Arc::strong_count(&disk),
+        1,
+        "nobody holds the disk any more"
+    );
+}
+
+#[test]
+fn lazy_commits_are_flushed_when_they_are_due() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    drop(engine);
+    let limits: [(u64, Duration); 2] = [(1, Duration::MAX), (u64::MAX, Duration::from_millis(1))];
+    for (bytes, age) in limits {
+        let storage: Arc<dyn Storage> = disk.clone();
+        let settings = settings_with(|settings| {
+            settings.flush_after_bytes = Some(bytes);
+            settings.flush_after = Some(age);
+        });
+        let path = "simulated".into();
+        let engine = Engine::open_storage(storage, path, false, false, settings, BOOT).unwrap();
+        let engine = Arc::new(engine);
+        let transaction = put(
+            &engine,
+            Durability::Lazy,
+            [(key(0), bytes.to_le_bytes().to_vec())],
+        );
+        engine.ticket(transaction.unwrap()).wait().unwrap();
+    }
+}
+
+/// How a database is to be written to is known to who opens it without saying so.
+#[test]
+fn policies_are_kept_in_the_file() {
+    let disk = SimDisk::new(CAPACITY);
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let settings = settings_with(|settings| {
+        settings.durability = Some(Durability::Async);
+        settings.flush_after_bytes = Some(12_345);
+        settings.flush_after = Some(Duration::from_millis(6_789));
+    });
+    let path = std::path::PathBuf::from("simulated");
+    drop(Engine::open_storage(storage.clone(), path.clone(), true, false, settings, BOOT).unwrap());
+    let silent = settings_with(|settings| settings.flush_after = None);
+    let engine = Engine::open_storage(storage, path, false, false, silent, BOOT).unwrap();
+    assert_eq!(engine.policies.durability, Durability::Async);
+    assert_eq!(engine.policies.flush_limits.bytes, 12_345);
+    assert_eq!(
+        engine.policies.flush_limits.age,
+        Duration::from_millis(6_789)
+    );
+}
+
+#[test]
+fn sync_makes_lazy_commits_durable_even_beside_a_writer() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    assert!(!engine.sync_if_due().unwrap());
+    let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
+    assert!(!engine.sync_if_due().unwrap(), "the limits are far");
+    let _writing = WriteTransaction::begin(&engine).unwrap();
+    engine.sync().unwrap();
+    assert_eq!(engine.durable(), lazy);
+    let flushes = disk.begun();
+    engine.sync().unwrap();
+    engine.begin_sync().unwrap().wait().unwrap();
+    assert_eq!(disk.begun(), flushes, "there was nothing to flush");
+}
+
+/// Somebody writes the value that is there already, but not on the disk.
+#[test]
+fn a_durable_commit_that_changes_nothing_waits_for_what_it_saw() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
+    assert_eq!(put_one(&engine, Durability::Durable, 0).unwrap(), lazy);
+    assert_eq!(engine.durable(), lazy);
+}
+
+#[test]
+fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
+    let (disk, engine) = gated();
+    let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
+    let first = spawn_put(&engine, 1);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 2);
+    wait_committed(&engine, 4);
+    let mut late = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut late, b"a", &key(3), b"value").unwrap();
+    disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
+    disk.set_open(true);
+    for thread in [first, second] {
+        let error = thread.join().unwrap().unwrap_err();
+        let Error::Io { source, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(source.raw_os_error(), Some(libc::EIO));
+    }
+    assert!(matches!(late.commit(), Err(Error::Poisoned)));
+    assert!(matches!(engine.sync(), Err(Error::Poisoned)));
+    assert!(matches!(
+        WriteTransaction::begin(&engine),
+        Err(Error::Poisoned)
+    ));
+    assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
+    let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
+    let killed = open(&killed, false, BOOT).unwrap();
+    assert!(has(&killed, 0) && !(1..4).any(|i| has(&killed, i)));
+    assert_eq!(killed.begin_read().unwrap().transaction(), lazy);
+    assert_clean(&killed);
+}
+
+/// The record of a second commit could not be written while the first was being flushed. That took
+/// the first one's record back, too; then its flush succeeded, and it counted as durable.
+#[test]
+fn a_failed_record_spares_the_commit_that_is_being_flushed() {
+    let poisoned = (0..12u64).filter(|&call| {
+        let (disk, engine) = gated();
+        let first = spawn_put(&engine, 1);
+        disk.wait_begun(1);
+        let fault = Fault::DISK_ERROR.cut_short(if call % 2 == 0 { 0 } else { 128 });
+        disk.disk.fail_on(disk.disk.calls() + call / 2, fault);
+        let second = put_one(&engine, Durability::Async, 2);
+        disk.disk.heal();
+        let is_poisoned = engine.flusher.refuse_poisoned().is_err();
+        disk.set_open(true);
+        first.join().unwrap().unwrap();
+        let oldest = disk.disk.power_cut(&mut |_| 0, 4096);
+        let newest = disk.disk.power_cut(&mut |count| count - 1, 4096);
+        assert!(has(&engine, 1));
+        assert_eq!(has(&engine, 2), second.is_ok());
+        for (image, boot) in [
+            (disk.disk.process_crash(), BOOT),
+            (oldest, OTHER_BOOT),
+            (newest, OTHER_BOOT),
+        ] {
+            let found = open(&SimDisk::from_image(image, CAPACITY), false, boot).unwrap();
+            assert!(has(&found, 1), "{second:?}");
+            assert!(second.is_ok() || !has(&found, 2), "{second:?}");
+            assert_clean(&found);
+        }
+        is_poisoned
+    });
+    assert_eq!(
+        poisoned.count(),
+        2,
+        "one of the calls is the record's, in two ways"
+    );
+}
+
+#[test]
+fn a_commit_that_changes_nothing_shows_nobody_what_is_not_durable() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 1);
+    disk.wait_begun(1);
+    put_one(&engine, Durability::Lazy, 1).unwrap();
+    assert!(!has(&engine, 1));
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+}
+
+#[test]
+fn tickets_of_what_is_never_flushed_are_told_so() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
+    let ticket = engine.ticket(lazy);
+    engine.flusher.poison("testing");
+    drop(engine);
+    assert!(matches!(ticket.wait(), Err(Error::Io { .. })));
+}
+
+#[test]
+fn tickets_tell_of_a_failed_flush() {
+    let (disk, engine) = gated();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", &key(0), b"value").unwrap();
+    let ticket = txn.commit_async().unwrap();
+    let woken = {
+        let ticket = ticket.clone();
+        thread::spawn(move || block_on(ticket))
+    };
+    disk.wait_begun(1);
+    disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
+    disk.set_open(true);
+    for outcome in [
+        ticket.wait(),
+        ticket.is_durable().map(drop),
+        woken.join().unwrap(),
+    ] {
+        assert!(matches!(outcome, Err(Error::Io { .. })), "{outcome:?}");
+    }
+}
+
+#[test]
+fn many_threads_commit_and_nothing_is_lost() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    let threads: Vec<_> = (0..8u32)
+        .map(|thread| {
+            let engine = Arc::clone(&engine);
+            thread::spawn(move || {
+                let durabilities = [Durability::Durable, Durability::Async, Durability::Lazy];
+                for i in 0..60 {
+                    let durability = durabilities[(thread + i) as usize % 3];
+                    put_one(&engine, durability, thread * 1000 + i).unwrap();
+                    assert!(has(&engine, thread * 1000 + i));
+                }
+            })
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_clean(&engine);
+    engine.close().unwrap();
+    let image = disk.disk.power_cut(&mut |_| 0, 4096);
+    let cut = SimDisk::from_image(image, CAPACITY);
+    let engine = open(&cut, false, OTHER_BOOT).unwrap();
+    let found = (0..8u32).flat_map(|thread| (0..60).map(move |i| thread * 1000 + i));
+    assert!(found.into_iter().all(|i| has(&engine, i)));
+}
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Awaits a future on this thread.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Bugs that were found and mended, each as the smallest test that fails with the bug. The comment of
+//! a test says what happened.
+
+mod crash_points;
+mod failed_writes;
+mod fault_sweep;
+mod hostile_graphs;
+mod hostile_numbers;
+mod hostile_pages;
+mod long_files;
+mod model_findings;
+mod shared_files;
+mod unknown_tables;
+
+use crate::{Error, Options, Table, Transaction, codec::Str, io::sim::SimDisk, testing};
+use crate::{
+    admin::check,
+    record::durability::Durability,
+    transaction_tests::test_kit::{
+        BOOT, CAPACITY, WRITE_MEMORY_BYTES, ascending_key, assert_clean, create_table, fill,
+        insert, new_database, open, records, remove, root_of,
+    },
+    write::transaction::WriteTransaction,
+};
+use std::ops::Bound;
+
+/// Removing all records of the first leaf left the root with one child that nobody had touched, and
+/// it became the root without its checksum: the catalog kept that of the page before, and the check called
+/// the table damaged.
+#[test]
+fn a_root_that_collapses_takes_the_checksum_of_its_child() {
+    let (_disk, engine) = new_database();
+    fill(&engine, records(74, &[7; 100]));
+    assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).depth, 2);
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    for i in 0..37 {
+        assert!(remove(&mut txn, b"a", &ascending_key(i)));
+    }
+    txn.commit().unwrap();
+    assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).depth, 1);
+    assert_clean(&engine);
+}
+
+/// The same, with each removal in a commit of its own, through every shape on the way to nothing.
+#[test]
+fn every_shape_on_the_way_to_an_empty_table_is_clean() {
+    for count in [60, 67, 74, 79] {
+        let (_disk, engine) = new_database();
+        fill(&engine, records(count, &[7; 100]));
+        for i in 0..count {
+            let mut txn = WriteTransaction::begin(&engine).unwrap();
+            assert!(remove(&mut txn, b"a", &ascending_key(i)));
+            txn.commit().unwrap();
+            let report = check::report(&engine.begin_read().unwrap());
+            assert!(report.is_clean(), "{i} of {count}: {:#?}", report.damages);
+        }
+    }
+}
+
+/// Removing a range had a collapse of its own, with the same checksum forgotten.
+#[test]
+fn removing_a_range_takes_the_checksum_of_the_last_child() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(74, &[7; 100]));
+    let image = disk.process_crash();
+    for cut in 20..60 {
+        let copy = SimDisk::from_image(image.clone(), CAPACITY);
+        let engine = open(&copy, false, BOOT).unwrap();
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        let handle = engine.handle(b"a");
+        let high = ascending_key(cut);
+        let removed = txn.change(handle, b"a", |tree| {
+            tree.remove_range(Bound::Unbounded, Bound::Excluded(&high))
+        });
+        assert_eq!(removed.unwrap(), u64::from(cut));
+        txn.commit().unwrap();
+        let report = check::report(&engine.begin_read().unwrap());
+        assert!(report.is_clean(), "cut at {cut}: {:#?}", report.damages);
+    }
+}
+
+/// A table's handle was a bare number: in another database it led to whatever table had that number
+/// there. It is looked up by name there now.
+#[test]
+fn a_handle_of_another_database_never_leads_to_another_table() {
+    let open = |disk: &SimDisk| testing::open(disk, &Options::new(), true, BOOT).unwrap();
+    let (one, other) = (open(&SimDisk::new(CAPACITY)), open(&SimDisk::new(CAPACITY)));
+    let mut txn = one.begin_write().unwrap();
+    let users: Table<Str, Str> = txn.create_table("users").unwrap();
+    txn.commit().unwrap();
+
+    let mut txn = other.begin_write().unwrap();
+    let orders: Table<Str, Str> = txn.create_table("orders").unwrap();
+    orders.insert(&mut txn, "k", "order").unwrap();
+    assert!(is_missing(users.get(&txn, "k"), "users"));
+    assert!(is_missing(users.insert(&mut txn, "u", "user"), "users"));
+    assert!(is_missing(users.remove(&mut txn, "k"), "users"));
+    assert!(is_missing(users.remove_range(&mut txn, ..), "users"));
+    assert!(is_missing(users.clear(&mut txn), "users"));
+    txn.commit().unwrap();
+    let read = other.begin_read().unwrap();
+    assert!(is_missing(users.get(&read, "k"), "users"));
+    assert!(is_missing(users.cursor(&read), "users"));
+    assert_eq!(orders.get(&read, "k").unwrap(), Some("order"));
+    assert_eq!(read.tables().unwrap().len(), 1);
+
+    let mut txn = other.begin_write().unwrap();
+    let same: Table<Str, Str> = txn.create_table("users").unwrap();
+    users.insert(&mut txn, "u", "user").unwrap();
+    assert_eq!(same.get(&txn, "u").unwrap(), Some("user"));
+    txn.commit().unwrap();
+    let read = other.begin_read().unwrap();
+    assert_eq!(users.get(&read, "u").unwrap(), Some("user"));
+    assert_eq!(orders.len(&read).unwrap(), 1);
+}
+
+/// A handle from an earlier opening was looked up in the place that its number has now, and the
+/// snapshot remembered the root it found for whoever has that number rightly: a commit then wrote
+/// the pages of one table under the name of another.
+#[test]
+fn a_handle_of_an_earlier_opening_spoils_no_place() {
+    let disk = SimDisk::new(CAPACITY);
+    let open = |is_new| testing::open(&disk, &Options::new(), is_new, BOOT).unwrap();
+    let database = open(true);
+    let mut txn = database.begin_write().unwrap();
+    let users: Table<Str, Str> = txn.create_table("users").unwrap();
+    users.insert(&mut txn, "u", "user").unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+
+    let database = open(false);
+    let read = database.begin_read().unwrap();
+    assert_eq!(users.get(&read, "u").unwrap(), Some("user"));
+    let mut txn = database.begin_write().unwrap();
+    let orders: Table<Str, Str> = txn.create_table("orders").unwrap();
+    assert_eq!(orders.get(&txn, "u").unwrap(), None);
+    orders.insert(&mut txn, "z", "order").unwrap();
+    txn.commit().unwrap();
+    let read = database.begin_read().unwrap();
+    assert_eq!(orders.len(&read).unwrap(), 1);
+    assert_eq!(users.len(&read).unwrap(), 1);
+    let report = database.check(&mut |_| {}).unwrap();
+    assert!(report.is_clean(), "{:#?}", report.damages);
+}
+
+fn is_missing<T>(result: crate::Result<T>, table: &str) -> bool {
+    matches!(result, Err(Error::TableNotFound(name)) if name == table)
+}
+
+/// Leaves that had been written early came back into memory when they were changed again, and did
+/// not count: a transaction that overwrote what it had inserted grew without bound.
+#[test]
+fn a_transaction_that_overwrites_keeps_its_memory_budget() {
+    let (_disk, engine) = new_database();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    // A lazy one builds its pages in the mapped file.
+    txn.set_durability(Durability::Durable);
+    create_table(&mut txn, b"a");
+    for round in 1..=2 {
+        for i in 0..40_000 {
+            insert(&mut txn, b"a", &ascending_key(i), &[round; 100]).unwrap();
+        }
+        // Inner pages stay in memory, one in some hundred.
+        let limit = WRITE_MEMORY_BYTES + WRITE_MEMORY_BYTES / 4;
+        assert!(txn.dirty_bytes() <= limit, "{} bytes", txn.dirty_bytes());
+    }
+    txn.commit().unwrap();
+    assert_clean(&engine);
+}
+
+/// Savepoints were numbered within their transaction, so that one of an earlier transaction named
+/// one of the present.
+#[test]
+fn a_savepoint_of_another_transaction_is_refused() {
+    let (_disk, engine) = new_database();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let foreign = txn.begin_savepoint().unwrap();
+    txn.abort();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let own = txn.begin_savepoint().unwrap();
+    for result in [txn.roll_back_to(foreign), txn.end_savepoint(foreign)] {
+        assert!(matches!(result, Err(Error::InvalidArgument(_))));
+    }
+    txn.roll_back_to(own).unwrap();
+}

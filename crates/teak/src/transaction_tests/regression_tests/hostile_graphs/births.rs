@@ -1,0 +1,162 @@
+//! Pages that are younger than a state that has them, or were written since.
+
+use super::*;
+
+/// A leaf of table `a` says that it was born so many transactions later than it was, and a snapshot has it.
+fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
+    let (disk, engine) = new_database();
+    fill(&engine, records(3, b"value"));
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"b");
+    txn.create_snapshot(b"before").unwrap();
+    txn.commit().unwrap();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let mut forger = Forger::new(&mut txn, plain_root());
+    forger.birth.0 += later;
+    let leaf = forger.leaf([(&b"key"[..], StoredValue::inline(b"value"))]);
+    let root = TreeRoot {
+        page: leaf.page,
+        checksum: leaf.checksum,
+        depth: 1,
+        records: 1,
+        leaf_pages: 1,
+        ..plain_root()
+    };
+    let mut catalog = txn.catalog;
+    catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();
+    txn.catalog = catalog;
+    txn.create_snapshot(b"forged").unwrap();
+    txn.commit().unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let engine = crate::transaction_tests::test_kit::open(&disk, false, BOOT).unwrap();
+    (disk, engine)
+}
+
+/// `check` called it clean, and rolling back noted a death before the birth: a panic.
+#[test]
+fn a_page_born_later_than_its_state_is_found() {
+    let (disk, engine) = with_birth(1000);
+    let snapshot = engine.begin_read().unwrap();
+    assert!(!crate::admin::check::report(&snapshot).is_clean());
+    let read = snapshot
+        .root_of(engine.handle(b"a"), b"a")
+        .unwrap()
+        .map(|root| {
+            let found = lookup::get(&*snapshot, &root, b"key");
+            found.map(drop)
+        });
+    assert!(is_damage(&read.unwrap()));
+    drop(snapshot);
+    engine.close().unwrap();
+    drop(engine);
+    for verification in [Verification::FirstTouch, Verification::Off] {
+        let options = Options::new().verification(verification);
+        let database = testing::open(&disk, &options, false, BOOT).unwrap();
+        let rolled = (|| {
+            let mut txn = database.begin_write()?;
+            txn.roll_back_to_snapshot("before")?;
+            txn.commit()
+        })();
+        assert!(is_damage(&rolled), "{rolled:?}");
+        let dropped = (|| {
+            let mut txn = database.begin_write()?;
+            txn.drop_table("a")?;
+            txn.commit()
+        })();
+        assert!(is_damage(&dropped), "{dropped:?}");
+    }
+}
+
+/// By now it was born early enough for the newest state, and not for the snapshot, which loses it when it is changed.
+#[test]
+fn a_page_born_later_than_a_snapshot_that_has_it_is_found() {
+    let (disk, engine) = with_birth(1);
+    for round in 0..3 {
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        insert(&mut txn, b"b", b"key", &[round]).unwrap();
+        txn.commit().unwrap();
+    }
+    engine.close().unwrap();
+    drop(engine);
+    let database = open(&disk);
+    let newest = database.begin_read().unwrap();
+    let table: Raw = newest.open_table("a").unwrap();
+    assert_eq!(table.get(&newest, b"key").unwrap(), Some(&b"value"[..]));
+    // The newest state has found nothing wrong with the page.
+    let past = database.open_snapshot("forged").unwrap();
+    let table: Raw = past.open_table("a").unwrap();
+    assert!(is_damage(&table.get(&past, b"key")));
+    let report = database.check(&mut |_| {}).unwrap();
+    assert!(
+        report
+            .damages
+            .iter()
+            .any(|damage| damage.detail.contains("forged")),
+        "{report:?}"
+    );
+}
+
+/// A page that the newest state uses, too, was passed over, whatever the snapshot says of it; and where the newest state had read it
+/// the snapshot read what it was not.
+#[test]
+fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(3, b"old"));
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"b");
+    txn.create_snapshot(b"old").unwrap();
+    txn.commit().unwrap();
+    let snapshot = engine.begin_read().unwrap();
+    let root = root_of(&snapshot, &engine);
+    let mut page = PageSource::page(&*snapshot, root.page).unwrap().to_vec();
+    drop(snapshot);
+    // As if the page had been used again for a table of the newest state.
+    let end = page.len();
+    page[end - 3..].copy_from_slice(b"new");
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let mut catalog = txn.catalog;
+    let root = TreeRoot {
+        checksum: Checksum::of(&page),
+        ..root
+    };
+    catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();
+    txn.catalog = catalog;
+    txn.commit().unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let offset = u64::from(root.page.0) * PAGE_SIZE as u64;
+    disk.write(offset, &[IoSlice::new(&page)]).unwrap();
+    let database = open(&disk);
+    let newest = database.begin_read().unwrap();
+    let table: Raw = newest.open_table("a").unwrap();
+    let values = |txn: &ReadTxn| {
+        table
+            .iter(txn)?
+            .map(|r| Ok(r?.1.to_vec()))
+            .collect::<Result<Vec<_>>>()
+    };
+    assert!(values(&newest).unwrap().contains(&b"new".to_vec()));
+    let past = database.open_snapshot("old").unwrap();
+    let read = values(&past);
+    assert!(is_damage(&read), "{read:?}");
+    let report = database.check(&mut |_| {}).unwrap();
+    assert!(
+        report
+            .damages
+            .iter()
+            .any(|damage| damage.detail.contains("\"old\"")),
+        "{report:?}"
+    );
+    let since =
+        newest.write_backup_since(&past, &mut Vec::new(), &mut |_| ControlFlow::Continue(()));
+    assert!(is_damage(&since), "{since:?}");
+    assert!(is_damage(
+        &table
+            .differences(&past, &newest)
+            .unwrap()
+            .collect::<Result<Vec<_>>>()
+    ));
+    let mut txn = database.begin_write().unwrap();
+    assert!(is_damage(&txn.roll_back_to_snapshot("old")));
+}

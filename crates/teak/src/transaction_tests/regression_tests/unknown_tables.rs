@@ -1,0 +1,122 @@
+//! Tables that only a newer version can read. They were taken for damage, and one of them kept all
+//! others from being listed.
+
+use crate::{
+    Error, TransactionId,
+    btree::{insert::Existing, mutable_tree::Tree},
+    io::sim::SimDisk,
+    page::value::{StoredValue, ValueKind},
+};
+use crate::{
+    admin::check,
+    instance::engine::Engine,
+    observe::recovery::Recovery,
+    read::catalog::CatalogEntry,
+    record::durability::Durability,
+    transaction_tests::test_kit::{
+        BOOT, CAPACITY, OTHER_BOOT, ascending_key, create_table, fill, get, insert, new_database,
+        open, open_read_only, put, records, root_of,
+    },
+    write::transaction::WriteTransaction,
+};
+use std::sync::Arc;
+
+/// Where the root of a tree has its order, its flags and the transaction of the last change.
+const ORDER: usize = 5;
+const FLAGS: usize = 6;
+const CHANGED: usize = 40;
+
+/// A database with tables `a` and `b`, of which `b` was given this byte at this place of its root, and
+/// this transaction as that of its last change.
+fn with_unknown(at: usize, byte: u8, changed: TransactionId) -> (SimDisk, Arc<Engine>) {
+    let (disk, engine) = new_database();
+    fill(&engine, records(300, &[7; 100]));
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"b");
+    insert(&mut txn, b"b", b"key", b"value").unwrap();
+    txn.commit().unwrap();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let root = txn.root_of(engine.handle(b"b"), b"b").unwrap().unwrap();
+    let mut bytes = root.encode();
+    bytes[at] = byte;
+    bytes[CHANGED..CHANGED + 8].copy_from_slice(&changed.0.to_le_bytes());
+    let value = StoredValue {
+        kind: ValueKind::Tree,
+        bytes: &bytes,
+    };
+    let mut catalog = txn.catalog;
+    let put = Tree::new(&mut txn.pages, &mut catalog).insert(b"b", value, Existing::Replace);
+    put.unwrap();
+    txn.catalog = catalog;
+    txn.set_durability(Durability::Lazy);
+    txn.commit().unwrap();
+    (disk, engine)
+}
+
+fn assert_others_work(engine: &Arc<Engine>) {
+    let snapshot = engine.begin_read().unwrap();
+    let mut tables = Vec::new();
+    snapshot
+        .for_each_table(|name, entry| {
+            tables.push((name.to_vec(), matches!(entry, CatalogEntry::Unknown(_))));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(tables, [(b"a".to_vec(), false), (b"b".to_vec(), true)]);
+    assert_eq!(get(engine, b"a", &ascending_key(9)).unwrap(), [7; 100]);
+    assert_eq!(root_of(&snapshot, engine).records, 300);
+
+    let opened = snapshot.root_of(engine.handle(b"b"), b"b");
+    let text = opened.unwrap_err().to_string();
+    assert!(text.contains("table \"b\""), "{text}");
+    assert!(text.contains("newer version"), "{text}");
+
+    let report = check::report(&snapshot);
+    assert_eq!(report.unknown_tables, [b"b".to_vec()]);
+    assert_eq!((report.tables, report.records), (1, 300));
+    assert!(report.is_clean(), "{:#?}", report.damages);
+}
+
+/// It is listed, and reported by the check; it can neither be opened nor dropped, and its pages are
+/// left alone, while the others are read and written.
+#[test]
+fn a_table_of_a_newer_version_hinders_no_other() {
+    for (at, byte) in [(ORDER, 9), (FLAGS, 3 | 64), (FLAGS + 1, 0x80)] {
+        let (disk, engine) = with_unknown(at, byte, TransactionId(2));
+        engine.close().unwrap();
+        drop(engine);
+        let engine = open(&disk, false, BOOT).unwrap();
+        assert_others_work(&engine);
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        let dropped = txn.drop_table(engine.handle(b"b"), b"b");
+        assert!(matches!(dropped, Err(Error::UnknownFormat(_))));
+        insert(&mut txn, b"a", &ascending_key(9), &[7; 100]).unwrap();
+        txn.commit().unwrap();
+        assert_others_work(&engine);
+        engine.close().unwrap();
+        drop(engine);
+        assert_others_work(&open(&disk, false, BOOT).unwrap());
+    }
+}
+
+/// Recovery passes over a table that has not changed since the last durable commit. One that has, it
+/// cannot verify: it is read, and not built upon.
+#[test]
+fn recovery_passes_over_what_was_durable() {
+    let (disk, _engine) = with_unknown(ORDER, 9, TransactionId(2));
+    for boot in [BOOT, OTHER_BOOT] {
+        let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
+        let engine = open(&killed, false, boot).unwrap();
+        assert_ne!(*engine.recovery(), Recovery::Clean);
+        assert_others_work(&engine);
+        put(&engine, Durability::Durable, records(300, &[7; 100])).unwrap();
+        assert_others_work(&engine);
+    }
+    let (disk, _engine) = with_unknown(ORDER, 9, TransactionId(3));
+    let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
+    assert!(matches!(
+        open(&killed, false, OTHER_BOOT),
+        Err(Error::UnknownFormat(_))
+    ));
+    assert_others_work(&open_read_only(&killed).unwrap());
+}

@@ -1,0 +1,202 @@
+//! What the tests of transactions have in common: databases on the simulated disk, and short ways
+//! to change them and to look at them.
+
+use crate::{
+    Result, TransactionId,
+    btree::{TreeRoot, insert::Existing, lookup},
+    io::{ReadAhead, Storage, sim::SimDisk},
+    page::{comparison::Comparisons, key::KeyOrder, value::StoredValue},
+};
+use crate::{
+    admin::check,
+    instance::{
+        engine::Engine,
+        policies::{DropLimits, LostNamePolicy, Network, Settings, Sharing},
+    },
+    read::{snapshot::Snapshot, verified_bitmap::Verification},
+    record::durability::Durability,
+    write::transaction::WriteTransaction,
+};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+/// The start of the machine in which a test begins, and one behind a power cut.
+pub(crate) const BOOT: [u8; 16] = [1; 16];
+pub(crate) const OTHER_BOOT: [u8; 16] = [2; 16];
+/// What the file of a simulated disk may grow to, in bytes.
+pub(crate) const CAPACITY: usize = 64 << 20;
+pub(crate) const PAGE_SIZE: usize = 4096;
+/// Bytes of pages that a write transaction keeps in memory.
+pub(crate) const WRITE_MEMORY_BYTES: usize = 1 << 20;
+
+/// What a table has to hold.
+pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn settings() -> Settings {
+    Settings {
+        page_size: PAGE_SIZE,
+        durability: None,
+        flush_after_bytes: None,
+        // Nothing happens but what a test does.
+        flush_after: Some(Duration::MAX),
+        verification: Verification::FirstTouch,
+        size_limit_bytes: None,
+        geometry: None,
+        journal_bytes: None,
+        move_percent: 100,
+        drop_limits: DropLimits::default(),
+        slow_readers: None,
+        events: None,
+        write_memory_bytes: WRITE_MEMORY_BYTES,
+        sharing: Sharing::Alone,
+        lock_file: None,
+        file_mode: crate::io::FILE_MODE,
+        network: Network::Refuse,
+        without_name: LostNamePolicy::Commit,
+        comparisons: Comparisons::default(),
+        read_ahead: ReadAhead::default(),
+    }
+}
+
+/// The settings of tests, changed.
+pub(crate) fn settings_with(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = settings();
+    change(&mut settings);
+    settings
+}
+
+fn open_with(
+    disk: &SimDisk,
+    is_new: bool,
+    is_read_only: bool,
+    boot: [u8; 16],
+) -> Result<Arc<Engine>> {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let path = PathBuf::from("simulated");
+    Engine::open_storage(storage, path, is_new, is_read_only, settings(), boot).map(Arc::new)
+}
+
+pub(crate) fn open_storage(
+    storage: Arc<dyn Storage>,
+    is_new: bool,
+    boot: [u8; 16],
+) -> Result<Arc<Engine>> {
+    let path = PathBuf::from("simulated");
+    Engine::open_storage(storage, path, is_new, false, settings(), boot).map(Arc::new)
+}
+
+pub(crate) fn open(disk: &SimDisk, is_new: bool, boot: [u8; 16]) -> Result<Arc<Engine>> {
+    open_with(disk, is_new, false, boot)
+}
+
+pub(crate) fn open_read_only(disk: &SimDisk) -> Result<Arc<Engine>> {
+    open_with(disk, false, true, BOOT)
+}
+
+/// A new database without tables, and its disk.
+pub(crate) fn new_database() -> (SimDisk, Arc<Engine>) {
+    let disk = SimDisk::new(CAPACITY);
+    let engine = open(&disk, true, BOOT).unwrap();
+    (disk, engine)
+}
+
+/// Creates table `a` with these records, in one durable commit.
+pub(crate) fn fill(
+    engine: &Arc<Engine>,
+    records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+) -> TransactionId {
+    let mut txn = WriteTransaction::begin(engine).unwrap();
+    create_table(&mut txn, b"a");
+    for (key, value) in records {
+        insert(&mut txn, b"a", &key, &value).unwrap();
+    }
+    txn.commit().unwrap()
+}
+
+/// Writes these records to table `a` in a commit of this durability.
+pub(crate) fn put(
+    engine: &Arc<Engine>,
+    durability: Durability,
+    records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+) -> Result<TransactionId> {
+    let mut txn = WriteTransaction::begin(engine)?;
+    txn.set_durability(durability);
+    for (key, value) in records {
+        insert(&mut txn, b"a", &key, &value)?;
+    }
+    txn.commit()
+}
+
+/// The first `count` ascending keys, all with this value.
+pub(crate) fn records(count: u32, value: &[u8]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    let value = value.to_vec();
+    (0..count).map(move |i| (ascending_key(i), value.clone()))
+}
+
+pub(crate) fn create_table(txn: &mut WriteTransaction, name: &[u8]) {
+    let handle = txn.engine().handle(name);
+    txn.create_table(handle, name, TreeRoot::new(KeyOrder::Bytes, true, false, 0))
+        .unwrap();
+}
+
+pub(crate) fn insert(
+    txn: &mut WriteTransaction,
+    name: &[u8],
+    key: &[u8],
+    value: &[u8],
+) -> Result<()> {
+    let handle = txn.engine().handle(name);
+    txn.change(handle, name, |tree| {
+        tree.insert(key, StoredValue::inline(value), Existing::Replace)
+            .map(drop)
+    })
+}
+
+pub(crate) fn remove(txn: &mut WriteTransaction, name: &[u8], key: &[u8]) -> bool {
+    let handle = txn.engine().handle(name);
+    txn.change(handle, name, |tree| tree.remove(key)).unwrap()
+}
+
+pub(crate) fn get(engine: &Arc<Engine>, name: &[u8], key: &[u8]) -> Option<Vec<u8>> {
+    get_in(
+        &engine.begin_read().unwrap(),
+        engine.handle(name),
+        name,
+        key,
+    )
+}
+
+pub(crate) fn get_in(
+    snapshot: &Snapshot,
+    handle: usize,
+    name: &[u8],
+    key: &[u8],
+) -> Option<Vec<u8>> {
+    let root = snapshot.root_of(handle, name).unwrap()?;
+    let value = lookup::get(snapshot, &root, key).unwrap()?;
+    Some(lookup::load(snapshot, root.page, value).unwrap().to_vec())
+}
+
+/// The root of table `a`.
+pub(crate) fn root_of(snapshot: &Snapshot, engine: &Engine) -> TreeRoot {
+    let root = snapshot.root_of(engine.handle(b"a"), b"a").unwrap();
+    *root.expect("the table exists")
+}
+
+pub(crate) fn assert_clean(engine: &Arc<Engine>) {
+    assert_snapshot_clean(&engine.begin_read().unwrap());
+}
+
+pub(crate) fn assert_snapshot_clean(snapshot: &Snapshot) {
+    let report = check::report(snapshot);
+    assert!(report.is_clean(), "{:#?}", report.damages);
+}
+
+/// Keys all over the place.
+pub(crate) fn key(i: u32) -> Vec<u8> {
+    i.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(3)
+}
+
+/// Keys in order.
+pub(crate) fn ascending_key(i: u32) -> Vec<u8> {
+    i.to_be_bytes().to_vec()
+}

@@ -1,0 +1,45 @@
+//! Marks: three numbers of the application in each state, that it sets with a transaction.
+
+use crate::{Result, TransactionId, record};
+use crate::{read::snapshot::Snapshot, write::transaction::WriteTransaction};
+
+/// Three numbers of the application, and which transaction set them; see [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Marks {
+    /// The numbers: zeros until they are set.
+    pub values: [u64; 3],
+    /// The transaction that set them last, also if to what they were; `None` if none has.
+    pub set_in: Option<TransactionId>,
+}
+
+impl From<record::RecordMarks> for Marks {
+    fn from(marks: record::RecordMarks) -> Self {
+        Self {
+            values: marks.values,
+            // The first transaction has the number 1.
+            set_in: Some(marks.transaction).filter(|transaction| transaction.0 > 0),
+        }
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn marks(&self) -> Marks {
+        self.record.marks.into()
+    }
+}
+
+impl WriteTransaction {
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks.into()
+    }
+
+    pub(crate) fn set_marks(&mut self, values: [u64; 3]) -> Result<()> {
+        self.refuse_broken()?;
+        self.marks = record::RecordMarks {
+            values,
+            transaction: self.id(),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! Creating, dropping and reading named snapshots: see [`named_list`](super::named_list) for what is kept of them.
+
+use crate::{
+    Error, Result, TransactionId,
+    btree::{insert::Existing, mutable_tree::Tree, reading::reading_twice, seal},
+    page::value::{StoredValue, ValueKind},
+};
+use crate::{
+    clock::now_ms,
+    instance::engine::Engine,
+    read::{
+        catalog::printable,
+        named_list::{
+            DroppedPin, NamedChange, NamedSnapshot, SnapshotSource, dropped_key, find, live_key,
+            not_found,
+        },
+        reader::Reader,
+        snapshot::Snapshot,
+        verified_bitmap::Trust,
+    },
+    write::transaction::{WriteTransaction, changing},
+};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// Readers of named snapshots, with the names.
+pub(crate) type NamedReaders = Vec<(Vec<u8>, Reader)>;
+
+/// A named snapshot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SnapshotInfo {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// The commit whose state it is.
+    pub transaction: TransactionId,
+    /// When that was made.
+    pub time: SystemTime,
+    /// Pages that would be free if nothing kept this state. Readers of it and other names for it keep the same ones.
+    pub kept_pages: u64,
+    /// The bytes of these pages.
+    pub kept_bytes: u64,
+}
+
+impl Engine {
+    /// Begins to read the newest state, and all named ones that it lists.
+    pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, NamedReaders)> {
+        self.begin_read_named(&mut Err)
+    }
+
+    /// The same, but passes over named snapshots that cannot be read, or all where their list cannot be. Returns what is wrong with them.
+    pub(crate) fn begin_read_sound(self: &Arc<Self>) -> Result<(Reader, NamedReaders, Vec<Error>)> {
+        let mut faults = Vec::new();
+        let (newest, named) = self.begin_read_named(&mut |fault| {
+            faults.push(fault);
+            Ok(())
+        })?;
+        Ok((newest, named, faults))
+    }
+
+    fn begin_read_named(
+        self: &Arc<Self>,
+        fault: &mut dyn FnMut(Error) -> Result<()>,
+    ) -> Result<(Reader, NamedReaders)> {
+        loop {
+            let newest = self.begin_read()?;
+            match self.hold_each_named(&newest, fault) {
+                // One was dropped meanwhile: there is a newer state.
+                Err(Error::SnapshotNotFound(_)) => {}
+                named => return Ok((newest, named?)),
+            }
+        }
+    }
+
+    /// Begins to read all named snapshots that a state lists, if they are still there.
+    pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
+        self.hold_each_named(state, &mut Err)
+    }
+
+    /// The same. What is damaged is passed over if `fault` does not fail.
+    fn hold_each_named(
+        self: &Arc<Self>,
+        state: &Snapshot,
+        fault: &mut dyn FnMut(Error) -> Result<()>,
+    ) -> Result<NamedReaders> {
+        let mut readers = Vec::new();
+        // Names of one state share a reader.
+        let mut held = BTreeMap::<(TransactionId, [u8; 64]), Reader>::new();
+        let all = match state.all_named() {
+            Err(error @ Error::Corrupted { .. }) => fault(error).map(|()| Vec::new())?,
+            all => all?,
+        };
+        for (name, named) in all {
+            let reader = match held.entry((named.transaction, named.catalog)) {
+                Entry::Occupied(reader) => Ok(reader.get().clone()),
+                Entry::Vacant(place) => (self.hold_one_named(state, &name, &named))
+                    .map(|reader| place.insert(reader).clone()),
+            };
+            match reader {
+                Err(error @ Error::Corrupted { .. }) => fault(error)?,
+                reader => readers.push((name, reader?)),
+            }
+        }
+        Ok(readers)
+    }
+
+    fn hold_one_named(
+        self: &Arc<Self>,
+        state: &Snapshot,
+        name: &[u8],
+        named: &NamedSnapshot,
+    ) -> Result<Reader> {
+        state.refuse_unfindable(name, named)?;
+        // Its pages are compared by whoever wants all of them, and there may be many such states.
+        let reader = Reader::begin_at(self, name, Trust::Newest)?;
+        match reader.transaction() == named.transaction {
+            true => Ok(reader),
+            false => Err(not_found(name)),
+        }
+    }
+
+    /// All named snapshots, in the order of names, with what they keep.
+    pub(crate) fn snapshots(self: &Arc<Self>) -> Result<Vec<SnapshotInfo>> {
+        let newest = self.begin_read()?;
+        let all = newest.all_named()?;
+        // Not as writers do it, who remember what they saw.
+        let mut pins = self.flusher.own_pins();
+        self.flusher.published.add_pinned(&mut pins)?;
+        pins.extend(all.iter().map(|(_, named)| named.transaction));
+        pins.sort_unstable();
+        pins.dedup();
+        let kept = match all.is_empty() {
+            true => Vec::new(),
+            false => newest.space(&pins[..].into())?.kept_alone(&pins),
+        };
+        let info = |(name, named): (Vec<u8>, NamedSnapshot)| {
+            let place = pins.binary_search(&named.transaction);
+            let is_newest = named.transaction == newest.transaction();
+            let kept_pages = place
+                .ok()
+                .filter(|_| !is_newest)
+                .map_or(0, |index| kept[index]);
+            SnapshotInfo {
+                name,
+                transaction: named.transaction,
+                time: UNIX_EPOCH + Duration::from_millis(named.time_ms),
+                kept_pages,
+                kept_bytes: kept_pages * self.file.page_size as u64,
+            }
+        };
+        Ok(all.into_iter().map(info).collect())
+    }
+}
+
+impl WriteTransaction {
+    /// The state of that name as this transaction sees it; `None` for one that it makes itself.
+    fn find_named(&self, name: &[u8]) -> Result<Option<NamedSnapshot>> {
+        for change in self.named.changes.iter().rev() {
+            match change {
+                NamedChange::Create(created, _) if created == name => return Ok(None),
+                NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
+                _ => {}
+            }
+        }
+        let found = reading_twice(&self.pages, || find(&self.pages, &self.named.list, name))?;
+        found.map(Some).ok_or_else(|| not_found(name))
+    }
+
+    /// Gives the state that this transaction makes a name.
+    pub(crate) fn create_snapshot(&mut self, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        match self.find_named(name) {
+            Err(Error::SnapshotNotFound(_)) => {
+                self.named.changes.push(NamedChange::Create(
+                    name.to_vec(),
+                    SnapshotSource::ThisCommit,
+                ));
+                Ok(())
+            }
+            Ok(_) => Err(Error::SnapshotExists(printable(name))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drops a named snapshot.
+    pub(crate) fn drop_snapshot(&mut self, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        match self.find_named(name)? {
+            Some(named) => self
+                .named
+                .changes
+                .push(NamedChange::Drop(name.to_vec(), named)),
+            None => self.named.changes.retain(
+                |change| !matches!(change, NamedChange::Create(created, _) if created == name),
+            ),
+        }
+        Ok(())
+    }
+
+    /// The state of a named snapshot that was there before this transaction.
+    pub(crate) fn committed_named(&self, name: &[u8]) -> Result<NamedSnapshot> {
+        self.find_named(name)?.ok_or_else(|| {
+            let text = "this transaction has only just created the snapshot; commit it first";
+            Error::InvalidArgument(text.into())
+        })
+    }
+
+    /// Names that were given so far are for the state that the transaction began with. That is a pin of this writer, as the newest
+    /// state, and what is deferred of it is written before a commit that changes the list.
+    pub(crate) fn name_base(&mut self) {
+        for change in &mut self.named.changes {
+            if let NamedChange::Create(_, which) = change {
+                *which = SnapshotSource::Base;
+            }
+        }
+    }
+
+    /// Writes and seals the list. The catalog is sealed.
+    pub(crate) fn write_named(&mut self) -> Result<()> {
+        if self.named.changes.is_empty() {
+            return seal::seal(&mut self.pages, &mut self.named.list);
+        }
+        let oldest = self.engine.flusher.own_pins().into_iter().min();
+        let before = &self.pages.writer.named;
+        let mut over = before.dropped.clone();
+        over.retain(|pin| !pin.counts_for(oldest));
+        let transaction = self.id();
+        let made = NamedSnapshot {
+            transaction,
+            time_ms: now_ms(),
+            catalog: self.catalog.encode(),
+            marks: self.marks,
+        };
+        let base = NamedSnapshot {
+            transaction: self.base.transaction(),
+            time_ms: self.base.record.time_ms,
+            catalog: self.base.record.catalog_root,
+            marks: self.base.record.marks,
+        };
+        let changes = std::mem::take(&mut self.named.changes);
+        let list = &mut self.named.list;
+        let (mut live, mut dropped) = (Vec::new(), Vec::new());
+        let kept = changing(&mut self.pages, |pages| {
+            let mut tree = Tree::new(pages, list);
+            for pin in &over {
+                tree.remove(&dropped_key(pin))?;
+            }
+            for change in &changes {
+                match change {
+                    NamedChange::Create(name, which) => {
+                        let named = match which {
+                            SnapshotSource::ThisCommit => &made,
+                            SnapshotSource::Base => &base,
+                        };
+                        put(&mut tree, &live_key(name), &named.encode())?;
+                        live.push(named.transaction);
+                    }
+                    NamedChange::Drop(name, named) => {
+                        tree.remove(&live_key(name))?;
+                        let pin = DroppedPin {
+                            state: named.transaction,
+                            dropped: transaction,
+                        };
+                        put(&mut tree, &dropped_key(&pin), &[])?;
+                        dropped.push(pin);
+                    }
+                }
+            }
+            Ok((pages.writer.named).changed(live.into_iter(), dropped, &over))
+        })?;
+        self.named.pins = Some(kept);
+        seal::seal(&mut self.pages, &mut self.named.list)
+    }
+}
+
+fn put<S: crate::btree::PageSink>(tree: &mut Tree<'_, S>, key: &[u8], bytes: &[u8]) -> Result<()> {
+    let value = StoredValue {
+        kind: ValueKind::Inline,
+        bytes,
+    };
+    tree.insert(key, value, Existing::Replace).map(drop)
+}
+
+#[cfg(test)]
+#[path = "named_tests.rs"]
+mod tests;

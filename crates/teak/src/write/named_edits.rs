@@ -1,0 +1,29 @@
+//! What a write transaction does to the named snapshots.
+
+use crate::read::named_list::{NamedChange, NamedPins};
+use crate::{Extent, btree::TreeRoot};
+
+/// The list of named snapshots, and what is to be done to it.
+///
+/// Invariant: `pins` is there from the writing of the list until the commit is noted, and only if the list changes.
+#[derive(Debug)]
+pub(crate) struct NamedEdits {
+    /// The root of the list.
+    pub(crate) list: TreeRoot,
+    pub(crate) changes: Vec<NamedChange>,
+    /// What must stay once the changes are done.
+    pub(crate) pins: Option<NamedPins>,
+    /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
+    pub(crate) revived: Option<Vec<Extent>>,
+}
+
+impl NamedEdits {
+    pub(crate) fn new(list: TreeRoot) -> Self {
+        Self {
+            list,
+            changes: Vec::new(),
+            pins: None,
+            revived: None,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Space that only readers keep: what parked readers see is taken away, and the program is asked about others.
+
+use super::WritePages;
+use crate::{Error, Extent, Result, TransactionId, alloc::PlacementPolicy, share::PinnedReader};
+use crate::{
+    observe::{
+        events::Event,
+        slow_reader::{SlowReader, SlowReaderChoice},
+    },
+    read::slow_readers::SlowReaders,
+};
+use std::{sync::Arc, thread, time::Duration};
+
+/// How long a transaction waits before it looks again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+impl WritePages {
+    /// Looks for space that only readers keep, before the file becomes longer: takes away what parked ones see, and asks about
+    /// others. `None` if that came to nothing.
+    pub(crate) fn ask_readers(
+        &mut self,
+        want: u32,
+        least: u64,
+        policy: PlacementPolicy,
+    ) -> Result<Option<Extent>> {
+        if self.writer.space.pending_count() < least {
+            return Ok(None);
+        }
+        let are_parked_enough = self.would_free(least, |reader| reader.is_parked)?;
+        if are_parked_enough
+            || self
+                .limits
+                .slow_readers
+                .as_ref()
+                .is_some_and(SlowReaders::asks)
+        {
+            // Nobody is troubled while there are crumbs.
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
+            }
+        }
+        if are_parked_enough {
+            // What has a name stays anyway.
+            let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
+            let is_taken = |state| state < base && named.binary_search(&state).is_err();
+            self.writer.flusher().published.take_parked(is_taken)?;
+            self.reclaim_again()?;
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
+            }
+        }
+        let mut asked = 0;
+        while let Some(slow) = self.limits.slow_readers.clone() {
+            let Some(engine) = slow.engine.upgrade() else {
+                break;
+            };
+            let pinned = engine.flusher.published.readers()?;
+            let (space, named) = (&self.writer.space, &self.writer.named);
+            let readers =
+                engine.describe(
+                    pinned,
+                    self.base(),
+                    named,
+                    |pins| Ok(space.kept_alone(pins)),
+                )?;
+            // Of readers of the same state those come first that have not been cancelled.
+            let slowest = readers
+                .into_iter()
+                .filter(|reader| reader.lag > 0)
+                .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
+            let Some(reader) = slowest else {
+                break;
+            };
+            // Each of some may keep little that no other one does, and all of them together much.
+            if reader.kept_pages < least && !self.would_free(least, |_| true)? {
+                break;
+            }
+            let question = SlowReader {
+                reader,
+                wanted_pages: least,
+                file_bytes: self.file.storage.len(),
+                asked,
+            };
+            let flusher = self.writer.flusher();
+            if asked == 0 && flusher.events.is_wanted() {
+                let event = question.clone();
+                flusher.events.note(|| Event::SlowReader(event));
+                flusher.wake_all_in_background();
+            }
+            let Some(hook) = slow.hook else {
+                self.limits.slow_readers = None;
+                break;
+            };
+            match hook.ask(&question) {
+                SlowReaderChoice::Wait => thread::sleep(PAUSE),
+                SlowReaderChoice::Cancel => {
+                    engine.cancel_reader(&question.reader)?;
+                    thread::sleep(PAUSE);
+                }
+                SlowReaderChoice::Grow => self.limits.slow_readers = None,
+                SlowReaderChoice::GiveUp => {
+                    let reader = question.reader;
+                    return Err(Error::HeldByReader {
+                        process: reader.process,
+                        thread: reader.thread,
+                        transaction: reader.transaction,
+                        lag: reader.lag,
+                        kept_bytes: reader.kept_bytes,
+                    });
+                }
+            }
+            asked += 1;
+            self.reclaim_again()?;
+            if let Some(extent) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(extent));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether so many pages would be free without these readers of older states.
+    fn would_free(&self, least: u64, is_one: impl Fn(&PinnedReader) -> bool) -> Result<bool> {
+        let readers = self.writer.flusher().published.readers()?;
+        let is_taken = |reader: &PinnedReader| reader.state < self.base().0 && is_one(reader);
+        if !readers.iter().any(is_taken) {
+            return Ok(false);
+        }
+        let left = readers.iter().filter(|reader| !is_taken(reader));
+        Ok(self.unseen_by(left.map(|reader| TransactionId(reader.state))) >= least)
+    }
+
+    /// How many dead pages are seen neither by a reader of these states, nor by a state that stays by itself.
+    pub(crate) fn unseen_by(&self, read: impl Iterator<Item = TransactionId>) -> u64 {
+        let mut pins = self.writer.flusher().own_pins();
+        let oldest = pins.iter().min().copied();
+        pins.extend(self.writer.named.counting(oldest).chain(read));
+        pins.sort_unstable();
+        self.writer.space.unseen_count(&pins)
+    }
+
+    /// Frees what readers have let go of since the transaction began, dead ones too.
+    fn reclaim_again(&mut self) -> Result<()> {
+        let flusher = Arc::clone(self.writer.flusher());
+        flusher
+            .shared
+            .iter()
+            .for_each(|shared| shared.reclaim_dead_processes());
+        flusher.published.forget_held();
+        let pins = flusher.pins(&self.writer.named)?;
+        self.writer.space.reclaim(&pins);
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! What savepoints keep of pages.
+//!
+//! Pages of this transaction from before the innermost savepoint are not to be lost, since it may be rolled back. One that is to be
+//! changed has its bytes *put aside* and is changed where it is: so nothing that points to it changes with it. One that is used no
+//! more stays until the savepoint ends. Where what was put aside would take more memory than pages may have, and where pages are to
+//! be moved, one that is to be changed is copied to another place instead.
+//!
+//! Invariants: a page may be changed in place (is *fresh*) if it was taken since the innermost savepoint, or that has its bytes; bytes
+//! are put aside once for each savepoint, and the innermost one that was there when the page was taken has none.
+
+use super::WritePages;
+use crate::{Extent, PageNumber, instance::arena::FreshBits, write::pages::kept_pages::KeptPages};
+
+impl WritePages {
+    pub(crate) fn begin_savepoint(&mut self) -> FreshBits {
+        self.savepoints.kept.push(KeptPages::default());
+        self.savepoints.death_floor = self.deaths.len();
+        self.writer.arena.begin_savepoint()
+    }
+
+    /// Keeps what was done since the innermost savepoint.
+    pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
+        let KeptPages { unused, aside } = self.savepoints.kept.pop().unwrap_or_default();
+        if let Some(outer) = self.savepoints.kept.last_mut() {
+            let is_older = |(number, _): &(PageNumber, _)| !before.contains(*number);
+            outer.aside.extend(aside.into_iter().filter(is_older));
+        }
+        self.writer.arena.end_savepoint(before);
+        unused.into_iter().for_each(|number| self.discard(number));
+    }
+
+    /// Undoes what was done since the innermost savepoint.
+    pub(crate) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
+        let kept = self.savepoints.kept.pop().unwrap_or_default();
+        let arena = &mut self.writer.arena;
+        for (number, bytes) in kept.aside {
+            // It may have been written early meanwhile.
+            arena.make_resident(number).copy_from_slice(&bytes);
+            arena.set_fresh(number, false);
+        }
+        for extent in arena.fresh_extents() {
+            extent
+                .pages()
+                .for_each(|number| self.writer.arena.forget(number));
+            self.writer.space.give_back(extent);
+            self.supply.taken_count -= u64::from(extent.len);
+        }
+        self.writer.arena.end_savepoint(before);
+        self.deaths.truncate(death_count);
+        self.savepoints.death_floor = death_count;
+        self.limits.room_at = self.limits.memory_bytes;
+    }
+
+    /// Puts the bytes of a page aside that this transaction wrote before the innermost savepoint: then it may be changed. `false` where
+    /// it is better copied, or has to be.
+    pub(super) fn put_aside(&mut self, number: PageNumber) -> bool {
+        let aside_count: usize = self
+            .savepoints
+            .kept
+            .iter()
+            .map(|kept| kept.aside.len())
+            .sum();
+        if self.supply.low_boundary.is_some()
+            || aside_count * self.file.page_size >= self.limits.memory_bytes
+        {
+            return false;
+        }
+        let (Some(page), Some(kept)) = (
+            self.writer.arena.page(number),
+            self.savepoints.kept.last_mut(),
+        ) else {
+            return false;
+        };
+        kept.aside.insert(number, page.into());
+        self.writer.arena.set_fresh(number, true);
+        true
+    }
+
+    /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
+    /// the savepoint may be rolled back.
+    pub(super) fn discard(&mut self, number: PageNumber) {
+        let is_fresh = self.arena().is_fresh(number);
+        match self.savepoints.kept.last_mut() {
+            Some(kept) if !is_fresh || kept.aside.contains_key(&number) => kept.unused.push(number),
+            _ if !is_fresh => {}
+            _ => {
+                self.writer.arena.forget(number);
+                self.writer.space.give_back(Extent::new(number.0, 1));
+                self.supply.taken_count -= 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "savepoints_tests.rs"]
+mod tests;

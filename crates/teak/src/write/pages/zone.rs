@@ -1,0 +1,148 @@
+//! Where durable transactions put the pages that are soon written anew.
+//!
+//! What a flush takes is a matter of its pieces (docs/decisions/0011-zone-for-short-lived-pages.md). In a file with little free space each free page
+//! stands alone, so pages taken anywhere are as many pieces. But inner pages, and leaves that were written lately, die soon, and
+//! there are few of them: a part of the file several times as large as they are, the *zone*, in which nothing else is put, is mostly
+//! free, and those of a transaction find room in a row in it. Leaves, which stay, are put elsewhere. (Log-structured file systems
+//! separate hot and cold blocks for the same reason: Rosenblum and Ousterhout, 1992.)
+//!
+//! It is a preference and no more: nothing of it is on disk, other processes have zones of their own, and what stands in the zone
+//! from before dies by and by.
+
+use super::WritePages;
+use crate::{
+    Extent, PageNumber, Result, TransactionId, btree::PageSource, io::Fill, page::header::Header,
+    record::durability::Durability,
+};
+
+/// A file of fewer pages has none: what a transaction changes of it finds room in a row as it is.
+const FILE_PAGES_MIN: u64 = 2048;
+/// This part of the file is in it: several times the inner pages of a table of small records.
+const ZONE_PART: u64 = 32;
+const ZONE_PAGES_MIN: u32 = 64;
+const ZONE_PAGES_MAX: u32 = 4096;
+/// The file becomes longer by so much at most for it, once: that is filled with zeros while somebody waits.
+const GROWN_MAX: u64 = 4 << 20;
+/// After so many transactions it is seen whether another would be better.
+const RENEWED_APART: u64 = 1024;
+/// A page that is written anew after so few transactions will be again.
+const HOT_AGE: u64 = 64;
+/// The pages of one transaction that are put there, and how many in a row are looked for.
+const HOT_MAX: u32 = 256;
+const ROW_MAX: u32 = 64;
+
+impl WritePages {
+    /// A page in the zone for the copy of this one, if there is a place, and it belongs there.
+    pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
+        let is_out = self.supply.has_no_zone || self.supply.low_boundary.is_some();
+        if is_out || self.limits.durability == Durability::Lazy || self.supply.hot_count >= HOT_MAX
+        {
+            return Ok(None);
+        }
+        let header = Header::read(self.page(number)?);
+        let is_young = header.birth.0.saturating_add(HOT_AGE) >= self.transaction.0;
+        if header.is_leaf() && !is_young {
+            return Ok(None);
+        }
+        self.make_room()?;
+        if self.supply.hot_extent.len == 0 {
+            self.supply.hot_extent = match self.take_hot_extent() {
+                Some(extent) => extent,
+                None => return Ok(None),
+            };
+        }
+        let new = self.supply.hot_extent.start;
+        self.supply.hot_extent = Extent::new(new.0.wrapping_add(1), self.supply.hot_extent.len - 1);
+        self.supply.hot_count += 1;
+        self.writer.zone.next = u64::from(new.0) + 1;
+        self.note_taken(new);
+        Ok(Some(new))
+    }
+
+    fn take_hot_extent(&mut self) -> Option<Extent> {
+        self.renew_zone();
+        let writer = &mut *self.writer;
+        let zone = &writer.zone;
+        let want = zone
+            .usual
+            .saturating_sub(self.supply.hot_count)
+            .clamp(2, ROW_MAX);
+        let extent = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
+        let Ok(is_secured) = self.secure(extent) else {
+            // Without blocks for them, or with a disk that fails, whoever looks elsewhere is told.
+            self.writer.space.give_back(extent);
+            self.writer.zone.pages = 0..0;
+            return None;
+        };
+        self.supply.is_secured &= is_secured;
+        self.checked.forget(extent);
+        Some(extent)
+    }
+
+    /// Finds a zone, or another in place of one that is half full; there is none where the end of the file is being emptied.
+    fn renew_zone(&mut self) {
+        let boundary = self.writer.tail.boundary();
+        let page_count = self.writer.space.page_count();
+        let want = u32::try_from(page_count / ZONE_PART).unwrap_or(ZONE_PAGES_MAX);
+        let want = want.clamp(ZONE_PAGES_MIN, ZONE_PAGES_MAX);
+        let zone = &mut self.writer.zone;
+        let is_too_long = zone.pages.end > page_count || zone.len() > 4 * u64::from(want);
+        let is_out = boundary.is_some() || page_count < FILE_PAGES_MIN;
+        if is_too_long || is_out {
+            zone.pages = 0..0;
+        }
+        if is_out || self.transaction < zone.rests_until {
+            return;
+        }
+        zone.rests_until = TransactionId(self.transaction.0.saturating_add(RENEWED_APART));
+        let (start, len) = (zone.pages.start as u32, zone.len() as u32);
+        let free = self.writer.space.count_ready(Extent::new(start, len));
+        if len > 0 && free >= u64::from(len / 2) {
+            return;
+        }
+        let mut found = self.writer.space.longest_free(want);
+        let least = (want / 2).max(ZONE_PAGES_MIN);
+        if found.is_none_or(|extent| extent.len < least) && self.may_grow_for_zone() {
+            self.writer.zone.has_grown = true;
+            let most = GROWN_MAX >> self.file.page_shift;
+            // Without it nothing is lost.
+            let _ = self.grow(most.min(want.into()), Fill::HugePages);
+            found = self.writer.space.longest_free(want);
+        }
+        let is_better =
+            |extent: &Extent| extent.len >= ZONE_PAGES_MIN && u64::from(extent.len) > free;
+        if let Some(extent) = found.filter(is_better) {
+            let zone = &mut self.writer.zone;
+            zone.pages = extent.start.0.into()..extent.end();
+            zone.next = zone.pages.start;
+        }
+    }
+
+    /// Who says how a file is to grow is not surprised.
+    fn may_grow_for_zone(&self) -> bool {
+        let geometry = &self.limits.geometry;
+        let is_plain = geometry.growth_step_bytes == 0 && geometry.shrink_threshold_bytes == 0;
+        is_plain && self.limits.slow_readers.is_none() && !self.writer.zone.has_grown
+    }
+
+    /// Has no zone from now on: what moves pages knows where they are to be.
+    pub(crate) fn leave_zone(&mut self) {
+        self.supply.has_no_zone = true;
+        self.writer.zone.pages = 0..0;
+    }
+
+    /// Gives the rest of its run back.
+    pub(super) fn give_back_hot(&mut self) {
+        let rest = std::mem::replace(&mut self.supply.hot_extent, Extent::new(0, 0));
+        if rest.len > 0 {
+            self.writer.space.give_back(rest);
+        }
+        if self.supply.hot_count > 0 {
+            self.writer.zone.usual = std::mem::take(&mut self.supply.hot_count);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "zone_tests.rs"]
+mod tests;

@@ -1,0 +1,93 @@
+//! Rolling the database back to a named snapshot: its tables become those of that state. What died since is alive again, as
+//! it stands; what was born since dies. So nothing is copied, and the states in between stay for those who see them: other named snapshots,
+//! and readers.
+
+use crate::{
+    Error, Extent, Result, TransactionId,
+    btree::{
+        PageSource, TreeRoot,
+        pages::{Forest, unshared},
+        reading::reading,
+    },
+    page::comparison::Comparisons,
+    planted::{Planted, is_planted},
+};
+use crate::{
+    read::catalog::{self, CatalogEntry},
+    write::transaction::WriteTransaction,
+};
+
+impl WriteTransaction {
+    /// Has the transaction go on from the state of a named snapshot. It must not have changed any table yet.
+    pub(crate) fn roll_back_to_snapshot(&mut self, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        if !self.pages.is_unchanged()
+            || !self.savepoints.is_empty()
+            || self.named.revived.is_some()
+            || self.tables.open.values().any(|table| table.is_changed)
+        {
+            let text = "only a transaction that has changed no table, and has no savepoint, can roll the database back to a snapshot; begin a new one";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        let named = self.committed_named(name)?;
+        let catalog = TreeRoot::decode_of_names(&named.catalog).map_err(|fault| {
+            fault.at(
+                self.named.list.page,
+                "rolling back",
+                "the catalog of the snapshot",
+            )
+        })?;
+        let pages = &self.pages;
+        let [born, died] = reading(pages, || {
+            unshared(
+                pages,
+                forest(pages, pages.base(), &self.catalog)?,
+                forest(pages, named.transaction, &catalog)?,
+            )
+        })?;
+        let mut revived: Vec<Extent> = died
+            .into_iter()
+            .map(|page| page.checksummed.extent)
+            .collect();
+        revived.sort_unstable();
+        if is_planted(Planted::ReviveNothing) {
+            revived.clear();
+        }
+        self.named.revived = Some(revived);
+        self.name_base();
+        let born = born
+            .into_iter()
+            .map(|page| (page.checksummed.extent, page.birth));
+        self.pages.deaths = born.collect();
+        self.catalog = catalog;
+        self.tables.open.clear();
+        self.tables.has_other_roots = true;
+        Ok(())
+    }
+}
+
+/// All trees of a state: the catalog, and the tables in it.
+pub(crate) fn forest<S: PageSource + ?Sized>(
+    source: &S,
+    state: TransactionId,
+    catalog: &TreeRoot,
+) -> Result<Forest> {
+    let mut forest = Forest::new(state);
+    forest.add(catalog);
+    let no_comparisons = Comparisons::default();
+    catalog::for_each(
+        source,
+        catalog,
+        &no_comparisons,
+        |name, entry| match entry {
+            CatalogEntry::Table(root)
+            | CatalogEntry::Unordered(root, _)
+            | CatalogEntry::Dropped(root) => {
+                forest.add(&root);
+                Ok(())
+            }
+            CatalogEntry::Unknown(unknown) => Err(unknown.error(&catalog::loss_text(name))),
+        },
+    )?;
+    Ok(forest)
+}

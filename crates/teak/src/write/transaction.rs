@@ -1,0 +1,444 @@
+//! The write transaction: tables that are changed, and what becomes of them.
+
+use crate::{
+    Error, Geometry, Result, TransactionId,
+    btree::{
+        PageSource, RootRef, TreeRoot,
+        insert::{Existing, Inserted},
+        mutable_tree::Tree,
+        position::{PathStep, Position},
+        reading::{reading, reading_from, reading_twice},
+    },
+    io::uptime_ms,
+    page::{key::KeyOrder, value::StoredValue},
+    record::{self, JournalPages},
+};
+use crate::{
+    instance::engine::Engine,
+    read::{
+        catalog::{self, printable},
+        located::located,
+        snapshot::Snapshot,
+    },
+    record::durability::Durability,
+    write::{
+        event_delivery::EventDelivery,
+        named_edits::NamedEdits,
+        open_table::{OpenTable, OpenTables},
+        pages::WritePages,
+        savepoint_state::SavepointState,
+        transaction_status::TransactionStatus,
+        transaction_timing::TransactionTiming,
+    },
+};
+use std::{collections::HashMap, mem, sync::Arc, time::Duration};
+
+/// A write transaction. Dropping it undoes it.
+#[derive(Debug)]
+pub(crate) struct WriteTransaction {
+    // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
+    pub(crate) pages: WritePages,
+    pub(crate) event_delivery: EventDelivery,
+    pub(crate) base: Arc<Snapshot>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) catalog: TreeRoot,
+    pub(crate) tables: OpenTables,
+    pub(crate) savepoints: Vec<SavepointState>,
+    pub(crate) named: NamedEdits,
+    /// The numbers of the application.
+    pub(crate) marks: record::RecordMarks,
+    /// Pages for small commits to come, as its record will have them.
+    pub(crate) journal: Option<JournalPages>,
+    pub(crate) timing: TransactionTiming,
+    pub(crate) status: TransactionStatus,
+}
+
+impl WriteTransaction {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The id that the commit will have.
+    pub(crate) fn id(&self) -> TransactionId {
+        self.base.transaction().next()
+    }
+
+    pub(crate) fn pages(&self) -> &WritePages {
+        &self.pages
+    }
+
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.pages.dirty_bytes()
+    }
+
+    /// How long it has had its turn, to within some milliseconds.
+    pub(crate) fn age(&self) -> Duration {
+        Duration::from_millis(uptime_ms().saturating_sub(self.timing.began_ms))
+    }
+
+    pub(crate) fn taken_pages(&self) -> u64 {
+        self.pages.taken_count()
+    }
+
+    pub(crate) fn dead_pages(&self) -> u64 {
+        self.pages.dead_count()
+    }
+
+    /// How long the file may become.
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.pages.limits.geometry.upper_limit_bytes
+    }
+
+    pub(crate) fn savepoint_count(&self) -> usize {
+        self.savepoints.len()
+    }
+
+    pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
+        self.pages.limits.geometry = geometry;
+    }
+
+    pub(crate) fn set_durability(&mut self, durability: Durability) {
+        self.pages.limits.durability = durability;
+    }
+
+    /// The root of a table, by its handle and name.
+    #[inline]
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        self.engine.refuse_forked()?;
+        if let Some(table) = self.tables.open.get(&handle) {
+            return Ok(table.root.as_ref().map(RootRef::Kept));
+        }
+        if self.catalog == self.base.catalog {
+            if let Some(root) = self.base.known_root(handle) {
+                return Ok(root.map(RootRef::Kept));
+            }
+            // Not through the state itself: its pages may not be in the file yet.
+            let root = self.find(name)?;
+            self.base.set_root(handle, root);
+            return Ok(root.map(RootRef::found));
+        }
+        Ok(self.find(name)?.map(RootRef::found))
+    }
+
+    pub(crate) fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
+        self.refuse_ended()?;
+        let pages = &self.pages;
+        reading_twice(pages, || {
+            catalog::find(pages, &self.catalog, name, &self.base.comparisons)
+        })
+    }
+
+    fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
+        if !self.tables.open.contains_key(&handle) {
+            let root = self.root_of(handle, name)?.as_deref().copied();
+            self.note_open(handle, name, root);
+        }
+        Ok(self.opened(handle))
+    }
+
+    fn opened(&mut self, handle: usize) -> &mut OpenTable {
+        let table = self.tables.open.get_mut(&handle);
+        table.expect("the table was opened")
+    }
+
+    fn note_open(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) {
+        let table = OpenTable {
+            name: name.to_vec(),
+            root,
+            is_changed: false,
+            version: 0,
+            hint: Vec::new(),
+        };
+        self.tables.open.insert(handle, table);
+    }
+
+    /// Refuses to read after a checkpoint that failed.
+    fn refuse_ended(&self) -> Result<()> {
+        match self.status.is_ended {
+            true => Err(Error::TransactionBroken),
+            false => Ok(()),
+        }
+    }
+
+    /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
+    /// back what was said of the state that it brings back.
+    pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        let table = self.tables.open.get(&handle)?;
+        (table.version > 0).then_some((self.tables.unique_id, table.version))
+    }
+
+    /// Leaves nothing to do but rolling back.
+    pub(crate) fn set_broken(&mut self) {
+        self.status.is_broken = true;
+    }
+
+    pub(crate) fn refuse_broken(&self) -> Result<()> {
+        self.engine.refuse_forked()?;
+        self.engine.flusher.refuse_evicted()?;
+        if self.status.is_broken {
+            Err(Error::TransactionBroken)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Changes a table. An error in the middle of that makes the transaction unusable but for
+    /// rolling back; so does a panic of what the caller had called.
+    pub(crate) fn change<R>(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
+    ) -> Result<R> {
+        self.change_with_hint(handle, name, |tree, hint| {
+            hint.clear();
+            change(tree)
+        })
+    }
+
+    /// Inserts a record.
+    pub(crate) fn insert(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+        value: StoredValue<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        self.change_with_hint(handle, name, |tree, hint| {
+            tree.insert_with_hint(hint, key, value, existing)
+        })
+    }
+
+    /// Removes a record; says whether there was one.
+    pub(crate) fn remove(&mut self, handle: usize, name: &[u8], key: &[u8]) -> Result<bool> {
+        self.change_with_hint(handle, name, |tree, hint| tree.remove_with_hint(hint, key))
+    }
+
+    /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
+    pub(crate) fn position_after_removed(&self, handle: usize) -> Option<Position> {
+        let hint = &self.tables.open.get(&handle)?.hint;
+        let leaf = hint.last()?;
+        (leaf.index < leaf.count).then(|| Position::on(hint.clone()))
+    }
+
+    /// Changes a table, with [`OpenTable::hint`], which `change` keeps true.
+    #[inline(always)]
+    fn change_with_hint<R>(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<PathStep>) -> Result<R>,
+    ) -> Result<R> {
+        self.refuse_broken()?;
+        self.tables.version += 1;
+        let version = self.tables.version;
+        self.open(handle, name)?;
+        let table = self.tables.open.get_mut(&handle);
+        let table = table.expect("the table was opened");
+        let Some(root) = &mut table.root else {
+            return Err(not_found(name));
+        };
+        table.version = version;
+        let before = *root;
+        self.status.is_broken = true;
+        // The root is changed where it is: a copy would wait for each of its fields to be written.
+        let result = changing(&mut self.pages, |pages| {
+            change(&mut Tree::new(pages, root), &mut table.hint)
+        });
+        table.is_changed |= *root != before;
+        self.status.is_broken = result.is_err();
+        result.map_err(|error| {
+            located(error, &self.pages, root, name, None).at(&self.engine.file.path)
+        })
+    }
+
+    /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
+    pub(crate) fn change_catalog<R>(
+        &mut self,
+        change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
+    ) -> Result<R> {
+        let was_broken = mem::replace(&mut self.status.is_broken, true);
+        let changed = changing(&mut self.pages, |pages| change(pages, &mut self.catalog));
+        self.status.is_broken = was_broken || changed.is_err();
+        self.engine.named(changed)
+    }
+
+    /// Creates a table; it must not exist.
+    pub(crate) fn create_table(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        mut root: TreeRoot,
+    ) -> Result<()> {
+        self.refuse_broken()?;
+        let orders = [Some(&mut root.order), root.kind.values.as_mut()];
+        for order in orders.into_iter().flatten() {
+            if let KeyOrder::Custom(comparison) = order {
+                let known = self.base.comparisons.named(comparison.name());
+                *order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
+                    table: printable(name),
+                    comparison: comparison.name().to_owned(),
+                })?);
+            }
+        }
+        let table = self.open(handle, name)?;
+        if table.root.is_some() {
+            return Err(Error::TableExists(printable(name)));
+        }
+        self.set_root(handle, name, root)
+    }
+
+    /// Writes the root of a table that is open to the catalog.
+    fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
+        self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
+        self.note_root(handle, name, Some(root))
+    }
+
+    /// Notes which root the catalog has now.
+    fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
+        self.tables.version += 1;
+        let version = self.tables.version;
+        let table = self.open(handle, name)?;
+        table.root = root;
+        table.is_changed = false;
+        table.version = version;
+        table.hint.clear();
+        Ok(())
+    }
+
+    /// Drops a table with all its pages; says whether there was one.
+    pub(crate) fn drop_table(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
+        self.refuse_broken()?;
+        let table = match self.open(handle, name) {
+            Err(Error::ComparisonMissing { .. }) => return self.drop_unordered(handle, name),
+            opened => opened?,
+        };
+        if table.root.is_none() {
+            return Ok(false);
+        }
+        self.change(handle, name, |tree| tree.clear())?;
+        self.forget_table(handle, name)?;
+        Ok(true)
+    }
+
+    /// The same for a table whose keys cannot be compared here.
+    fn drop_unordered(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
+        let pages = &self.pages;
+        let entry = reading_twice(pages, || {
+            catalog::entry(pages, &self.catalog, name, &self.base.comparisons)
+        })?;
+        let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
+            return Ok(false);
+        };
+        self.status.is_broken = true;
+        changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
+        self.status.is_broken = false;
+        self.note_open(handle, name, None);
+        self.forget_table(handle, name)?;
+        Ok(true)
+    }
+
+    fn forget_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
+        self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name))?;
+        self.note_root(handle, name, None)
+    }
+
+    /// Gives a table another name, which must be free.
+    pub(crate) fn rename_table(
+        &mut self,
+        (old_handle, old): (usize, &[u8]),
+        (new_handle, new): (usize, &[u8]),
+    ) -> Result<()> {
+        self.refuse_broken()?;
+        let Some(root) = self.open(old_handle, old)?.root else {
+            return Err(not_found(old));
+        };
+        if self.open(new_handle, new)?.root.is_some() {
+            return Err(Error::TableExists(printable(new)));
+        }
+        self.forget_table(old_handle, old)?;
+        self.set_root(new_handle, new, root)?;
+        // The catalog holds the root without the checksums that sealing gives it.
+        let table = self.open(new_handle, new)?;
+        table.is_changed = true;
+        Ok(())
+    }
+
+    /// Draws so many numbers from the sequence of a table; returns the first of them. No record changes by it.
+    pub(crate) fn draw_sequence(&mut self, handle: usize, name: &[u8], count: u64) -> Result<u64> {
+        self.refuse_broken()?;
+        let table = self.open(handle, name)?;
+        let Some(root) = &mut table.root else {
+            return Err(not_found(name));
+        };
+        let first = root.sequence;
+        let next = first.checked_add(count);
+        root.sequence = next.ok_or_else(|| Error::SequenceExhausted {
+            table: printable(name),
+            next: first,
+            count,
+        })?;
+        table.is_changed |= count > 0;
+        Ok(first)
+    }
+
+    /// Calls `visit` for each table, in the order of names, as this transaction sees it.
+    pub(crate) fn for_each_table(
+        &self,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
+    ) -> Result<()> {
+        self.refuse_ended()?;
+        let open: HashMap<&[u8], TreeRoot> = self
+            .tables
+            .open
+            .values()
+            .filter_map(|table| Some((table.name.as_slice(), table.root?)))
+            .collect();
+        reading(&self.pages, || {
+            let comparisons = &self.base.comparisons;
+            catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
+                let open = open
+                    .get(name)
+                    .map(|root| catalog::CatalogEntry::Table(*root));
+                match entry {
+                    catalog::CatalogEntry::Dropped(_) => Ok(()),
+                    entry => visit(name, open.unwrap_or(entry)),
+                }
+            })
+        })
+    }
+
+    /// Undoes everything.
+    pub(crate) fn abort(mut self) {
+        self.undo();
+    }
+
+    pub(crate) fn undo(&mut self) {
+        if !mem::replace(&mut self.status.is_ended, true) && !self.engine.generation.is_past() {
+            self.pages.abandon();
+        }
+    }
+}
+
+impl Drop for WriteTransaction {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+/// Changes pages, and fails if some of what was read for it was not there.
+pub(crate) fn changing<R>(
+    pages: &mut WritePages,
+    change: impl FnOnce(&mut WritePages) -> Result<R>,
+) -> Result<R> {
+    reading_from(pages.faults(), pages.page_size(), || {
+        let changed = change(pages)?;
+        pages.refuse_lost()?;
+        Ok(changed)
+    })
+}
+
+pub(crate) fn not_found(name: &[u8]) -> Error {
+    Error::TableNotFound(printable(name))
+}

@@ -267,9 +267,10 @@ impl Transaction {
             TransactionKind::Reading { txn, .. } => {
                 txn.as_ref().map(ReadView::Read).ok_or(Code(codes::BAD_TXN))
             }
-            // SAFETY: as in `writer`; the view borrows this transaction, so that nobody changes it meanwhile.
             TransactionKind::Writing { writer, .. } => {
-                Ok(ReadView::Write(unsafe { &(**writer).txn }))
+                // SAFETY: as in `writer`; the view borrows this transaction, so nobody changes it meanwhile.
+                let txn = unsafe { &(**writer).txn };
+                Ok(ReadView::Write(txn))
             }
         }
     }

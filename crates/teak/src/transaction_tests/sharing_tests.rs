@@ -196,8 +196,10 @@ fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
     engine.begin_read().unwrap();
 }
 
-/// What makes a record another than any that this database can have, though its checksum is right.
-const FORGERIES: [(&str, fn(&mut Record)); 7] = [
+type RecordForgery = fn(&mut Record);
+
+/// Changes that give a record a value which this database cannot have, though its checksum is right.
+const FORGERIES: [(&str, RecordForgery); 7] = [
     ("page size", |record| record.page_size = 65_536),
     ("reserved bytes", |record| record.reserved_per_page = 40),
     ("slot", |record| record.slot = SLOT_COUNT),

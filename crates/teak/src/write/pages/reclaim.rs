@@ -3,9 +3,10 @@
 use super::WritePages;
 use crate::{Error, Extent, Result, TransactionId, alloc::PlacementPolicy, share::PinnedReader};
 use crate::{
+    instance::engine::Engine,
     observe::{
         events::Event,
-        slow_reader::{SlowReader, SlowReaderChoice},
+        slow_reader::{ReaderInfo, SlowReader, SlowReaderChoice},
     },
     read::slow_readers::SlowReaders,
 };
@@ -34,7 +35,7 @@ impl WritePages {
                 .as_ref()
                 .is_some_and(SlowReaders::asks)
         {
-            // Nobody is troubled while there are crumbs.
+            // Use fragmented free space before asking slow readers to go.
             if let Some(extent) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(extent));
             }
@@ -54,27 +55,9 @@ impl WritePages {
             let Some(engine) = slow.engine.upgrade() else {
                 break;
             };
-            let pinned = engine.flusher.published.readers()?;
-            let (space, named) = (&self.writer.space, &self.writer.named);
-            let readers =
-                engine.describe(
-                    pinned,
-                    self.base(),
-                    named,
-                    |pins| Ok(space.kept_alone(pins)),
-                )?;
-            // Of readers of the same state those come first that have not been cancelled.
-            let slowest = readers
-                .into_iter()
-                .filter(|reader| reader.lag > 0)
-                .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
-            let Some(reader) = slowest else {
+            let Some(reader) = self.slowest_reader(&engine, least)? else {
                 break;
             };
-            // Each of some may keep little that no other one does, and all of them together much.
-            if reader.kept_pages < least && !self.would_free(least, |_| true)? {
-                break;
-            }
             let question = SlowReader {
                 reader,
                 wanted_pages: least,
@@ -99,14 +82,7 @@ impl WritePages {
                 }
                 SlowReaderChoice::Grow => self.limits.slow_readers = None,
                 SlowReaderChoice::GiveUp => {
-                    let reader = question.reader;
-                    return Err(Error::HeldByReader {
-                        process: reader.process,
-                        thread: reader.thread,
-                        transaction: reader.transaction,
-                        lag: reader.lag,
-                        kept_bytes: reader.kept_bytes,
-                    });
+                    return Err(held_by(&question.reader));
                 }
             }
             asked += 1;
@@ -116,6 +92,25 @@ impl WritePages {
             }
         }
         Ok(None)
+    }
+
+    /// The reader of an older state that keeps the most pages, if readers keep at least `least` pages.
+    fn slowest_reader(&self, engine: &Engine, least: u64) -> Result<Option<ReaderInfo>> {
+        let pinned = engine.flusher.published.readers()?;
+        let (space, named) = (&self.writer.space, &self.writer.named);
+        let kept_alone = |pins: &_| Ok(space.kept_alone(pins));
+        let readers = engine.describe(pinned, self.base(), named, kept_alone)?;
+        // Among readers of one state, those that have not been cancelled come first.
+        let slowest = readers
+            .into_iter()
+            .filter(|reader| reader.lag > 0)
+            .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
+        let Some(reader) = slowest else {
+            return Ok(None);
+        };
+        // Each reader may keep few pages that no other keeps, and all of them together many.
+        let is_enough = reader.kept_pages >= least || self.would_free(least, |_| true)?;
+        Ok(is_enough.then_some(reader))
     }
 
     /// Whether so many pages would be free without these readers of older states.
@@ -149,5 +144,16 @@ impl WritePages {
         let pins = flusher.pins(&self.writer.named)?;
         self.writer.space.reclaim(&pins);
         Ok(())
+    }
+}
+
+/// The error of a transaction that gives up because of `reader`.
+fn held_by(reader: &ReaderInfo) -> Error {
+    Error::HeldByReader {
+        process: reader.process,
+        thread: reader.thread,
+        transaction: reader.transaction,
+        lag: reader.lag,
+        kept_bytes: reader.kept_bytes,
     }
 }

@@ -10,7 +10,7 @@
 //! | the log of changes since, in the commit record ([`log`]) | the same bytes |
 //!
 //! A commit appends what it took and what died to the log. Only when the log has no room left (or
-//! when dissolved segments pile up) is it folded into bitmaps and segments ([`fold`]).
+//! when dissolved segments pile up) is it folded into bitmaps and segments ([`checkpoint`]).
 //!
 //! # Invariants
 //!

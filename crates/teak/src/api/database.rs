@@ -221,7 +221,7 @@ impl Database {
     /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let place = database.writer_place()?;
+    /// let place = database.lock_writer()?;
     /// assert!(database.try_begin_write()?.is_none());
     /// let txn = place.begin()?;
     /// # drop(txn);

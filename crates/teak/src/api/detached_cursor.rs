@@ -38,13 +38,13 @@ use std::{fmt, mem};
 /// - If the table is not there the place stays as it is, as after every error.
 ///
 /// ```
-/// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+/// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
 /// let words = txn.create_table::<Str, U64>("words")?;
 /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("fir", 3), ("oak", 4)])?;
-/// let mut cursor = FreeCursor::new(&words);
+/// let mut cursor = DetachedCursor::new(&words);
 /// while cursor.next(&txn)? {
 ///     if cursor.key() != b"fir" {
 ///         cursor.remove(&mut txn)?;
@@ -68,13 +68,13 @@ use std::{fmt, mem};
 /// - In a plain table a key has one value for all of these; only what is told a value of a key is refused there.
 ///
 /// ```
-/// # use teak::{Database, FreeCursor, codec::{Str, U32}};
+/// # use teak::{Database, DetachedCursor, codec::{Str, U32}};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
 /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
 /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 5), ("teak", 12)])?;
-/// let mut cursor = FreeCursor::for_multi(&lines);
+/// let mut cursor = DetachedCursor::for_multi(&lines);
 /// assert!(cursor.seek_pair(&txn, b"teak", &5u32.to_be_bytes())?);
 /// cursor.remove(&mut txn)?;
 /// assert!(cursor.next_value(&txn)?);
@@ -193,12 +193,12 @@ impl DetachedCursor {
     /// A cursor over a table, nowhere yet.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(!cursor.next(&txn)?);
     /// words.insert(&mut txn, "ash", 1)?;
     /// assert!(cursor.prev(&txn)?);
@@ -212,12 +212,12 @@ impl DetachedCursor {
     /// A cursor over the pairs of a table in which a key has several values, nowhere yet.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// words.insert(&mut txn, "ash", "a tree")?;
     /// words.insert(&mut txn, "ash", "what a fire leaves")?;
     /// assert!(cursor.next(&txn)? && cursor.next(&txn)?);

@@ -37,7 +37,7 @@ pub struct TableStat {
     pub value_pages: u64,
     /// The transaction of the last change of a record.
     pub changed: TransactionId,
-    /// The number that its sequence gives next; see [`Table::draw_sequence`].
+    /// The number that its sequence gives next; see [`Table::draw_sequence`](crate::Table::draw_sequence).
     pub sequence: u64,
 }
 

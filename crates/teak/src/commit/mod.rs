@@ -1,4 +1,5 @@
-//! The commit record: what a commit leaves at the head of the file, and how it is found again.
+//! Commits: the pipeline of one commit, what is written, flushed and visible, the flushes that threads share, the
+//! journal of small commits, and tickets.
 
 pub(crate) mod deferred;
 pub(crate) mod flush;

@@ -14,7 +14,7 @@ const FOREIGN: i32 = 42;
 /// What becomes of a process that does something of the test below.
 fn fate(role: &str) -> ExitStatus {
     let mut process = Command::new(env::current_exe().unwrap());
-    let arguments = ["store::faults::tests::signals_of_others", "--exact"];
+    let arguments = ["io::faults::tests::signals_of_others", "--exact"];
     process
         .args(arguments)
         .env(ROLE, role)

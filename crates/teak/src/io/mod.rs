@@ -7,7 +7,7 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. A [`WritableExtent`](WritableRun) exists only for pages that no snapshot can see, and no two overlap.
+//! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap.
 //! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 

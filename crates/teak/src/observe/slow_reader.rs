@@ -54,7 +54,7 @@ pub enum SlowReaderChoice {
     Cancel,
     /// It makes the file longer, and does not ask again.
     Grow,
-    /// It gives up: [`Error::HeldByReader`].
+    /// It gives up: [`Error::HeldByReader`](crate::Error::HeldByReader).
     GiveUp,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 use std::{
     fs,
     io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -198,7 +198,7 @@ impl Engine {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
         storage: Arc<dyn Storage>,
-        path: PathBuf,
+        path: std::path::PathBuf,
         is_new: bool,
         is_read_only: bool,
         settings: Settings,

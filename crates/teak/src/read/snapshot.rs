@@ -264,7 +264,7 @@ impl PageSource for Snapshot {
 
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.missing_table_error(number)
+        self.checked.is_unverified(number)
     }
 
     #[cold]

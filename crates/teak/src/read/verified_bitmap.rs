@@ -119,7 +119,7 @@ impl VerifiedBitmap {
 
     /// Whether a page is to be compared with its checksum.
     #[inline]
-    pub(crate) fn missing_table_error(&self, number: PageNumber) -> bool {
+    pub(crate) fn is_unverified(&self, number: PageNumber) -> bool {
         match self.words.get(number.index() / WORD) {
             Some(word) => word.load(Relaxed) & bit(number) == 0,
             None => false,

@@ -3,23 +3,23 @@ use super::*;
 #[test]
 fn bits_grow_with_the_file_and_stay() {
     let checked = VerifiedBitmap::new(Verification::FirstTouch, 100);
-    assert!(checked.missing_table_error(PageNumber(63)));
+    assert!(checked.is_unverified(PageNumber(63)));
     checked.note(Extent::new(60, 10));
     let grown = checked.covering(10_000);
     for number in 0..200 {
         let is_noted = (60..70).contains(&number);
         assert_eq!(
-            grown.missing_table_error(PageNumber(number)),
+            grown.is_unverified(PageNumber(number)),
             !is_noted,
             "{number}"
         );
     }
     grown.note(Extent::new(9_000, 1_000));
     grown.forget(Extent::new(9_500, 1));
-    assert!(!grown.missing_table_error(PageNumber(9_999)));
-    assert!(grown.missing_table_error(PageNumber(9_500)));
+    assert!(!grown.is_unverified(PageNumber(9_999)));
+    assert!(grown.is_unverified(PageNumber(9_500)));
     assert!(
-        checked.missing_table_error(PageNumber(0)),
+        checked.is_unverified(PageNumber(0)),
         "the old bits are as they were"
     );
 }
@@ -28,14 +28,14 @@ fn bits_grow_with_the_file_and_stay() {
 fn nothing_is_noted_where_everything_is_compared_or_nothing() {
     let always = VerifiedBitmap::new(Verification::Always, 100);
     always.note(Extent::new(5, 1));
-    assert!(always.missing_table_error(PageNumber(5)));
+    assert!(always.is_unverified(PageNumber(5)));
     let off = VerifiedBitmap::new(Verification::Off, 100).covering(1_000);
-    assert!(!off.missing_table_error(PageNumber(5)));
+    assert!(!off.is_unverified(PageNumber(5)));
 }
 
 #[test]
 fn pages_behind_the_last_one_are_not_asked_for() {
     let checked = VerifiedBitmap::new(Verification::FirstTouch, 10);
     checked.note(Extent::new(0, 100_000));
-    assert!(!checked.missing_table_error(PageNumber(u32::MAX)));
+    assert!(!checked.is_unverified(PageNumber(u32::MAX)));
 }

@@ -10,7 +10,7 @@ pub enum Durability {
     /// Threads that commit at the same time share flushes.
     #[default]
     Durable,
-    /// Soon after it returns, without anybody's doing; a [`Ticket`](super::Ticket) tells when.
+    /// Soon after it returns, without anybody's doing; a [`Ticket`](crate::Ticket) tells when.
     /// Readers see it when it returns.
     Async,
     /// When the operating system, a later durable commit, or the limits

@@ -442,7 +442,7 @@ impl PageSource for WritePages {
     /// Pages that this transaction wrote have no checksum yet, or none that stands anywhere.
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.missing_table_error(number)
+        self.checked.is_unverified(number)
             && !self.arena().is_written(number)
             && self.unwritten(number).is_none()
     }

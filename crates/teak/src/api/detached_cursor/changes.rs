@@ -19,12 +19,12 @@ impl DetachedCursor {
     /// has it.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.insert(&mut txn, b"ash", b"a tree")?;
     /// assert!(cursor.is_on_record(&txn)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,12 +45,12 @@ impl DetachedCursor {
     /// first one if the key has several values.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.insert_new(&mut txn, b"ash", b"a tree")?);
     /// assert!(!cursor.insert_new(&mut txn, b"ash", b"what a fire leaves")?);
     /// assert_eq!(*cursor.value(&txn)?, *b"a tree");
@@ -76,12 +76,12 @@ impl DetachedCursor {
     /// Inserts a pair if it is not there; says whether it did. Either way the cursor is on the pair then.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// assert!(cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
     /// assert!(!cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
     /// assert!(cursor.is_on_record(&txn)?);
@@ -132,13 +132,13 @@ impl DetachedCursor {
     /// values this one goes, and the new one comes, unless the key has it; the cursor is on that then.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
     /// words.insert(&mut txn, "ash", b"a tree")?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(!cursor.update(&mut txn, b"?")?);
     /// cursor.first(&txn)?;
     /// assert!(cursor.update(&mut txn, b"what a fire leaves")?);
@@ -168,13 +168,13 @@ impl DetachedCursor {
     /// [`DetachedCursor::current`] lead to the record behind.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, b"elm")?;
     /// assert!(cursor.remove(&mut txn)?);
     /// assert!(!cursor.remove(&mut txn)?);
@@ -218,13 +218,13 @@ impl DetachedCursor {
     /// Removes the key of the place with all its values; returns how many it had. The place stays what it was.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// cursor.next(&txn)?;
     /// assert_eq!(cursor.remove_all_values(&mut txn)?, 2);
     /// assert!(cursor.next(&txn)?);

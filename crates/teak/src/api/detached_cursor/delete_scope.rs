@@ -128,13 +128,13 @@ impl DetachedCursor {
     /// were. The place stays what it was.
     ///
     /// ```
-    /// # use teak::{Bunch, Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Bunch, Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, b"elm")?;
     /// assert_eq!(cursor.remove_bunch(&mut txn, Bunch::After)?, 2);
     /// assert!(cursor.is_last(&txn)?);

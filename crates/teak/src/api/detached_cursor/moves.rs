@@ -70,13 +70,13 @@ impl DetachedCursor {
     /// last one. A cursor whose place is none of a key stays where it is.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
     /// words.remove(&mut txn, "ash")?;
     /// assert!(cursor.current(&txn)?);
@@ -112,13 +112,13 @@ impl DetachedCursor {
     /// the last one.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.seek_exact(&txn, b"ash")?);
     /// assert!(!cursor.seek_exact(&txn, b"birch")?);
     /// assert_eq!(cursor.key(), b"elm");
@@ -163,13 +163,13 @@ impl DetachedCursor {
     /// Goes to the last record whose key is not greater than `key`; `false` if there is none.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.seek_less_or_equal(&txn, b"birch")?);
     /// assert_eq!(cursor.key(), b"ash");
     /// assert!(cursor.seek_greater(&txn, b"birch")?);
@@ -191,13 +191,13 @@ impl DetachedCursor {
     /// the first record.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// let mut keys = Vec::new();
     /// while cursor.read_batch(&txn, 2, |key, _value| keys.push(key.to_vec()))? {}
     /// assert_eq!(keys, [b"ash", b"elm", b"oak"]);
@@ -225,13 +225,13 @@ impl DetachedCursor {
     ///
     /// ```
     /// # use std::ops::ControlFlow;
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
     /// words.insert_many(&mut txn, &[("ash", b"grey"), ("elm", b"dark"), ("oak", b"fair")])?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// let is_found = cursor.scan(&txn, |_key, value| match value {
     ///     b"dark" => ControlFlow::Break(()),
     ///     _ => ControlFlow::Continue(()),

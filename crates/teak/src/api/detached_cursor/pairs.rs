@@ -13,13 +13,13 @@ impl DetachedCursor {
     /// Goes to the first value of the first key behind that of its place; `false` if there is none, and then it is behind the last record.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// let mut keys = Vec::new();
     /// while cursor.next_key(&txn)? {
     ///     keys.push(cursor.key().to_vec());
@@ -84,13 +84,13 @@ impl DetachedCursor {
     /// Goes to the last value of the key of its place; `false`, and it stays where it is, if there is no such key.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_values(&mut txn, "ash", &["1", "2", "3"])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// cursor.next(&txn)?;
     /// assert!(cursor.last_value(&txn)? && cursor.prev_value(&txn)?);
     /// assert_eq!(*cursor.value(&txn)?, *b"2");
@@ -122,13 +122,13 @@ impl DetachedCursor {
     /// Goes to a pair. If it is not there it returns `false` and goes to the next one, or behind the last one.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "3"), ("oak", "2")])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// assert!(cursor.seek_pair_exact(&txn, b"ash", b"3")?);
     /// assert!(!cursor.seek_pair_exact(&txn, b"ash", b"4")?);
     /// assert_eq!((cursor.key(), &*cursor.value(&txn)?), (&b"oak"[..], &b"2"[..]));
@@ -212,13 +212,13 @@ impl DetachedCursor {
     /// Goes to the first value of just this key that is not smaller than `value`; `false`, and it stays where it is, if there is none.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "3"), ("oak", "2")])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// assert!(cursor.seek_value(&txn, b"ash", b"2")?);
     /// assert_eq!(*cursor.value(&txn)?, *b"3");
     /// assert!(!cursor.seek_value(&txn, b"ash", b"4")?);
@@ -321,14 +321,14 @@ impl DetachedCursor {
     /// pair, or the size of values varies. [`DetachedCursor::next_value`] leads on to the next page.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, TableOptions, ValueSize, codec::{Str, U32}};
+    /// # use teak::{Database, DetachedCursor, TableOptions, ValueSize, codec::{Str, U32}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
     /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
     /// lines.insert_values(&mut txn, "teak", &(0..10_000).collect::<Vec<_>>())?;
-    /// let mut cursor = FreeCursor::for_multi(&lines);
+    /// let mut cursor = DetachedCursor::for_multi(&lines);
     /// let (mut is_there, mut len) = (cursor.next(&txn)?, 0);
     /// while is_there {
     ///     len += cursor.read_packed(&txn)?.map_or(0, <[u8]>::len);

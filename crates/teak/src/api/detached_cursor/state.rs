@@ -9,13 +9,13 @@ impl DetachedCursor {
     /// value.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
     /// words.insert(&mut txn, "ash", b"a tree")?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
     /// assert_eq!(*cursor.value(&txn)?, *b"a tree");
     /// words.insert(&mut txn, "ash", b"what a fire leaves")?;
@@ -37,13 +37,13 @@ impl DetachedCursor {
     /// Whether the cursor is on a record: whether the table has its key now.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert(&mut txn, "ash", 1)?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
     /// assert!(cursor.is_on_record(&txn)?);
     /// words.remove(&mut txn, "ash")?;
@@ -71,13 +71,13 @@ impl DetachedCursor {
     /// Whether the cursor is on the last record of the table.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert(&mut txn, "ash", 1)?;
-    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
     /// assert!(cursor.is_first(&txn)? && cursor.is_last(&txn)?);
     /// words.insert(&mut txn, "oak", 1)?;
@@ -112,13 +112,13 @@ impl DetachedCursor {
     ///
     /// ```
     /// # use std::cmp::Ordering;
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
-    /// let (mut one, mut other) = (FreeCursor::new(&words), FreeCursor::new(&words));
+    /// let (mut one, mut other) = (DetachedCursor::new(&words), DetachedCursor::new(&words));
     /// assert_eq!(one.compare(&other, &txn)?, None);
     /// one.first(&txn)?;
     /// other.last(&txn)?;
@@ -165,13 +165,13 @@ impl DetachedCursor {
     /// How many values the key of the place has, known without reading them; 0 if there is no such key.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_values(&mut txn, "ash", &["a tree", "what a fire leaves"])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// cursor.next(&txn)?;
     /// assert_eq!(cursor.count(&txn)?, 2);
     /// cursor.remove(&mut txn)?;
@@ -208,13 +208,13 @@ impl DetachedCursor {
     /// Whether the cursor is on the last value of its key.
     ///
     /// ```
-    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::for_multi(&words);
     /// cursor.seek_pair(&txn, b"ash", b"2")?;
     /// assert!(cursor.is_last_value(&txn)? && !cursor.is_first_value(&txn)?);
     /// cursor.next(&txn)?;

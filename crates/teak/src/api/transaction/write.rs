@@ -588,7 +588,7 @@ impl WriteTxn {
 }
 
 /// The writer's place, among all threads and processes, without a transaction: as long as it is there nobody else begins to write, and what
-/// is committed stays the newest state. See [`Database::lock_writer`](crate::Database::writer_place).
+/// is committed stays the newest state. See [`Database::lock_writer`](crate::Database::lock_writer).
 #[derive(Debug)]
 #[must_use = "the place is given up when this is dropped"]
 pub struct WriterGuard(ReservedWriterLock);

@@ -422,7 +422,7 @@ fn a_file_of_holes_does_not_fill_the_disk() {
 fn blocks_are_those_of_whole_pages_of_the_system() {
     const LARGE: u64 = 16 << 10;
     if page_len() < LARGE {
-        let name = "store::file::tests::blocks_are_those_of_whole_pages_of_the_system";
+        let name = "io::file::tests::blocks_are_those_of_whole_pages_of_the_system";
         let again = Command::new(std::env::current_exe().unwrap())
             .args([name, "--exact"])
             .env(PRETENDED_PAGE_LEN, LARGE.to_string())

@@ -1,13 +1,13 @@
-//! Commits that are written later, together.
+//! Deferred commits: small durable commits whose pages stay in memory until the next flush.
 
 use crate::{commit::page_writes::UnwrittenPage, read::snapshot::Snapshot};
 use std::sync::Arc;
 
-/// Commits that are not in the file yet, as one.
+/// Deferred commits, combined into one. They are not in the file yet.
 #[derive(Debug)]
 pub(crate) struct DeferredCommits {
-    /// The state that the last of them makes.
+    /// The state after the last of them.
     pub(crate) snapshot: Arc<Snapshot>,
-    /// Its pages that were not in the file when it was made, sorted.
+    /// The pages of that state that were not in the file when it was made, sorted.
     pub(crate) pages: Arc<[UnwrittenPage]>,
 }

@@ -1,16 +1,17 @@
-//! Flushes: who makes them, and what becomes of a commit before and behind them.
+//! Flushes: which thread makes them, and what happens to a commit before and after its flush.
 //!
-//! A thread that waits for its durable commit makes the flush itself if none is running, and else
-//! waits for that one: so commits that come meanwhile share the next flush, and a single thread
-//! has nobody to wait for. What nobody waits for is flushed by a thread of the database's own, which
-//! is there from the first commit that needs it: asynchronous ones at once, lazy ones when their
-//! bytes or their age reach the limits.
+//! A thread that waits for its durable commit makes the flush itself if none is running. Otherwise
+//! it waits for the running flush, and all commits that arrived meanwhile share the next one. A
+//! single thread therefore never waits for another thread. A background thread flushes commits that
+//! no thread waits for: asynchronous commits at once, lazy commits when their bytes or their age
+//! reach the limits. It is started by the first commit that needs it.
 //!
-//! After a flush or the write of a record has failed, nobody can tell what reached the disk: the
-//! system may have forgotten what did not, so that a later flush that succeeds says nothing about
-//! it. From then on nothing is written but records that take back what failed: the state that
-//! readers see gets the newest record, and the records of commits that nobody saw are erased, so
-//! that who opens the database in this boot of the machine finds what readers saw.
+//! After a failed flush or a failed write of a record it is unknown what reached the disk. The
+//! system may have discarded pages that it did not write, so a later successful flush proves
+//! nothing about them. From then on only records that take back the failed commits are written: the
+//! state that readers see gets the newest record, and the records of commits that no reader saw are
+//! erased. A process that opens the database during this boot of the machine then finds the state
+//! that readers saw.
 
 mod background;
 mod failures;
@@ -60,28 +61,28 @@ const FLUSHING: &str = "flushing the file";
 const WRITING_ENTRY: &str = "writing to the journal";
 const WRITING_RECORD: &str = "writing the commit record";
 
-/// What was tried, and what the system said.
+/// The operation that failed, and the system's error.
 type FailedWrite = (&'static str, io::Error);
 
-/// A commit to be noted, its pages written.
+/// A commit whose pages are written, before its record is noted.
 pub(crate) struct Commit {
-    /// The state that it makes; its record is written.
+    /// The state after this commit; its record is written.
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) durability: Durability,
-    /// Bytes of pages that it wrote.
+    /// Bytes of pages that the commit wrote.
     pub(crate) bytes: u64,
-    /// The file, as pages were built in it.
+    /// The file's mapping, if pages were built in it.
     pub(crate) mapped: Option<Arc<WritableMapping>>,
     pub(crate) changes: CommitChanges,
 }
 
-/// Writes records and flushes, for all that share a database.
+/// Writes records and flushes, for all threads that share a database.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     pub(crate) commit_state: Arc<CommitState>,
     pub(crate) counters: Counters,
     pub(crate) events: Events,
-    /// Bytes of pages and records that were written since the last flush began.
+    /// Bytes of pages and records written since the last flush began.
     unflushed_bytes: AtomicU64,
     pub(crate) published: Published,
     storage: Arc<dyn Storage>,
@@ -89,14 +90,14 @@ pub(crate) struct Flusher {
     journal: Mutex<Journal>,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
-    /// Absent where no other process can have the database open.
+    /// `None` if no other process can have the database open.
     pub(crate) shared: Option<Arc<Shared>>,
-    /// The writer's place among all processes.
+    /// The lock that admits one writing process.
     pub(crate) process_writer_lock: CrossProcessWriterLock,
-    /// Held by whoever writes what is deferred, until its record is noted. Taken before the progress
-    /// is locked.
+    /// Held by the thread that writes deferred commits, until their record is noted. Lock order:
+    /// taken before the commit state is locked.
     deferred_write_lock: Mutex<()>,
-    /// Tickets that are to be told, when nobody holds anything.
+    /// Wakers to run after all locks are released.
     wakers: Mutex<Vec<Waker>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -138,7 +139,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Fails if others took this process for dead: what it would write to may be another one's by now.
+    /// Fails if other processes have declared this one dead: its pages may belong to another
+    /// process by now.
     #[inline]
     pub(crate) fn refuse_evicted(&self) -> Result<()> {
         match &self.shared {
@@ -147,7 +149,7 @@ impl Flusher {
         }
     }
 
-    /// Why nothing is written any more.
+    /// The error for writes that are no longer accepted.
     fn refusal(&self) -> Error {
         match &self.shared {
             Some(shared) if shared.is_evicted() => shared.evicted(),
@@ -155,20 +157,20 @@ impl Flusher {
         }
     }
 
-    /// Takes no more writes, for a reason of its own.
+    /// Stops accepting writes because of an internal failure.
     pub(crate) fn poison(&self, operation: &'static str) {
         let error = io::Error::other("the state of the database in memory could not be kept");
         self.fail(&mut self.commit_state.lock(), operation, &error);
     }
 
-    /// What the next commit builds on: the newest state, whether readers see it yet or not.
+    /// The state that the next commit builds on: the newest one, whether or not readers see it yet.
     pub(crate) fn base(&self) -> Result<Arc<Snapshot>> {
         let unpublished = self.commit_state.lock().unpublished.clone();
         unpublished.map_or_else(|| self.published.newest(), Ok)
     }
 
-    /// The same, the states whose pages must stay, and the last commit that was flushed: looked at together, since the lock of the
-    /// state is one of all processes.
+    /// Returns [`Flusher::base`], the states whose pages must stay, and the last flushed commit.
+    /// They are read together because all processes share the lock of the commit state.
     pub(crate) fn beginning(
         &self,
         named: &NamedPins,
@@ -181,16 +183,18 @@ impl Flusher {
         Ok((base, self.pins_with(own, named)?, flushed))
     }
 
-    /// The newest commit, whether readers see it yet or not.
+    /// The newest commit, whether or not readers see it yet.
     pub(crate) fn newest(&self) -> TransactionId {
         self.commit_state.lock().last()
     }
 
-    /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
-    /// one in a state that a crash may lead back to.
+    /// The states whose pages must stay: those that a crash may lead back to, the newest, those
+    /// that readers hold, and named snapshots, including names dropped since a state that a crash
+    /// may lead back to.
     ///
     /// # Errors
-    /// If this process does not see what others hold.
+    ///
+    /// Fails if this process cannot see what other processes hold.
     pub(crate) fn pins(&self, named: &NamedPins) -> Result<Pins> {
         self.pins_with(self.own_pins(), named)
     }
@@ -204,14 +208,14 @@ impl Flusher {
             true => Arc::default(),
             false => Arc::clone(named.live()),
         };
-        // Behind those: readers may begin with them, too.
+        // After the pins above, since readers may begin with those states too.
         self.published.add_held(&mut pins, &live)?;
-        // It may have lost the table meanwhile.
+        // This process may have lost the reader table meanwhile.
         self.refuse_evicted()?;
         Ok(Pins::new(live, pins))
     }
 
-    /// The same without what readers hold.
+    /// Like [`Flusher::pins`], but without the states that readers hold.
     pub(crate) fn own_pins(&self) -> Vec<TransactionId> {
         self.own_pins_in(&self.commit_state.lock())
     }
@@ -222,23 +226,25 @@ impl Flusher {
         pins
     }
 
-    /// Whether so many flushes were of what a journal could have taken; then they are counted anew.
+    /// Whether at least `least` flushes could have been journal entries. If so, the count restarts
+    /// at zero.
     pub(crate) fn wants_journal(&self, least: u32) -> bool {
         lock(&self.journal).take_wanted(least)
     }
 
-    /// While a flush runs, which does not flush what is written now anyway: the newest commit in the
-    /// file. A small durable commit is better written later then, together with others.
+    /// While a flush runs: the newest commit in the file. Pages written now are not part of that
+    /// flush, so a small durable commit is better deferred and written together with others. `None`
+    /// if no flush runs.
     pub(crate) fn written_under_flush(&self) -> Option<TransactionId> {
         let state = self.commit_state.lock();
         state.is_flushing().then_some(state.newest.transaction)
     }
 
-    /// Notes a commit that whoever flushes next writes.
+    /// Notes a deferred commit. The next flush leader writes it.
     ///
     /// # Errors
     ///
-    /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened.
+    /// [`Error::Poisoned`] if an earlier operation failed: the commit has not happened.
     pub(crate) fn defer(&self, deferred: DeferredCommits, changes: &CommitChanges) -> Result<()> {
         refuse_nonsense(&deferred.snapshot.record)?;
         let mut state = self.commit_state.lock();
@@ -250,7 +256,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Sees to it that nothing is deferred. The caller has the turn, so nothing is deferred meanwhile.
+    /// Writes all deferred commits. The caller holds the in-process writer lock, so none are added
+    /// meanwhile.
     pub(crate) fn write_deferred(&self) -> Result<()> {
         let _deferred_write_guard = self.deferred_write_lock();
         let mut state = self.commit_state.lock();
@@ -279,9 +286,9 @@ impl Flusher {
         lock(&self.deferred_write_lock)
     }
 
-    /// Writes the pages of what was deferred.
+    /// Writes the pages of deferred commits.
     fn write_pages_of(&self, deferred: &DeferredCommits) -> std::result::Result<(), FailedWrite> {
-        // Whoever has the pen has had all noted that was written.
+        // Everything written under earlier deferred-write locks has been noted.
         let newest = self.commit_state.lock().newest.transaction;
         let pages = deferred.pages.iter();
         let unwritten = pages.filter(|page| page.transaction > newest);
@@ -290,8 +297,8 @@ impl Flusher {
         write_pages(&*self.storage, self.page_size, &pages).map_err(|error| (WRITING_PAGES, error))
     }
 
-    /// Writes the record of what was deferred, while the progress is locked: so nobody takes back what failed
-    /// meanwhile.
+    /// Writes the record of deferred commits. The commit state is locked meanwhile, so no thread
+    /// takes back a failed commit concurrently.
     fn write_record_of(
         &self,
         deferred: &DeferredCommits,
@@ -310,8 +317,8 @@ impl Flusher {
     ///
     /// # Errors
     ///
-    /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened. The system's
-    /// if the record cannot be written.
+    /// - [`Error::Poisoned`] if an earlier operation failed: the commit has not happened.
+    /// - The system's error if the record cannot be written.
     pub(crate) fn write(&self, commit: Commit) -> Result<()> {
         let record = &commit.snapshot.record;
         refuse_nonsense(record)?;
@@ -330,7 +337,7 @@ impl Flusher {
             _ => self.write_encoded(record.slot, &bytes),
         };
         if let Err(error) = recorded {
-            // It may be there, or a part of it.
+            // The record, or a part of it, may have reached the file.
             state.note_written(written);
             self.fail(&mut state, WRITING_RECORD, &error);
             return Err(Error::io(WRITING_RECORD)(error));
@@ -358,8 +365,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Does for the newest commit what one of this durability would do that changes nothing. The
-    /// caller has the turn.
+    /// Applies the durability of an empty commit to the newest commit. The caller holds the
+    /// in-process writer lock.
     pub(crate) fn write_nothing(&self, durability: Durability) {
         let mut state = self.commit_state.lock();
         if durability == Durability::Async {
@@ -369,15 +376,15 @@ impl Flusher {
         }
     }
 
-    /// Returns when the commit `transaction` is on the disk; flushes if nobody else does. The caller
-    /// does not have the writer's turn.
+    /// Returns when the commit `transaction` is on the disk. Flushes if no other thread does. The
+    /// caller does not hold the in-process writer lock.
     pub(crate) fn wait(&self, transaction: TransactionId) -> Result<()> {
         let outcome = self.wait_without_waking(transaction);
         self.wake_all();
         outcome
     }
 
-    /// The same, and leaves it to the caller to wake who is to be told.
+    /// Like [`Flusher::wait`], but leaves it to the caller to run the wakers.
     pub(crate) fn wait_without_waking(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.commit_state.lock();
         if is_planted(Planted::JoinFlush) && state.is_flushing() {
@@ -402,7 +409,7 @@ impl Flusher {
         }
     }
 
-    /// Asks for the newest commit to be flushed soon; returns which that is.
+    /// Requests a flush of the newest commit, and returns that commit.
     pub(crate) fn request_flush_of_newest(self: &Arc<Self>) -> Result<TransactionId> {
         self.start()?;
         let mut state = self.commit_state.lock();
@@ -417,11 +424,12 @@ impl Flusher {
         self.commit_state.lock().is_due(self.limits)
     }
 
-    /// Writes what is deferred and flushes, unless somebody else does by now, or has done what is
-    /// wanted.
+    /// Writes deferred commits and flushes. Does nothing if another thread of this process is
+    /// flushing, or if `is_wanted` no longer holds.
     fn flush(&self, is_wanted: impl Fn(&LockedCommitState) -> bool) {
         let mut state = self.commit_state.lock();
-        // What another process flushes when something fails is waited for: it may become durable.
+        // A flush by another process is waited for even after a failure: its target may become
+        // durable.
         let is_over = state.has_failed() && !state.is_flushed_elsewhere();
         if state.is_flushing() || is_over || !is_wanted(&state) {
             return self.pass_on(state);
@@ -432,11 +440,12 @@ impl Flusher {
         let deferred_write_lock = self.deferred_write_lock();
         let mut state = self.commit_state.lock();
         if has_flush.is_some() {
-            // Whoever flushes has the lock that this process has now, so what the shared state says of a flush elsewhere is wrong.
+            // This process now holds the flush lock, so a foreign target in the shared state is out
+            // of date.
             state.forget_foreign_target();
         }
         if has_flush.is_some() && (state.has_failed() || !is_wanted(&state)) {
-            // Another process has done it, or nobody can any more.
+            // Another process has flushed already, or no flush is possible any more.
             drop(deferred_write_lock);
             if state.has_failed() {
                 self.take_back(&mut state);
@@ -456,7 +465,8 @@ impl Flusher {
             flushed = self.write_pages_of(&deferred);
             let mut state = self.commit_state.lock();
             flushed = flushed.and_then(|()| self.write_record_of(&deferred, written));
-            // It may be there, or a part of it, also after an error. Nobody builds on it then.
+            // The record, or a part of it, may be in the file even after an error. No commit builds
+            // on it then.
             state.note_written(written);
             state.note_deferred_written();
             if let Err((operation, error)) = &flushed {
@@ -468,7 +478,7 @@ impl Flusher {
         }
         drop(deferred_write_lock);
         let flushed = flushed.and_then(|()| self.make_durable(&target));
-        // What is being written meanwhile is taken back too.
+        // Deferred commits that are being written meanwhile are taken back too.
         let _deferred_write_guard = flushed.is_err().then(|| self.deferred_write_lock());
         let mut state = self.commit_state.lock();
         match flushed {
@@ -499,8 +509,9 @@ impl Flusher {
         self.end_flush(state, has_flush);
     }
 
-    /// Has others go on, where nobody of this process flushes: who waits was counted upon to flush, and does not need
-    /// to, since another process has, or cannot any more.
+    /// Lets other threads continue when no thread of this process flushes. The waiting thread was
+    /// expected to flush, but another process has flushed already, or no flush is possible any
+    /// more.
     fn pass_on(&self, mut state: CommitStateGuard<'_>) {
         if state.is_flushing() {
             return;
@@ -519,7 +530,8 @@ impl Flusher {
         }
     }
 
-    /// Waits until no other process flushes, and keeps all others from it until the end of the flush.
+    /// Waits until no other process flushes, and keeps other processes from flushing until
+    /// [`Flusher::end_flush`].
     fn take_flush(&self) -> Option<&Arc<Shared>> {
         let shared = self.shared.as_ref()?;
         if shared.take(&shared.region.flush) == LockOutcome::Abandoned {
@@ -528,10 +540,12 @@ impl Flusher {
         Some(shared)
     }
 
-    /// Ends the lead, and tells who waited.
+    /// Resigns as flush leader and wakes the waiting threads.
     fn end_flush(&self, mut state: CommitStateGuard<'_>, has_flush: Option<&Arc<Shared>>) {
-        // The lock is the process's: a thread that leads next while this one still has it would take it for that of a dead one, and this one
-        // would give it back under that one's flush. Who takes it in another process waits for the state, which is locked here.
+        // The flush lock belongs to the process, not to the thread. If the next leader of this
+        // process took it before this thread released it, that leader would treat it as abandoned
+        // by a dead process, and this thread would release it during that leader's flush. Another
+        // process that takes the lock still waits for the commit state, which is locked here.
         if let Some(shared) = has_flush {
             shared.release(|region| &region.flush);
         }
@@ -553,20 +567,20 @@ impl Flusher {
         !self.wakers().is_empty() || self.events.are_waiting()
     }
 
-    /// Wakes who is to be told, and tells what happened. What a waker does is up to whoever made it, so the caller holds
-    /// nothing: no lock, and not the writer's turn.
+    /// Runs the pending wakers and delivers the pending events. A waker may do anything, so the
+    /// caller must hold no lock, including the writer locks.
     pub(crate) fn wake_all(&self) {
         let wakers = std::mem::take(&mut *self.wakers());
         for waker in wakers {
-            // A panic is not this thread's, which others wait for.
+            // A panic in a waker must not stop this thread: others wait for it.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
         self.events.deliver();
     }
 
-    /// The same by the thread that flushes, for a caller who holds something, and goes on to do so.
+    /// Has the background thread run the wakers, for a caller that keeps holding a lock.
     pub(crate) fn wake_all_in_background(self: &Arc<Self>) {
-        // Without a thread it is done with the next commit, or when the database is closed.
+        // Without a thread they run at the next commit, or when the database is closed.
         if self.has_wakers() && self.start().is_ok() {
             self.commit_state.notify_flusher(&self.commit_state.lock());
         }
@@ -576,7 +590,8 @@ impl Flusher {
         self.unflushed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns when `target` is on the disk, and says whether all that was written before it is: else the journal has an entry of it.
+    /// Returns when `target` is durable. `true` if everything written before it was flushed,
+    /// `false` if the journal has an entry for it instead.
     fn make_durable(&self, target: &FlushTarget) -> std::result::Result<bool, FailedWrite> {
         let began = self.events.clock();
         let noted = lock(&self.journal).append(&self.storage, self.page_size, target);
@@ -620,8 +635,8 @@ impl Flusher {
         flushed
     }
 
-    /// Has readers see the state that became durable, unless they see a newer one.
-    /// Says `false` if another process has written it, and it is gone.
+    /// Makes the durable state visible to readers, unless they see a newer one. Returns `false` if
+    /// another process wrote the state and its record is gone.
     fn publish(&self, target: &FlushTarget) -> bool {
         if target.commit.transaction <= self.published.visible() {
             return true;
@@ -655,7 +670,8 @@ impl Flusher {
         self.storage.write(offset, &[IoSlice::new(record)])
     }
 
-    /// The same through `mapped`, if that is there: a call takes a quarter of the time of a commit of one record for which nobody waits.
+    /// Writes an encoded record through `mapped` if it is there. A system call would take a quarter
+    /// of the time of an asynchronous commit of one record.
     fn store_encoded(
         &self,
         mapped: Option<&Arc<WritableMapping>>,
@@ -668,11 +684,12 @@ impl Flusher {
             self.storage.mark_written(offset, record.len() as u64);
             return Ok(());
         }
-        // The system tells what is wrong, if anything is.
+        // The system call reports the error, if there is one.
         self.write_encoded(slot, record)
     }
 
-    /// Flushes what the journal alone makes durable, which is the newest commit. Nobody commits any more.
+    /// Flushes the newest commit if only a journal entry makes it durable. No commit may happen
+    /// concurrently.
     pub(crate) fn flush_journaled(&self) -> Result<()> {
         let mut state = self.commit_state.lock();
         if state.flushed.transaction == state.newest.transaction {
@@ -686,8 +703,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes the records of a clean close, behind which there is nothing, and flushes them: the next
-    /// one to open takes them for durable.
+    /// Writes and flushes the records of a clean close. No record follows them, and the next open
+    /// takes them for durable.
     pub(crate) fn write_last(&self, records: &[Record]) -> Result<()> {
         let mut state = self.commit_state.lock();
         for record in records {
@@ -706,7 +723,8 @@ impl Flusher {
         }
     }
 
-    /// Nothing was committed, so there is nothing to take back but these records.
+    /// Handles a failure while closing. No commit is involved, so only these records are taken
+    /// back.
     fn fail_last(
         &self,
         state: &mut LockedCommitState,
@@ -720,7 +738,7 @@ impl Flusher {
     }
 }
 
-/// Refuses a record that could not be read again.
+/// Refuses a record that could not be decoded again.
 fn refuse_nonsense(record: &Record) -> Result<()> {
     record
         .check()

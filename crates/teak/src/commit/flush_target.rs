@@ -1,4 +1,4 @@
-//! What a flush makes durable.
+//! The target of a flush: what it makes durable.
 
 use crate::TransactionId;
 use crate::{
@@ -6,16 +6,17 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What a flush under way makes durable.
+/// What a running flush makes durable.
 #[derive(Clone, Debug)]
 pub(crate) struct FlushTarget {
     pub(crate) commit: RecordRef,
     /// The state, if readers did not see it when the flush began.
     pub(crate) unpublished: Option<Arc<Snapshot>>,
-    /// The last durable commit when it began, and the last flushed one.
+    /// The last durable commit when the flush began, and (below) the last flushed one.
     pub(crate) durable: TransactionId,
     pub(crate) flushed: RecordRef,
-    /// What it has that the durable one has not, if that is known; only whoever makes it durable has that.
+    /// The changes since the last durable commit, if they are known. Only the flush leader's copy
+    /// has them.
     pub(crate) changes: Option<JournalInput>,
     pub(crate) may_be_entry: bool,
 }

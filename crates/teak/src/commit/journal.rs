@@ -1,20 +1,26 @@
-//! The journal: small commits are on the disk before their pages are.
+//! The journal: it makes small commits durable before their pages are on the disk.
 //!
-//! A flush waits for the disk once for each piece of the file that was written to, and the pages of a small commit lie in several.
-//! So whoever leads a flush may write an *entry* into the journal instead, pages in a row that the database has set aside: the record, and
-//! of each page what differs from the one that it was copied from. The pages themselves stay in the system's cache, as those of lazy commits
-//! do, until the journal is full, or something is flushed that it cannot take. Shortly before it is full the system is told to write them, while
-//! commits go on, so that the flush finds few. So there are two last commits: the last one
-//! that was *flushed*, with all its pages, and the last one that is durable because an entry says what has changed since.
+//! A flush waits for the disk once for each written piece of the file, and the pages of a small
+//! commit are scattered. The flush leader may therefore write an *entry* into the journal instead.
+//! The journal is an extent of the file that the database has set aside. An entry contains the
+//! record, and for each page the difference from the page that it was copied from. The pages
+//! themselves stay in the system's cache, like those of lazy commits, until the journal is full or
+//! a commit is flushed that the journal cannot take. Shortly before the journal is full, the system
+//! is asked to write the cached pages in the background, so that the flush finds few of them. There
+//! are thus two last commits: the last *flushed* commit, whose pages are all on the disk, and the
+//! last *durable* commit, which the entries describe as changes since then.
 //!
-//! The entries since the last flush are a *chain*: the first one names the checksum of the record of the commit that was flushed, each
-//! other one the checksum of the entry before it. So no entry of another time counts, wherever it stands.
+//! The entries since the last flush form a *chain*. The first one names the checksum of the record
+//! of the flushed commit, and each later one the checksum of the entry before it. An entry left
+//! from an earlier chain therefore never counts, wherever it is.
 //!
-//! Only what the state of the entry uses is in it, and each page's source was in use in the state before. So the pages of the flushed commit,
-//! which nothing overwrites, and all entries in order make each of these states, byte by byte.
+//! An entry contains only pages that its state uses, and the source of each page was in use in the
+//! state before. The pages of the flushed commit are not overwritten. Together with all entries in
+//! order, they reproduce each of these states byte by byte.
 //!
-//! An entry begins a page of its own, so that nothing acknowledged is written again where the system's pages are no larger; where they are, it is
-//! written again as it was. All numbers are little-endian.
+//! An entry begins on a page of its own. If system pages are no larger, nothing acknowledged is
+//! written again. If they are larger, acknowledged bytes are written again unchanged. All numbers
+//! are little-endian.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -22,15 +28,15 @@
 //! | 8 | 8 | checksum: XXH3-64 of the bytes from 16 up to the length |
 //! | 16 | 4 | length of the entry in bytes |
 //! | 20 | 4 | count of pages |
-//! | 24 | 8 | checksum of the entry before, or checksum of the record of the flushed commit |
+//! | 24 | 8 | checksum of the previous entry, or of the record of the flushed commit |
 //! | 32 | | the pages, the record first |
 //!
 //! A page:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | its number; of a record the slot |
-//! | 4 | 4 | number of its source; 0 if that is all zeros, all ones for the record before, zeros behind its sectors |
+//! | 0 | 4 | its number; for a record the slot |
+//! | 4 | 4 | number of its source; 0: all zeros; all ones: the previous record, zeros after its sectors |
 //! | 8 | 4 | count of parts that differ |
 //! | 12 | | the parts: start (2) and length (2) in words of 8 bytes, and the bytes |
 
@@ -61,20 +67,22 @@ const CHECKED_FROM: usize = 16;
 const HEAD_LEN: usize = 32;
 const PAGE_HEAD_LEN: usize = 12;
 const WORD_LEN: usize = 8;
-/// What is compared at once.
+/// Bytes that are compared at once.
 const BLOCK_LEN: usize = 128;
-/// Stands for the record before.
+/// Source number that stands for the previous record.
 pub(crate) const RECORD: u32 = u32::MAX;
-/// For each page of the journal entries may have so many in all, and no more bytes of pages than this, all of which recovery may have to keep.
+/// All entries together may have this many pages for each page of the journal, and no more page
+/// bytes than the limit below. Recovery may have to keep all of them in memory.
 const PAGES_PER_PAGE: usize = 16;
 const REDONE_BYTES_MAX: usize = 64 << 20;
-/// For each page of the journal so many may have died that wait for a flush.
+/// This many dead pages may wait for a flush, for each page of the journal.
 const DEAD_PER_PAGE: f64 = 4.0;
-/// From this part of a journal on the system writes pages. What it has written by then is written again if it is taken anew before the flush; with less
-/// time than this it would not be done.
+/// The system is asked to write the pages once this part of the journal is used. Starting earlier
+/// writes more pages twice, because pages written by then may be reused before the flush. Starting
+/// later leaves too little time to finish.
 const WRITTEN_BACK_FROM: f64 = 15.0 / 16.0;
 
-/// How many pages all entries of a journal may have.
+/// The most pages that all entries of a journal may have.
 fn pages_max(journal: Extent, page_size: usize) -> usize {
     (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
 }
@@ -83,17 +91,17 @@ fn pages_max(journal: Extent, page_size: usize) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     chain: Option<Chain>,
-    /// How often there were no pages for an entry.
+    /// How often an entry was not written because there was no journal.
     wanted: u32,
-    /// The system does not write single pages through.
+    /// The system does not support writing single pages through.
     is_refused: bool,
-    /// The thread that tells the system to write pages.
+    /// The thread that asks the system to write pages.
     writing_back: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Chain {
-    /// The flushed commit.
+    /// The flushed commit that the chain starts from.
     base: RecordRef,
     journal: JournalPages,
     /// The commit of the last entry.
@@ -101,14 +109,14 @@ struct Chain {
     checksum: Checksum,
     /// The record of the last entry.
     image: Vec<u8>,
-    /// Pages of the journal that are used.
+    /// Pages of the journal in use.
     used: u32,
     page_count: usize,
     died: u64,
 }
 
 impl Journal {
-    /// Whether there were so often no pages for an entry; then it is counted anew.
+    /// Whether an entry lacked a journal at least `least` times. If so, the count restarts at zero.
     pub(crate) fn take_wanted(&mut self, least: u32) -> bool {
         let is_wanted = self.wanted >= least;
         if is_wanted {
@@ -117,11 +125,13 @@ impl Journal {
         is_wanted
     }
 
-    /// Writes an entry that makes `target`, which is in the file, durable, and says how many bytes that were; `None`, and nothing is written, if it is to
-    /// be flushed.
+    /// Writes an entry that makes `target` durable, whose pages are in the file already. Returns
+    /// the length in bytes. Returns `None` and writes nothing if `target` has to be flushed
+    /// instead.
     ///
     /// # Errors
-    /// What the system answers. Whether the entry counts is not known then.
+    ///
+    /// The system's error. It is then unknown whether the entry counts.
     pub(crate) fn append(
         &mut self,
         storage: &Arc<dyn Storage>,
@@ -141,7 +151,7 @@ impl Journal {
         let len = next.bytes.len() as u64;
         let (extent, used) = (next.chain.journal.extent, next.at);
         let offset = (u64::from(extent.start.0) + u64::from(used)) * page_size as u64;
-        // After a write that failed it could not be flushed any more.
+        // A failed write here would also rule out a flush, so disk space is secured first.
         if !matches!(storage.secure(offset, len), Ok(true)) {
             return Ok(None);
         }
@@ -158,23 +168,24 @@ impl Journal {
         Ok(Some(len))
     }
 
-    /// Has the system write what a flush would, which is near. Commits go on meanwhile.
+    /// Asks the system, in another thread, to write pages before the flush that is soon due.
+    /// Commits continue meanwhile.
     fn begin_write_back(&mut self, storage: Arc<dyn Storage>) {
         self.end_write_back();
         let named = thread::Builder::new().name("teak-write-back".to_owned());
-        // Without a thread the flush has more to do.
+        // Without the thread, the flush has more to do.
         self.writing_back = named.spawn(move || storage.begin_write_back()).ok();
     }
 
-    /// Waits for the thread that does so.
+    /// Waits for the thread that [`Journal::begin_write_back`] started.
     pub(crate) fn end_write_back(&mut self) {
         if let Some(thread) = self.writing_back.take() {
-            // It does not panic; if it did, nothing came of it.
+            // The thread does not panic. A panic would only mean less was written ahead.
             let _ = thread.join();
         }
     }
 
-    /// The entry that makes `target` durable; `None` if that is to be flushed.
+    /// The entry that makes `target` durable; `None` if it has to be flushed.
     fn next_of(
         &mut self,
         page_size: usize,
@@ -183,8 +194,9 @@ impl Journal {
         journal: JournalPages,
         mapping: &Mapping,
     ) -> Option<NextEntry> {
-        // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
-        // nothing was listed.
+        // If another process flushed some of these changes, they do not start at the durable
+        // commit. All changes must also be newer than the commit that took the journal: earlier
+        // ones were not listed.
         let is_of_old = changes.since != target.durable && !is_planted(Planted::EntryOfOld);
         if is_of_old || journal.since > target.flushed.transaction {
             return None;
@@ -230,24 +242,24 @@ impl Journal {
     }
 }
 
-/// An entry that may be written.
+/// An entry that is ready to be written.
 struct NextEntry {
     bytes: Vec<u8>,
-    /// In which page of the journal it begins.
+    /// Index of its first page in the journal.
     at: u32,
-    /// The chain with it.
+    /// The chain including this entry.
     chain: Chain,
-    /// The first one for which there will soon be a flush.
+    /// The first entry after which a flush is soon due.
     is_nearly_last: bool,
 }
 
 impl Chain {
-    /// Whether the last entry made the last durable commit so, and there was no flush since.
+    /// Whether the last entry made the last durable commit durable, with no flush since.
     fn is_continued(&self, target: &FlushTarget, journal: JournalPages) -> bool {
         self.base == target.flushed && self.until == target.durable && self.journal == journal
     }
 
-    /// How much of what there may be at most there is, of that of which there is most. Behind 1 there is to be a flush.
+    /// The largest of the used fractions of the limits. Above 1 a flush is needed.
     fn fullness(&self, page_size: usize) -> f64 {
         let len = f64::from(self.journal.extent.len);
         let of_pages = self.page_count as f64 / pages_max(self.journal.extent, page_size) as f64;
@@ -255,7 +267,7 @@ impl Chain {
         (f64::from(self.used) / len).max(of_pages).max(of_dead)
     }
 
-    /// Without an entry, if nothing is durable that was not flushed.
+    /// A chain without entries. `None` if commits after the flushed one are durable already.
     fn begin(
         mapping: &Mapping,
         page_size: usize,
@@ -279,7 +291,7 @@ impl Chain {
     }
 }
 
-/// The record of a commit in its slot, as entries have it.
+/// The record of a commit in its slot, in the form that entries use.
 fn record_at(mapping: &Mapping, page_size: usize, written: RecordRef) -> Option<Vec<u8>> {
     let mut image = vec![0; page_size];
     if !mapping.copy(u64::from(written.slot) * page_size as u64, &mut image) {
@@ -291,7 +303,7 @@ fn record_at(mapping: &Mapping, page_size: usize, written: RecordRef) -> Option<
         .then_some(image)
 }
 
-/// Clears what an older record may have left behind a record.
+/// Clears what an older record may have left after this record.
 fn clear_after(image: &mut [u8]) {
     let len = Record::sectors_len(image);
     if let Some(rest) = image.get_mut(len..) {
@@ -299,7 +311,7 @@ fn clear_after(image: &mut [u8]) {
     }
 }
 
-/// What stands at the head of a record.
+/// The checksum at the head of a record.
 fn checksum_of(image: &[u8]) -> Checksum {
     Checksum(word(image, 8).unwrap_or(0))
 }
@@ -309,7 +321,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// An entry that is being written.
+/// An entry under construction.
 pub(crate) struct JournalEntry {
     bytes: Vec<u8>,
     count: u32,
@@ -323,7 +335,7 @@ impl JournalEntry {
         Self { bytes, count: 0 }
     }
 
-    /// Adds a page: what of it is not as in `old`, or not zero.
+    /// Adds a page: the parts that differ from `old`, or from zeros without `old`.
     pub(crate) fn put(&mut self, number: u32, source: u32, page: &[u8], old: Option<&[u8]>) {
         let head = self.bytes.len();
         self.bytes.extend_from_slice(&number.to_le_bytes());
@@ -342,7 +354,7 @@ impl JournalEntry {
         };
         for (block_index, block) in page.chunks(BLOCK_LEN).enumerate() {
             let first = block_index * (BLOCK_LEN / WORD_LEN);
-            // Most of a page is as it was.
+            // Most of a page is unchanged.
             if begun.is_none() && is_same(first, block) {
                 continue;
             }
@@ -364,7 +376,7 @@ impl JournalEntry {
         self.count += 1;
     }
 
-    /// The bytes, in whole pages, and the checksum.
+    /// The bytes, padded to whole pages, and the checksum.
     pub(crate) fn finish(mut self, page_size: usize) -> (Vec<u8>, Checksum) {
         let len = self.bytes.len();
         self.bytes[16..20].copy_from_slice(&(len as u32).to_le_bytes());

@@ -1,5 +1,4 @@
-//! Commits: the pipeline of one commit, what is written, flushed and visible, the flushes that threads share, the
-//! journal of small commits, and tickets.
+//! Commits: pipeline, commit state, flushes, deferred commits, and the journal.
 
 pub(crate) mod deferred;
 pub(crate) mod flush;

@@ -1,4 +1,4 @@
-//! Pages on their way into the file.
+//! Writing pages to the file.
 
 use crate::{
     PageNumber, TransactionId,
@@ -10,14 +10,14 @@ use std::{
     sync::Arc,
 };
 
-/// What errors say was being done.
+/// The operation that errors name.
 pub(crate) const WRITING_PAGES: &str = "writing pages";
 
-/// Parts of one write at most, so that a write has bounded bookkeeping.
+/// The most parts of one write, which bounds its bookkeeping.
 pub(crate) const WRITE_PARTS_MAX: usize = 512;
 
-/// Writes pages, given in order, to their final place, with one write for each stretch of pages in
-/// a row.
+/// Writes sorted pages to their final positions, with one write for each run of consecutive pages,
+/// split after [`WRITE_PARTS_MAX`] pages.
 pub(crate) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,

@@ -1,18 +1,20 @@
 //! The commit pipeline.
 //!
-//! 1. *Seal*: checksums go from the leaves of each changed table to its root, from there into the
-//!    catalog, and from its leaves to its root.
-//! 2. *Space*: what was taken and what died goes to the record's log, or the space map is folded.
-//! 3. *Write*: all pages that are not in their final place yet, one write for each run.
-//! 4. *Record*: the flusher writes it, in a slot that nothing needs, and lets readers see the commit
-//!    unless it is to be durable first. While it flushes, small durable commits are only noted
-//!    instead of 3 and 4, and written together by whoever flushes next.
-//! 5. *Wait*, with the writer's turn given on, if it is: the flusher sees to it that it is flushed
-//!    and seen.
+//! 1. *Seal*: compute checksums from the leaves of each changed table to its root, store the roots
+//!    in the catalog, and seal the catalog in the same way.
+//! 2. *Space*: append allocated and dead extents to the record's space log, or checkpoint the
+//!    free-space map.
+//! 3. *Write*: write all pages that are not at their final position yet, one write for each extent.
+//! 4. *Record*: the flusher writes the record to a slot that is not needed. Readers see the commit
+//!    from then on, unless it must be durable first. While a flush runs, a small durable commit is
+//!    deferred: it is only noted instead of steps 3 and 4, and the next flush leader writes all
+//!    deferred commits together.
+//! 5. *Wait*: a durable commit releases the writer lock and waits until the flusher has made it
+//!    durable and visible.
 //!
-//! Up to the record nothing refers to what was written, so an error undoes the transaction and the
-//! space map is read anew from the record before. From the record on an error leaves it open what
-//! is on the disk: the database refuses writes until it is opened again.
+//! Before the record is written, nothing refers to the new pages. An error undoes the transaction,
+//! and the free-space map is read again from the previous record. Once the record write has begun,
+//! an error leaves the state on the disk unknown: the database refuses writes until it is reopened.
 
 use crate::{
     Error, Extent, Result, TransactionId,
@@ -44,18 +46,18 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Bytes of pages of a commit that may be deferred, and of all that are.
+/// The most bytes of pages of one deferred commit, and of all deferred commits.
 const DEFERRED_BYTES_MAX: usize = 256 << 10;
 const ALL_DEFERRED_BYTES_MAX: usize = 2 << 20;
 
 impl WriteTransaction {
-    /// Commits, and returns the id of the new state. A transaction that changed nothing writes
-    /// nothing, and its state is the one that it began with.
+    /// Commits and returns the id of the new state. A transaction without changes writes nothing
+    /// and returns the id of the state that it began with.
     pub(crate) fn commit(self) -> Result<TransactionId> {
         self.finish().map(|(transaction, _)| transaction)
     }
 
-    /// The same, and says how long each step took.
+    /// Like [`Self::commit`], but also returns the duration of each step.
     pub(crate) fn commit_measured(mut self) -> Result<(TransactionId, CommitLatency)> {
         self.timing.stopwatch = Some(Stopwatch::started());
         let (transaction, stopwatch) = self.finish()?;
@@ -70,7 +72,7 @@ impl WriteTransaction {
         let engine = Arc::clone(&self.engine);
         let written = self.write();
         let (mut stopwatch, note) = (self.timing.stopwatch.take(), self.timing.commit_note.take());
-        // The next writer goes on while this one waits.
+        // The next writer continues while this one waits.
         drop(self);
         if written.is_err() {
             engine.flusher.wake_all();
@@ -86,7 +88,7 @@ impl WriteTransaction {
         Ok((transaction, stopwatch))
     }
 
-    /// Commits, and returns at once what tells when it is durable.
+    /// Commits and returns a ticket at once. The ticket reports when the commit is durable.
     pub(crate) fn commit_async(mut self) -> Result<Ticket> {
         self.pages.limits.durability = Durability::Async;
         let engine = Arc::clone(&self.engine);
@@ -94,15 +96,15 @@ impl WriteTransaction {
         Ok(engine.ticket(transaction))
     }
 
-    /// A step of the commit is over.
+    /// Notes the end of a step of the commit.
     fn note_step(&mut self, step: CommitStep) {
         if let Some(stopwatch) = &mut self.timing.stopwatch {
             stopwatch.note(step);
         }
     }
 
-    /// Writes everything, and leaves it to the caller to wait until it is on the disk. Returns the state: the one that it began
-    /// with, if it has changed nothing.
+    /// Writes the commit without waiting until it is on the disk. Returns the new state, or the
+    /// state that the transaction began with if nothing changed.
     pub(crate) fn write(&mut self) -> Result<Arc<Snapshot>> {
         let flusher = Arc::clone(&self.engine.flusher);
         self.timing.commit_note = CommitNote::begun(&flusher.events);
@@ -156,7 +158,7 @@ impl WriteTransaction {
             self.pages.want_space(0);
         }
         if matches!(committed, Err(Error::Corrupted { .. })) {
-            // A page that was moved may be the damaged one.
+            // A relocated page may be the damaged one.
             self.rest(u64::MAX);
         }
         self.note_step(CommitStep::Space);
@@ -189,7 +191,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// The tables whose roots are to be written, by handle and name.
+    /// The changed roots, by table handle and name.
     fn changed_roots(&self) -> Vec<(usize, Vec<u8>, TreeRoot)> {
         let changed = self
             .tables
@@ -201,7 +203,7 @@ impl WriteTransaction {
             .collect()
     }
 
-    /// Has the space map take the transaction in. Nothing has changed if this fails.
+    /// Commits the transaction's extents to the free-space map. Nothing has changed if this fails.
     fn commit_space(
         &mut self,
         taken: &[Extent],
@@ -231,7 +233,7 @@ impl WriteTransaction {
         }
         writer.high_water.note_written(taken_count);
         let written = writer.written.with(taken);
-        // A fold adds some; some may be durable by now.
+        // A checkpoint adds some extents; some may be durable by now.
         let reserved = written.map_or(0, |extents| extents.len() + 8);
         let log_room = Record::log_room(page_size, reserved);
         writer.space.commit(SpaceChange {
@@ -244,8 +246,8 @@ impl WriteTransaction {
         })
     }
 
-    /// Writes pages and record, and lets readers see the state, if they see it before it is
-    /// durable.
+    /// Writes pages and record. Makes the state visible if its durability does not require a flush
+    /// first.
     fn write_all(
         &mut self,
         taken: &[Extent],
@@ -324,7 +326,7 @@ impl WriteTransaction {
         Ok(snapshot)
     }
 
-    /// Tells once that the file has lost its name, or refuses to commit.
+    /// Reports once that the file has lost its name, or refuses to commit, depending on the policy.
     fn refuse_lost_name(&self) -> Result<()> {
         let Some(LostName { path, moved_to, .. }) = self.engine.file.storage.lost_name() else {
             return Ok(());
@@ -339,14 +341,15 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// The pages that the state of this commit has and the file has not, if they are better written
-    /// together with those of commits to come.
+    /// The pages of this commit and of earlier deferred ones that are not in the file, if the
+    /// commit should be deferred. `None` if it should be written now.
     fn pages_to_defer(
         &mut self,
         committed: &SpaceCommit,
         deaths: &[(Extent, TransactionId)],
     ) -> Option<Arc<[UnwrittenPage]>> {
-        // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
+        // Pages that a later deferred commit no longer uses are never written. A commit whose state
+        // must stay is therefore not deferred.
         let is_fit = self.pages.limits.durability == Durability::Durable
             && (self.named.pins.is_none() || is_planted(Planted::DeferNamed))
             && !self.status.stays
@@ -360,7 +363,7 @@ impl WriteTransaction {
             return None;
         }
         let in_file = self.engine.flusher.written_under_flush()?;
-        // Who is told that the disk is full is to be alone with it.
+        // A commit that may find the disk full must not share its write with others.
         if !self.pages.supply.is_secured {
             return None;
         }
@@ -379,7 +382,7 @@ impl WriteTransaction {
         Some(all.into())
     }
 
-    /// Writes what was deferred, and the pages of this commit.
+    /// Writes deferred commits, and the pages of this commit.
     fn write_every_page(&mut self, committed: &SpaceCommit) -> Result<()> {
         if !is_planted(Planted::SkipDeferred) {
             self.engine.flusher.write_deferred()?;
@@ -393,9 +396,9 @@ impl WriteTransaction {
         write_pages(&*storage, self.engine.file.page_size, &pages).map_err(Error::io(WRITING_PAGES))
     }
 
-    /// The record of this commit, which wrote the pages `taken`.
+    /// Builds the record of this commit, which wrote the pages `taken`.
     fn record(&mut self, committed: SpaceCommit, taken: &[Extent], page_count: u64) -> Record {
-        // What is deferred gets another slot and sequence when it is written.
+        // A deferred commit gets another slot and sequence when it is written.
         let (slot, sequence, (flushed, durable), last_target) = {
             let state = self.engine.flusher.commit_state.lock();
             let sequence = state.newest.sequence + 1;
@@ -448,7 +451,7 @@ impl WriteTransaction {
         record
     }
 
-    /// The state that this commit makes, with the roots that are known.
+    /// The state after this commit, with the roots that are known.
     fn new_snapshot(
         &self,
         record: Record,
@@ -456,7 +459,7 @@ impl WriteTransaction {
         taken: &[Extent],
     ) -> Result<Snapshot> {
         let checked = self.base.checked.covering(record.page_count);
-        // What was sealed just now is what stands there.
+        // The pages were sealed just now, so their checksums are known to match.
         taken.iter().for_each(|extent| checked.note(*extent));
         let mut roots = match self.tables.has_other_roots {
             true => KnownRoots::default(),
@@ -471,7 +474,7 @@ impl WriteTransaction {
         Ok(snapshot)
     }
 
-    /// After a failed write the space map is read anew, as the record before has it.
+    /// After a failed write: reads the free-space map again, as of the previous record.
     fn restore_space(&mut self) {
         let pins = self.engine.flusher.pins(&self.pages.writer.named);
         match pins.and_then(|pins| self.base.space(&pins)) {

@@ -1,27 +1,30 @@
-//! How far commits have come: which are written, which are on the disk, and who waits for that.
+//! The commit state: which commits are written, deferred, flushed, durable and visible, and who
+//! waits.
 //!
-//! A commit writes its pages and its record while it has the writer's turn, notes that here, and
-//! gives the turn on. A *flush* makes durable what was written before it began; its *target* is
-//! the newest commit of that moment. While it runs others commit, and the next flush is for all of
-//! them together.
+//! A commit writes its pages and its record while it holds the writer lock, notes them here, and
+//! releases the lock. A *flush* makes durable what was written before it began. Its *target* is the
+//! newest commit when it began. Other commits proceed while it runs, and the next flush covers all
+//! of them.
 //!
-//! While a flush runs, durable commits that are small are *deferred*: their pages stay in memory,
-//! for the next writer to build on, and whoever flushes next writes what is left of all of them, and
-//! the record of the last, as one.
+//! While a flush runs, small durable commits are *deferred*. Their pages stay in memory, where the
+//! next writer builds on them. The next flush leader writes the pages that are still in use and the
+//! record of the last deferred commit, as one commit.
 //!
 //! Invariants:
 //!
-//! 1. flushed ≤ durable ≤ newest in the file ≤ newest, durable ≤ target ≤ newest, and there is one flush at a
-//!    time.
-//! 2. A record is never written to the slot of the newest in the file, of the flushed, or of the
-//!    target. That leaves one of four.
-//! 3. `unpublished` is the newest commit as long as readers do not see it. They see each durable
-//!    commit, and each that did not ask to be seen only when it is durable.
-//! 4. What is deferred was committed behind all that is in the file, and its pages are those of the
-//!    last of its commits that no earlier one wrote.
-//! 5. What all processes know of commits (the newest in the file, the durable, the target, the slots) is that of
-//!    their shared memory from [`CommitState::lock`] on until the guard goes; one process at a time has it.
-//! 6. Behind a failure nothing becomes durable any more but the target of a flush that was running.
+//! 1. flushed ≤ durable ≤ newest in the file ≤ newest; durable ≤ target ≤ newest. There is one
+//!    flush at a time.
+//! 2. A record is never written to the slot of the newest commit in the file, of the flushed
+//!    commit, or of the target. Of four slots, at least one is left.
+//! 3. `unpublished` is the newest commit while readers do not see it. Readers see every durable
+//!    commit. They see a commit that is not durable yet only if its durability allows that.
+//! 4. Deferred commits are newer than all commits in the file. Their pages are those of the last
+//!    deferred state that no commit in the file wrote.
+//! 5. The part of the state that all processes know (newest in the file, durable, flushed, target,
+//!    slots) equals the shared memory from [`CommitState::lock`] until its guard is dropped. One
+//!    process at a time holds that lock.
+//! 6. After a failure nothing becomes durable except the target of a flush that was already
+//!    running.
 
 mod words;
 
@@ -56,30 +59,30 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Lazy commits that no flush was begun for.
+/// Lazy commits for which no flush has begun.
 #[derive(Clone, Copy, Default, Debug)]
 struct UnflushedLazyCommits {
     bytes: u64,
     since: Option<Instant>,
 }
 
-/// A ticket that is to be told.
+/// A ticket that waits to be woken.
 #[derive(Debug)]
 struct WaitingTicket {
-    /// Of the ticket.
+    /// Id of the ticket.
     id: u64,
     transaction: TransactionId,
     waker: Waker,
 }
 
-/// A thread whose commit is to become durable.
+/// A thread that waits for its commit to become durable.
 #[derive(Debug)]
 struct WaitingThread {
     transaction: TransactionId,
     thread: Thread,
 }
 
-/// When the flusher has something to do.
+/// When the background thread has to flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FlushDue {
     Now,
@@ -87,7 +90,7 @@ pub(crate) enum FlushDue {
     Never,
 }
 
-/// Why nothing becomes durable any more.
+/// The failure after which nothing becomes durable.
 #[derive(Clone, Debug)]
 struct Failure {
     operation: &'static str,
@@ -115,7 +118,7 @@ impl Failure {
     }
 }
 
-/// What is known of the commits of one open database.
+/// The commit state of one open database.
 #[derive(Debug)]
 pub(crate) struct LockedCommitState {
     /// The newest commit in the file.
@@ -127,28 +130,29 @@ pub(crate) struct LockedCommitState {
     pub(crate) durable: RecordRef,
     /// The last commit whose pages are all on the disk, by a flush.
     pub(crate) flushed: RecordRef,
-    /// What the newest commit has that no flush was begun for.
+    /// The changes for which no flush has begun.
     changes: UnflushedChanges,
-    /// Whether a thread of this process flushes, or is about to.
+    /// Whether a thread of this process flushes or is about to.
     has_flush_leader: bool,
     target: Option<FlushTarget>,
-    /// What another process is making durable.
+    /// The target of a flush by another process.
     foreign_target: Option<RecordRef>,
-    /// What stands in each slot; sequence 0 where there is no record.
+    /// The record in each slot; sequence 0 if there is none.
     pub(crate) slots: [RecordRef; SLOT_COUNT as usize],
     failure: Option<Failure>,
-    /// Commits up to this one are to be flushed at once.
+    /// Commits up to this one should be flushed at once.
     wanted: TransactionId,
     waiting: UnflushedLazyCommits,
     tickets: Vec<WaitingTicket>,
     sleepers: Vec<WaitingThread>,
-    /// Threads that wait for tickets.
+    /// Number of threads that wait for tickets.
     ticket_sleepers: usize,
     flusher_sleeps: bool,
     pub(crate) is_stopping: bool,
-    /// Absent where no other process can have the database open, and when this one has left.
+    /// `None` if no other process can have the database open, or after this process has left.
     shared: Option<Arc<Shared>>,
-    /// Nothing was changed since the shared memory had the same; which stays so until another process has its lock.
+    /// The shared memory has the same state. This holds until something changes here or another
+    /// process takes its lock.
     pub(crate) is_given_back: bool,
 }
 
@@ -179,7 +183,7 @@ impl LockedCommitState {
             foreign_target: None,
             slots,
             failure: None,
-            // Who joins others asks for nothing that they have committed.
+            // A process that joins others requests no flush of their commits.
             wanted: TransactionId(0),
             waiting: UnflushedLazyCommits::default(),
             tickets: Vec::new(),
@@ -192,14 +196,15 @@ impl LockedCommitState {
         }
     }
 
-    /// The slot that the next record goes to: the oldest that is needed neither for the newest
-    /// commit, nor for the last durable one, nor for the one that is becoming durable.
+    /// The slot for the next record: the oldest one that is not needed for the newest commit, the
+    /// last flushed commit, or the flush target.
     pub(crate) fn next_slot(&self) -> u8 {
         let oldest = self.unneeded().min_by_key(|written| written.sequence);
         oldest.expect("three of four slots are spared").slot
     }
 
-    /// Two slots that are not needed, which there are where everything is durable; `None` only if somebody has written to the lock file.
+    /// Two slots that are not needed. When everything is durable there are two; `None` only if
+    /// another program has written to the lock file.
     pub(crate) fn spare_slots(&self) -> Option<[u8; 2]> {
         let mut unneeded: Vec<_> = self.unneeded().collect();
         unneeded.sort_unstable_by_key(|written| written.sequence);
@@ -220,13 +225,13 @@ impl LockedCommitState {
         self.slots.iter().filter(is_unneeded)
     }
 
-    /// The newest commit, in the file or not.
+    /// The newest commit, whether in the file or not.
     pub(crate) fn last(&self) -> TransactionId {
         let unpublished = self.unpublished.as_ref().map(|last| last.transaction());
         unpublished.unwrap_or(self.newest.transaction)
     }
 
-    /// The states that a crash may lead back to, and the newest one.
+    /// The states that a crash may lead back to, and the newest state.
     pub(crate) fn pins(&self) -> impl Iterator<Item = TransactionId> {
         let target = self.targeted().map(|target| target.transaction);
         let durable = Some(self.durable.transaction);
@@ -244,7 +249,8 @@ impl LockedCommitState {
         .flatten()
     }
 
-    /// The newest commit that a flush was begun for. For one that the journal may take none was, as far as is known.
+    /// The newest commit for which a flush has begun. A target that the journal may take does not
+    /// count: for it no flush has begun, as far as is known.
     pub(crate) fn last_target(&self) -> TransactionId {
         let is_entry = self
             .target
@@ -254,32 +260,32 @@ impl LockedCommitState {
         flushing.unwrap_or(self.flushed).transaction
     }
 
-    /// Notes that the journal does not take the target: it is flushed.
+    /// Notes that the target is flushed and not journaled.
     pub(crate) fn note_flushing(&mut self) {
         if let Some(target) = &mut self.target {
             target.may_be_entry = false;
         }
     }
 
-    /// What a flush is making durable, by whichever process.
+    /// The target of the running flush, by any process.
     fn targeted(&self) -> Option<RecordRef> {
         let own = self.target.as_ref().map(|target| target.commit);
         own.or(self.foreign_target)
     }
 
-    /// Notes a commit whose record was written.
+    /// Notes a commit whose record is written.
     pub(crate) fn note_written(&mut self, written: RecordRef) {
         self.slots[usize::from(written.slot)] = written;
         self.newest = written;
     }
 
-    /// Notes that what was taken to be written is in the file.
+    /// Notes that the deferred commits taken by [`Self::take_deferred`] are in the file.
     pub(crate) fn note_deferred_written(&mut self) {
         self.has_deferred = self.deferred.is_some();
     }
 
-    /// Notes that a commit of so many bytes waits, and that nobody has asked for it to be flushed.
-    /// Says whether that is news to the flusher.
+    /// Notes a lazy commit of `bytes` that waits for a flush. Returns whether the background thread
+    /// has to be notified.
     pub(crate) fn note_waiting(&mut self, bytes: u64, limits: FlushLimits) -> bool {
         self.waiting.bytes += bytes;
         if self.waiting.since.is_some() {
@@ -289,13 +295,13 @@ impl LockedCommitState {
         true
     }
 
-    /// Whether commits wait that have reached the limits.
+    /// Whether waiting commits have reached the limits.
     pub(crate) fn is_due(&self, limits: FlushLimits) -> bool {
         let UnflushedLazyCommits { bytes, since } = self.waiting;
         since.is_some_and(|since| bytes >= limits.bytes || since.elapsed() >= limits.age)
     }
 
-    /// Asks for a flush at once of all commits up to `transaction`.
+    /// Requests an immediate flush of all commits up to `transaction`.
     pub(crate) fn want(&mut self, transaction: TransactionId) {
         self.wanted = self.wanted.max(transaction);
     }
@@ -305,12 +311,12 @@ impl LockedCommitState {
         self.foreign_target.is_some()
     }
 
-    /// Whether somebody of this process flushes, or is about to.
+    /// Whether a thread of this process flushes or is about to.
     pub(crate) fn is_flushing(&self) -> bool {
         self.has_flush_leader
     }
 
-    /// Has nobody else of this process flush until [`Self::resign_leader`].
+    /// Makes this thread the only flush leader of this process until [`Self::resign_leader`].
     pub(crate) fn become_leader(&mut self) {
         debug_assert!(!self.has_flush_leader, "one flush at a time");
         self.has_flush_leader = true;
@@ -320,22 +326,22 @@ impl LockedCommitState {
         self.has_flush_leader = false;
     }
 
-    /// Whether commits wait in memory for a flush that writes them.
+    /// Whether there are deferred commits in memory.
     pub(crate) fn has_deferred(&self) -> bool {
         self.has_deferred
     }
 
-    /// Whether no commit is known that could still become durable.
+    /// Whether no known commit could still become durable.
     pub(crate) fn is_all_durable(&self) -> bool {
         !self.has_deferred && self.newest.transaction <= self.durable.transaction
     }
 
-    /// Whether commits wait that are to be flushed now.
+    /// Whether waiting commits should be flushed now.
     pub(crate) fn needs_flush(&self, limits: FlushLimits) -> bool {
         self.wanted > self.durable.transaction || self.is_due(limits)
     }
 
-    /// When the flusher is to flush.
+    /// When the background thread should flush.
     pub(crate) fn due(&self, limits: FlushLimits) -> FlushDue {
         if self.failure.is_some() || self.is_flushing() {
             return FlushDue::Never;
@@ -350,19 +356,20 @@ impl LockedCommitState {
         due_at.map_or(FlushDue::Never, FlushDue::At)
     }
 
-    /// Notes what a commit wrote, and what died in it.
+    /// Notes the pages that a commit wrote, and the pages that died in it.
     pub(crate) fn note_changes(&mut self, commit: TransactionId, changes: &CommitChanges) {
         self.changes.note(commit, changes, self.flushed.transaction);
     }
 
-    /// Notes a commit that is to be written later, with those before it that are.
+    /// Notes a deferred commit, which includes the earlier deferred ones.
     pub(crate) fn defer(&mut self, deferred: DeferredCommits) {
         self.unpublished = Some(Arc::clone(&deferred.snapshot));
         self.deferred = Some(deferred);
         self.has_deferred = true;
     }
 
-    /// What is deferred, to be written now, and what stands in the file then.
+    /// Takes the deferred commits for writing, with the reference to the record that will be
+    /// written.
     pub(crate) fn take_deferred(&mut self) -> Option<(DeferredCommits, RecordRef)> {
         let deferred = self.deferred.take()?;
         let written = RecordRef {
@@ -373,8 +380,8 @@ impl LockedCommitState {
         Some((deferred, written))
     }
 
-    /// Begins a flush of all up to `commit`, by who leads, until [`Self::end_flush`] or
-    /// [`Self::end_failed_flush`].
+    /// Begins a flush of all commits up to `commit`, by the flush leader. It ends with
+    /// [`Self::end_flush`] or [`Self::end_failed_flush`].
     pub(crate) fn begin_flush(&mut self, commit: RecordRef) -> FlushTarget {
         debug_assert!(self.target.is_none(), "one flush at a time");
         let changes = self.changes.take(commit.transaction);
@@ -394,7 +401,8 @@ impl LockedCommitState {
         FlushTarget { changes, ..target }
     }
 
-    /// Notes that a flush has succeeded, or that an entry of the journal stands for it; returns who is to be told.
+    /// Notes that a flush has succeeded, or that a journal entry replaces it. Returns the wakers
+    /// that are due.
     pub(crate) fn end_flush(&mut self, target: &FlushTarget, is_flushed: bool) -> Vec<Waker> {
         self.target = None;
         self.durable = match is_planted(Planted::DurableIsNewest) {
@@ -410,24 +418,25 @@ impl LockedCommitState {
         self.take_due_wakers()
     }
 
-    /// Notes that nothing becomes durable any more, but the target of a flush that is running.
+    /// Notes that nothing becomes durable any more, except the target of a running flush.
     pub(crate) fn fail(&mut self, operation: &'static str, error: &io::Error) {
         self.failure
             .get_or_insert_with(|| Failure::new(operation, error));
     }
 
-    /// The same, for what another process was told.
+    /// Like [`Self::fail`], for a failure in another process.
     pub(crate) fn fail_elsewhere(&mut self) {
         let error = io::Error::other("a write or flush by another process failed");
         self.fail("writing", &error);
     }
 
-    /// Notes that the flush under way has failed.
+    /// Notes that the running flush has failed.
     pub(crate) fn end_failed_flush(&mut self) {
         self.target = None;
     }
 
-    /// Behind a failure, when no flush runs any more: all tickets, to be told.
+    /// After a failure, when no flush runs: drops unpublished and deferred commits, and returns the
+    /// wakers of all tickets.
     pub(crate) fn give_up(&mut self) -> Vec<Waker> {
         self.unpublished = None;
         self.deferred = None;
@@ -439,7 +448,7 @@ impl LockedCommitState {
         self.failure.is_some()
     }
 
-    /// What became of a commit; `None` if it is not decided yet.
+    /// The outcome of a commit; `None` if it is not decided yet.
     pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
         if transaction <= self.durable.transaction {
             return Some(Ok(()));
@@ -452,16 +461,17 @@ impl LockedCommitState {
     }
 }
 
-/// So often who waits for a ticket looks whether another process has flushed.
+/// How often a thread that waits for a ticket checks whether another process has flushed.
 const TOLD_APART: Duration = Duration::from_millis(10);
 
 impl LockedCommitState {
-    /// Whether somebody is to be told of a commit's becoming durable.
+    /// Whether any ticket waits for a commit.
     fn has_tickets(&self) -> bool {
         self.ticket_sleepers > 0 || !self.tickets.is_empty()
     }
 
-    /// Whether something failed elsewhere, and there are tickets or deferred commits that nothing becomes of any more.
+    /// Whether another process has failed, and tickets or deferred commits remain that cannot
+    /// succeed.
     pub(crate) fn is_to_give_up(&self) -> bool {
         let has_some = self.has_deferred || !self.tickets.is_empty();
         has_some
@@ -470,7 +480,7 @@ impl LockedCommitState {
             && self.foreign_target.is_none()
     }
 
-    /// Tickets whose commits another process has made durable.
+    /// Takes the wakers of tickets whose commits are durable.
     pub(crate) fn take_due_wakers(&mut self) -> Vec<Waker> {
         let durable = self.durable.transaction;
         let is_due_ticket = |ticket: &mut WaitingTicket| ticket.transaction <= durable;
@@ -478,34 +488,35 @@ impl LockedCommitState {
         wakers.map(|ticket| ticket.waker).collect()
     }
 
-    /// Notes that who flushed has died.
+    /// Notes that the process that flushed has died.
     pub(crate) fn forget_foreign_target(&mut self) {
         self.foreign_target = None;
     }
 }
 
-/// The state, and how to wait for what. Nobody is woken who has nothing to do.
+/// The commit state, its lock, and its conditions. A thread is woken only if it has something to
+/// do.
 #[derive(Debug)]
 pub(crate) struct CommitState {
     state: Mutex<LockedCommitState>,
-    /// The last durable commit, for those who were woken because of it.
+    /// The last durable commit, for threads that were woken because of it.
     durable: AtomicU64,
-    /// Threads with tickets.
+    /// Threads that wait for tickets sleep here.
     durable_changed: Condvar,
-    /// The flusher may have something to do.
+    /// The background thread sleeps here while it has nothing to do.
     work: Condvar,
 }
 
-/// The state, for one thread of one process.
+/// The locked commit state, for one thread of one process.
 #[derive(Debug)]
 pub(crate) struct CommitStateGuard<'p> {
-    /// Absent only while it goes.
+    /// `None` only while the guard is dropped.
     state: Option<MutexGuard<'p, LockedCommitState>>,
     is_shared: bool,
 }
 
 impl<'p> CommitStateGuard<'p> {
-    /// Adds what processes share.
+    /// Takes the shared part of the state from the shared memory.
     fn new(mut state: MutexGuard<'p, LockedCommitState>) -> Self {
         let shared = state.shared.take();
         let is_shared = shared
@@ -518,7 +529,7 @@ impl<'p> CommitStateGuard<'p> {
         }
     }
 
-    /// Gives back what processes share, and keeps what is this one's.
+    /// Gives the shared part back, and keeps this process's own part locked.
     fn into_local(mut self) -> MutexGuard<'p, LockedCommitState> {
         self.give_back();
         self.state.take().expect("the state is here until it goes")
@@ -579,13 +590,14 @@ impl CommitState {
         lock(&self.state)
     }
 
-    /// Whether commits wait in memory for a flush that writes them, which no other process knows of.
+    /// Whether there are deferred commits in memory. Other processes do not know of them.
     pub(crate) fn has_deferred(&self) -> bool {
         self.lock_local().has_deferred()
     }
 
-    /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the
-    /// flush under way is over and it is this thread's to begin the next one.
+    /// Waits until a commit is durable, and then returns `None`. Returns the state instead if the
+    /// commit cannot become durable, or if the running flush is over and this thread should begin
+    /// the next one.
     pub(crate) fn wait_flushed<'s>(
         &'s self,
         mut state: CommitStateGuard<'s>,
@@ -600,8 +612,8 @@ impl CommitState {
         drop(state);
         loop {
             thread::park();
-            // Acquire: pairs with the store in `notify_flushed`, so that the state that became durable is
-            // seen.
+            // Acquire: pairs with the store in `notify_flushed`, so that the state that became
+            // durable is visible.
             if self.durable.load(Acquire) >= transaction.0 {
                 return None;
             }
@@ -616,7 +628,7 @@ impl CommitState {
         }
     }
 
-    /// Waits until there may be work for the flusher, or until then.
+    /// Waits until there may be work for the background thread, or until `until`.
     pub(crate) fn wait_work<'s>(
         &'s self,
         mut state: CommitStateGuard<'s>,
@@ -628,8 +640,8 @@ impl CommitState {
         state
     }
 
-    /// Says that a flush is over, or that there will be none. Returns who is to be woken: one of those
-    /// who wait for the next flush, to begin it, and those whose wait is over.
+    /// Reports that a flush is over, or that there will be none. Returns the threads to wake: one
+    /// that begins the next flush, and those whose wait is over.
     pub(crate) fn notify_flushed(&self, state: &mut LockedCommitState) -> Vec<Thread> {
         let (durable, has_failed) = (state.durable.transaction, state.has_failed());
         let is_over = |sleeper: &mut WaitingThread| has_failed || sleeper.transaction <= durable;
@@ -645,20 +657,20 @@ impl CommitState {
         woken.map(|sleeper| sleeper.thread).collect()
     }
 
-    /// Tells the flusher that there may be work.
+    /// Notifies the background thread that there may be work.
     pub(crate) fn notify_flusher(&self, state: &LockedCommitState) {
         if state.flusher_sleeps {
             self.work.notify_one();
         }
     }
 
-    /// Whether a commit is durable, or the error for which it cannot become so; `None` if neither is
-    /// known yet.
+    /// Whether a commit is durable, or the error because of which it cannot become durable. `None`
+    /// if neither is known yet.
     pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
         self.lock().outcome(transaction)
     }
 
-    /// The same, and has the ticket `id` told when it is known.
+    /// Like [`Self::outcome`], but registers the waker of ticket `id` if the outcome is not known.
     pub(crate) fn poll(
         &self,
         id: u64,
@@ -677,12 +689,12 @@ impl CommitState {
                     transaction,
                     waker,
                 });
-                // It looks now and then what other processes have flushed.
+                // The background thread checks periodically what other processes have flushed.
                 self.notify_flusher(&state);
                 None
             }
         };
-        // What dropping a waker does is not known, so no lock is held.
+        // Dropping a waker may run any code, so no lock is held.
         drop(state);
         drop(replaced);
         outcome
@@ -699,8 +711,8 @@ impl CommitState {
         drop(forgotten);
     }
 
-    /// Waits until a commit is durable, for as long as `limit`; says whether it is. Somebody else
-    /// flushes.
+    /// Waits up to `limit` until a commit is durable, and returns whether it is. Does not flush
+    /// itself.
     pub(crate) fn wait(&self, transaction: TransactionId, limit: Option<Duration>) -> Result<bool> {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
@@ -717,7 +729,8 @@ impl CommitState {
         }
     }
 
-    /// Waits for a condition, or until then; not so long that it matters that other processes tell nobody.
+    /// Waits for a condition, or until `until`. With waiting tickets it wakes up periodically,
+    /// because other processes do not notify this one.
     fn wait_for<'s>(
         &'s self,
         condition: &Condvar,
@@ -743,7 +756,7 @@ impl CommitState {
         CommitStateGuard::new(state)
     }
 
-    /// Has nothing more to do with other processes: ends what is shared with `end`, while nobody looks.
+    /// Stops sharing the state with other processes, and calls `end`, under the lock.
     pub(crate) fn leave(&self, end: impl FnOnce()) {
         self.lock_local().shared = None;
         end();

@@ -1,4 +1,4 @@
-//! Waiting for a commit to become durable.
+//! Tickets: waiting for a commit to become durable.
 
 use crate::{Error, Result, TransactionId, io::ForkGeneration};
 use crate::{commit::state::CommitState, unique_id::unique_id};
@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
-/// A commit that becomes durable by itself: to be waited for, polled, or awaited.
+/// A commit that becomes durable in the background. The ticket can wait for it, poll it, or be
+/// awaited.
 ///
-/// Dropping a ticket changes nothing: the commit becomes durable all the same. A ticket does not
-/// keep its database open; closing makes every commit durable, and tickets say so.
+/// Dropping a ticket changes nothing: the commit still becomes durable. A ticket does not keep its
+/// database open. Closing the database makes every commit durable, and its tickets report that.
 ///
 /// ```
 /// use teak::{Database, codec::Str};
@@ -24,7 +25,7 @@ use std::{
 /// words.insert(&mut txn, "teak", "a tree")?;
 /// let ticket = txn.commit_async()?; // readers see it from now on
 /// // ... do something else ...
-/// ticket.wait()?; // no power cut can take it any more
+/// ticket.wait()?; // it survives a power cut from now on
 /// assert!(ticket.is_durable()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,7 +35,7 @@ pub struct Ticket {
     commit_state: Arc<CommitState>,
     transaction: TransactionId,
     id: u64,
-    /// Whether it was polled, and is known to who tells tickets.
+    /// Whether it was polled, so that the commit state may hold its waker.
     is_waiting: bool,
     /// The process that committed.
     generation: ForkGeneration,
@@ -51,7 +52,7 @@ impl Ticket {
         }
     }
 
-    /// The commit.
+    /// The transaction id of the commit.
     #[must_use]
     pub fn transaction(&self) -> TransactionId {
         self.transaction
@@ -64,32 +65,37 @@ impl Ticket {
         }
     }
 
-    /// Returns when the commit is durable.
+    /// Waits until the commit is durable.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if a write or flush failed: the commit may be lost when the
-    /// machine goes down, and the database takes no writes until it is opened anew.
+    /// - [`Error::Io`](crate::Error::Io) if a write or flush failed. The commit may be lost if the
+    ///   machine goes down, and the database accepts no writes until it is reopened.
+    /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that committed.
     pub fn wait(&self) -> Result<()> {
         self.refuse_forked()?;
         self.commit_state.wait(self.transaction, None).map(drop)
     }
 
-    /// Waits for at most `limit`; says whether the commit is durable.
+    /// Waits for at most `limit`, and returns whether the commit is durable.
     ///
     /// # Errors
     ///
-    /// Those of [`Ticket::wait`].
+    /// - [`Error::Io`](crate::Error::Io) if a write or flush failed. The commit may be lost if the
+    ///   machine goes down, and the database accepts no writes until it is reopened.
+    /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that committed.
     pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
         self.refuse_forked()?;
         self.commit_state.wait(self.transaction, Some(limit))
     }
 
-    /// Whether the commit is durable; does not wait.
+    /// Returns whether the commit is durable, without waiting.
     ///
     /// # Errors
     ///
-    /// Those of [`Ticket::wait`].
+    /// - [`Error::Io`](crate::Error::Io) if a write or flush failed. The commit may be lost if the
+    ///   machine goes down, and the database accepts no writes until it is reopened.
+    /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that committed.
     pub fn is_durable(&self) -> Result<bool> {
         self.refuse_forked()?;
         match self.commit_state.outcome(self.transaction) {
@@ -99,7 +105,7 @@ impl Ticket {
     }
 }
 
-/// Awaits the commit's becoming durable, with any executor.
+/// Completes when the commit is durable. Works with any executor.
 impl Future for Ticket {
     type Output = Result<()>;
 

@@ -1,29 +1,30 @@
-//! The runs that were written since the last durable commit and are still in use: what recovery looks
-//! through, and so stands in each record.
+//! The written extents: extents written since the last flushed commit that are still in use. Each
+//! record lists them, and recovery verifies them.
 //!
-//! A flush makes durable what was written before it began. So the runs are kept in *generations*
-//! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
+//! A flush makes durable what was written before it began. The extents are therefore kept in
+//! *generations*, one for each flush. A generation ends where a flush begins, and the oldest is
+//! forgotten when its flush has succeeded.
 
 use crate::{Extent, TransactionId, record::Record};
 #[derive(Debug)]
 struct FlushGeneration {
-    /// The newest commit in it.
+    /// The newest commit in the generation.
     until: TransactionId,
-    /// Sorted and apart; `None` if they are too many to list.
+    /// Sorted and disjoint; `None` if there are too many to list.
     extents: Option<Vec<Extent>>,
 }
 
-/// Runs that were written and may not be on the disk.
+/// Extents that were written and may not be on the disk.
 #[derive(Debug)]
 pub(crate) struct WrittenExtents {
-    /// More than these are not listed.
+    /// The most extents that are listed.
     extents_max: usize,
     generations: Vec<FlushGeneration>,
 }
 
 impl WrittenExtents {
-    /// None, for records with pages of this size. They may have a quarter of a record; the space log
-    /// is of more use.
+    /// No extents, for records of this page size. The list may use a quarter of a record; the space
+    /// log needs the rest more.
     pub(crate) fn new(page_size: usize) -> Self {
         Self {
             extents_max: page_size / 4 / size_of::<Extent>(),
@@ -31,7 +32,7 @@ impl WrittenExtents {
         }
     }
 
-    /// Those that a record lists.
+    /// The extents that a record lists.
     pub(crate) fn of(record: &Record) -> Self {
         let mut written = Self::new(record.page_size as usize);
         written.generations.push(FlushGeneration {
@@ -41,13 +42,13 @@ impl WrittenExtents {
         written
     }
 
-    /// Forgets what is durable.
+    /// Forgets generations that are durable.
     pub(crate) fn forget(&mut self, durable: TransactionId) {
         self.generations
             .retain(|generation| generation.until > durable);
     }
 
-    /// All runs, with those of one more commit; `None` if they are too many to list.
+    /// All extents, with those of one more commit; `None` if there are too many to list.
     pub(crate) fn with(&self, taken: &[Extent]) -> Option<Vec<Extent>> {
         let mut all = taken.to_vec();
         for generation in &self.generations {
@@ -56,7 +57,7 @@ impl WrittenExtents {
         (all.len() <= self.extents_max).then_some(all)
     }
 
-    /// Forgets what no commit to come leads to.
+    /// Forgets extents that no later commit uses.
     pub(crate) fn forget_dead(&mut self, deaths: &[(Extent, TransactionId)]) {
         for extents in self
             .generations
@@ -67,14 +68,16 @@ impl WrittenExtents {
         }
     }
 
-    /// Forgets what is behind the new end of the file, where nothing is in use. A record lists what died in its own
-    /// commit, and who goes on from the record of another process knows no better.
+    /// Forgets extents after the new end of the file, where nothing is in use. They may still be
+    /// listed: a record also lists extents that died in its own commit, and a process that
+    /// continues from another's record has only that list.
     pub(crate) fn cut(&mut self, page_count: u64) {
         let end = Extent::new(page_count.min(u64::from(u32::MAX)) as u32, u32::MAX);
         self.forget_dead(&[(end, TransactionId::default())]);
     }
 
-    /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
+    /// Notes the extents that a commit wrote. `last_target` is the newest commit for which a flush
+    /// has begun.
     pub(crate) fn note(
         &mut self,
         transaction: TransactionId,
@@ -95,7 +98,8 @@ impl WrittenExtents {
     }
 }
 
-/// Takes the dead out of a list of runs, both sorted. The dead are few as a rule, and the runs are not.
+/// Removes dead extents from a list of extents; both are sorted. Usually there are few dead extents
+/// and many others.
 fn take_out(extents: &mut Vec<Extent>, deaths: &[(Extent, TransactionId)]) {
     for (dead, _) in deaths {
         let dead = u64::from(dead.start.0)..dead.end();
@@ -117,7 +121,8 @@ fn take_out(extents: &mut Vec<Extent>, deaths: &[(Extent, TransactionId)]) {
     }
 }
 
-/// All pages of two lists of runs, each sorted, as one. One of them is short as a rule, and the other one copied in stretches.
+/// The union of two sorted lists of extents. Usually one is short, so the other is copied in long
+/// stretches.
 pub(crate) fn union(a: &[Extent], b: &[Extent]) -> Vec<Extent> {
     let (mut many, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut all = Vec::with_capacity(many.len() + few.len());
@@ -132,7 +137,7 @@ pub(crate) fn union(a: &[Extent], b: &[Extent]) -> Vec<Extent> {
     all
 }
 
-/// Appends runs that are sorted and apart, of which the first ones may touch the last that is there.
+/// Appends sorted, disjoint extents. The first ones may overlap or touch the last one in `all`.
 fn append(all: &mut Vec<Extent>, mut extents: &[Extent]) {
     while let (Some(last), Some((extent, rest))) = (all.last_mut(), extents.split_first())
         && last.end() >= u64::from(extent.start.0)

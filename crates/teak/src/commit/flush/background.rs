@@ -14,11 +14,11 @@ use std::{
 };
 
 impl Flusher {
-    /// Sees to it that there is a thread for commits of this durability.
+    /// Starts the background thread if commits of this durability need it.
     ///
     /// # Errors
     ///
-    /// The system's, if it gives no thread.
+    /// The system's error if no thread can be started.
     pub(crate) fn start_for(self: &Arc<Self>, durability: Durability) -> Result<()> {
         match durability {
             Durability::Durable => Ok(()),
@@ -38,7 +38,7 @@ impl Flusher {
         Ok(())
     }
 
-    /// What the thread does: it flushes when that is due, until it is stopped.
+    /// The loop of the background thread: flushes when that is due, until it is stopped.
     fn run(&self) {
         let mut state = self.commit_state.lock();
         while !state.is_stopping {
@@ -69,7 +69,8 @@ impl Flusher {
         }
     }
 
-    /// Gives up what is not durable. Where other processes have the database open, it may become so all the same.
+    /// Gives up commits that are not durable. If other processes have the database open, the
+    /// commits may still become durable.
     fn give_up(&self, state: &mut LockedCommitState, error: &io::Error) {
         if self.shared.is_none() {
             return self.fail(state, FLUSHING, error);
@@ -80,8 +81,8 @@ impl Flusher {
         self.wakers().extend(wakers);
     }
 
-    /// Ends the thread. Flushes what is due no more: what is not durable now will not be, by this
-    /// database.
+    /// Ends the background thread without a final flush. This database does not make durable what
+    /// is not durable yet.
     pub(crate) fn stop(&self) {
         let mut state = self.commit_state.lock();
         state.is_stopping = true;
@@ -93,10 +94,10 @@ impl Flusher {
         drop(state);
         self.wake_all();
         let thread = lock(&self.thread).take();
-        // What a waker does may end the database on that very thread.
+        // A waker may close the database on the background thread itself.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
         {
-            // It does not panic; if it did, there is nobody to tell.
+            // The thread does not panic. If it did, there would be no one to report it to.
             let _ = thread.join();
         }
         lock(&self.journal).end_write_back();

@@ -1,4 +1,4 @@
-//! What becomes of commits when a write or a flush has failed.
+//! Handling of commits after a failed write or flush.
 
 use super::{Flusher, LockedCommitState, refuse_nonsense};
 use crate::record::{ERASED_LEN, Record, record_ref::RecordRef};
@@ -9,8 +9,8 @@ use std::{
 };
 
 impl Flusher {
-    /// Notes a failure. What a flush under way makes durable counts all the same, if it succeeds; what
-    /// is to be taken back is taken back behind it.
+    /// Notes a failure. If a flush is under way and succeeds, its target becomes durable. Failed
+    /// commits are taken back after that flush.
     pub(super) fn fail(
         &self,
         state: &mut LockedCommitState,
@@ -22,7 +22,7 @@ impl Flusher {
             return;
         }
         if state.is_flushed_elsewhere() {
-            // Whoever flushes takes back what is to be taken back, when that is over.
+            // The flushing process takes back the failed commits when its flush is over.
             let wakers = state.give_up();
             self.wakers().extend(wakers);
         } else {
@@ -48,10 +48,12 @@ impl Flusher {
         self.published.newest_here().checked.distrust();
     }
 
-    /// Sees to it that who opens the database finds the state that readers see, as far as the disk
-    /// takes that, and gives up all that is not durable. The error that is reported is the one before.
+    /// Gives up all commits that are not durable. As far as the disk allows, makes the state that
+    /// readers see the one that the next open finds. Errors in here are ignored: the earlier error
+    /// is the one reported.
     pub(crate) fn take_back(&self, state: &mut LockedCommitState) {
-        // Where it is only this process that gives up, since it is closing, others go on with what they committed.
+        // If only this process gives up because it closes, the others continue with the commits
+        // they have.
         let is_for_all = match &self.shared {
             Some(shared) => shared.region.has_failed() && !shared.is_ousted(),
             None => true,
@@ -75,7 +77,8 @@ impl Flusher {
                 sequence: state.newest.sequence + 1,
                 ..seen.record.clone()
             };
-            // The others may be all that leads to what readers see, as long as this one is not there.
+            // Until the new record is written, the others may be the only records that lead to the
+            // state that readers see.
             if refuse_nonsense(&record).is_ok() && self.write_record(&record).is_ok() {
                 let unseen = state.slots.iter().filter(is_unseen);
                 let others = unseen.filter(|written| written.slot != record.slot);
@@ -84,8 +87,8 @@ impl Flusher {
         }
     }
 
-    /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
-    /// reported is the one before.
+    /// Makes the record in a slot unreadable, as far as the disk allows. Errors are ignored: the
+    /// earlier error is the one reported.
     pub(super) fn erase(&self, slot: u8) {
         let offset = u64::from(slot) * self.page_size as u64;
         let _ = self

@@ -1,4 +1,4 @@
-//! What commits wrote since the last one that is durable, for the journal.
+//! The changes since the last durable commit, for the journal.
 
 use crate::{
     Extent, PageNumber, TransactionId,
@@ -9,31 +9,32 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// More pages than these are flushed rather than noted.
+/// With more pages than this the commit is flushed instead.
 pub(crate) const CHANGES_MAX: usize = 256;
 
-/// Pages that a commit wrote, each with the one that it was copied from.
+/// Pages that a commit wrote, each with the page that it was copied from.
 pub(crate) type NewPages = Vec<(PageNumber, Option<PageNumber>)>;
 
-/// The pages of the newest commit that the last durable one has not.
+/// The pages of the newest commit that the last flush target does not have.
 #[derive(Debug)]
 pub(crate) struct UnflushedChanges {
-    /// The commit that they are new behind.
+    /// The commit that the changes are relative to.
     since: TransactionId,
     /// The newest commit.
     until: TransactionId,
-    /// With their sources, which the last durable commit has; `None` if they are too many, or not known.
+    /// The pages with their sources, which are pages of commit `since`. `None` if there are too
+    /// many or they are not known.
     pages: Option<PageSources>,
-    /// Pages that died and that the last flushed commit sees.
+    /// Number of pages that died and that the last flushed commit uses.
     died: u64,
-    /// As the newest commit has it, and the file.
+    /// The journal of the newest commit, and the mapping of the file.
     journal: Option<(JournalPages, Arc<Mapping>)>,
 }
 
-/// Pages that were written, with their sources.
+/// Written pages with their sources.
 pub(crate) type PageSources = BTreeMap<PageNumber, Option<PageNumber>>;
 
-/// What a commit has that the last durable one has not, and where that may be written.
+/// The changes of a commit since the last durable one, and the journal to write them to.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalInput {
     pub(crate) since: TransactionId,
@@ -43,26 +44,26 @@ pub(crate) struct JournalInput {
 }
 
 impl JournalInput {
-    /// Whether there are pages for an entry.
+    /// Whether the commit has a journal.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal.is_some()
     }
 }
 
-/// What a commit wrote, for the journal.
+/// The changes of one commit, for the journal.
 #[derive(Debug)]
 pub(crate) struct CommitChanges {
-    /// `None` if it is not for the journal.
+    /// `None` if the commit does not fit the journal.
     pub(crate) new_pages: Option<NewPages>,
     /// Sorted.
     pub(crate) deaths: Vec<(Extent, TransactionId)>,
     pub(crate) journal: Option<JournalPages>,
-    /// The file as it is with this commit.
+    /// The file's mapping at this commit.
     pub(crate) mapping: Arc<Mapping>,
 }
 
 impl UnflushedChanges {
-    /// None, behind a commit that is durable.
+    /// No changes since a commit.
     pub(crate) fn behind(until: TransactionId) -> Self {
         Self {
             since: until,
@@ -106,7 +107,8 @@ impl UnflushedChanges {
         }
     }
 
-    /// What is new in `commit`, the newest one, if that is known; from now on it counts what comes behind.
+    /// Takes the changes up to `commit`, if they are known and it is the newest commit. From now on
+    /// later changes are collected.
     pub(crate) fn take(&mut self, commit: TransactionId) -> Option<JournalInput> {
         let changes = std::mem::replace(self, Self::behind(commit));
         let pages = changes.pages.filter(|_| changes.until == commit);

@@ -1,4 +1,5 @@
-//! What a write transaction has to do with the journal: where it is, and what of a commit may stand there.
+//! The part of a write transaction that concerns the journal: taking and releasing its pages, and
+//! deciding which commits fit it.
 
 use crate::commit::journal::changes::NewPages;
 use crate::{
@@ -8,17 +9,19 @@ use crate::{
     write::transaction::WriteTransaction,
 };
 
-/// How long a journal is: such a part of the file, and no more than this; where nobody asked for one, in a file of this
-/// length, and when so many flushes were of what it could have taken.
+/// The length of a journal is this fraction of the file, at most `JOURNAL_BYTES_MAX`. If no journal
+/// was configured, a file takes one when it has `JOURNALED_FILE_MIN` bytes and `JOURNAL_WANTED`
+/// flushes could have been entries.
 const JOURNAL_PART: u64 = 64;
 const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 const JOURNALED_FILE_MIN: u64 = 32 << 20;
 const JOURNAL_WANTED: u32 = 16;
-/// A commit of more pages is flushed, and one in which more die: they can be used again once it is.
+/// A commit that writes or frees more pages is flushed, which makes the freed pages usable again.
 const JOURNALED_PAGES_MAX: u64 = 128;
 
 impl WriteTransaction {
-    /// Takes pages for the journal if small commits would have been better off with one, or gives them back if they are in the way of a shorter file.
+    /// Takes pages for the journal if small commits would have profited from one. Releases them if
+    /// they keep the file from being truncated.
     pub(crate) fn change_journal(&mut self) -> Result<()> {
         let (page_size, asked) = (
             self.engine.file.page_size as u64,
@@ -55,8 +58,8 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// The pages that this commit wrote, for an entry of the journal: that has to do without what only a state needs that stays by itself,
-    /// in a file of the same length.
+    /// The pages that this commit wrote, for a journal entry. `None` if the commit cannot be an
+    /// entry: an entry cannot describe named snapshots or another file length.
     pub(crate) fn new_pages(&self, taken: &[Extent], page_count: u64) -> Option<NewPages> {
         let count: u64 = taken.iter().map(|extent| u64::from(extent.len)).sum();
         let is_fit = count.max(self.pages.dead_count()) <= JOURNALED_PAGES_MAX
@@ -67,7 +70,8 @@ impl WriteTransaction {
             && self.journal == self.base.record.journal
             && self.engine.policies.journal_bytes != Some(0)
             && !self.pages.writer.is_to_shrink(&*self.engine.file.storage);
-        // What is not listed here is flushed with the commit that takes a journal, before the first entry.
+        // Changes that are not listed here are flushed with the commit that takes a journal, before
+        // the first entry.
         let noted = if self.journal.is_some() { taken } else { &[] };
         let numbers = noted.iter().flat_map(|extent| extent.pages());
         is_fit.then(|| {

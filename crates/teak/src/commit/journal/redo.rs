@@ -1,4 +1,4 @@
-//! What a journal leads to, when a database is opened behind a crash.
+//! Redo of the journal when a database is opened after a crash.
 
 use super::{
     CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
@@ -14,10 +14,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, io, sync::Arc};
 
-/// What the entries of a journal lead to.
+/// The result of reading the entries of a journal.
 #[derive(Debug)]
 pub(crate) struct Redo {
-    /// Of the last entry.
+    /// The record of the last entry.
     pub(crate) record: Record,
     image: Vec<u8>,
     entries: Vec<Vec<u8>>,
@@ -25,8 +25,9 @@ pub(crate) struct Redo {
 }
 
 impl Redo {
-    /// Reads the entries behind the flushed commit among these, which stand in the slots of the file; `None` if there are none. What the
-    /// pages are copies of is not looked at: they may be of a time before what counts.
+    /// Reads the entries that follow the flushed commit among `records`, the records in the slots
+    /// of the file. `None` if there are none. The source pages are not read: they may be older than
+    /// the state that counts.
     pub(crate) fn read(
         mapping: &Mapping,
         file_len: u64,
@@ -77,7 +78,7 @@ impl Redo {
                 return Err(self.nonsense());
             }
             if record.page_count * page_size as u64 > file_len {
-                // The file was cut since, so something newer counts.
+                // The file was truncated since, so a newer commit counts.
                 return Ok(());
             }
             (self.record, self.image) = (record, image);
@@ -91,7 +92,8 @@ impl Redo {
         Error::corrupted(self.journal, "recovery", detail)
     }
 
-    /// Where its pages are, sorted and apart. Some of them may have died since.
+    /// The extents of the pages in the entries, sorted and disjoint. Some of them may have died
+    /// since.
     pub(crate) fn extents(&self) -> Vec<Extent> {
         let pages = self.entries.iter().flat_map(|entry| pages_of(entry));
         let mut numbers: Vec<_> = pages
@@ -101,10 +103,13 @@ impl Redo {
         file_reads::into_extents(&mut numbers)
     }
 
-    /// Puts the pages where they belong, but for those that died meanwhile: they may have given place to what a newer commit wrote.
+    /// Writes the pages to their final positions, except those that died meanwhile: a newer commit
+    /// may have reused them.
     ///
     /// # Errors
-    /// What the system answers; [`Error::Corrupted`] if what the pages are copies of is not there.
+    ///
+    /// - The system's error if the file cannot be mapped, grown or written.
+    /// - [`Error::Corrupted`] if a source page is missing or an entry makes no sense.
     pub(crate) fn write_pages(&self, storage: &dyn Storage) -> Result<()> {
         let page_size = self.image.len();
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
@@ -128,12 +133,12 @@ impl Redo {
         write_pages(storage, page_size, &pages).map_err(Error::io(REDOING))
     }
 
-    /// The pages as the last entry that has them makes them.
+    /// The content of each page after the last entry that contains it.
     fn redone_pages(&self, mapping: &Mapping) -> Result<RedonePages> {
         let page_size = self.image.len();
         let mut redone_pages = RedonePages::new();
         for entry in &self.entries {
-            // All sources are of the state before.
+            // All sources refer to the state before the entry.
             let mut new = Vec::new();
             for page in pages_of(entry).skip(1) {
                 let mut bytes = vec![0; page_size];
@@ -153,7 +158,7 @@ impl Redo {
         Ok(redone_pages)
     }
 
-    /// What the state of the last entry does not use, sorted.
+    /// The pages that the state of the last entry does not use, sorted.
     fn unused(&self, redone_pages: &RedonePages, mapping: &Mapping) -> Result<Vec<Extent>> {
         let pages = JournalOverlay {
             redone_pages,
@@ -176,10 +181,11 @@ impl Redo {
         Ok(unused)
     }
 
-    /// Puts the record where it belongs.
+    /// Writes the record to its slot.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error if the write fails.
     pub(crate) fn write_record(&self, storage: &dyn Storage) -> Result<()> {
         let page_size = self.image.len();
         let offset = u64::from(self.record.slot) * page_size as u64;
@@ -189,10 +195,10 @@ impl Redo {
     }
 }
 
-/// Pages that the journal makes.
+/// Pages reproduced from the journal.
 type RedonePages = BTreeMap<PageNumber, Vec<u8>>;
 
-/// The file, with pages of the journal over those that stand there.
+/// The file, overlaid with the pages reproduced from the journal.
 struct JournalOverlay<'r> {
     redone_pages: &'r RedonePages,
     mapping: &'r Mapping,
@@ -218,7 +224,7 @@ impl SpacePages for JournalOverlay<'_> {
 
 const REDOING: &str = "writing what the journal says";
 
-/// The entry that begins in this page of the journal, if it is the one behind `before`.
+/// The entry that begins on page `at` of the journal, if it follows `before` in the chain.
 fn entry_at(
     mapping: &Mapping,
     extent: Extent,
@@ -249,7 +255,8 @@ fn entry_at(
     Ok(is_whole.then_some(entry))
 }
 
-/// Makes the record of an entry of the one before; returns its slot, and how many pages there are. `None` if anything of the entry makes no sense.
+/// Turns the previous record into the record of an entry. Returns its slot and the page count.
+/// `None` if any part of the entry makes no sense.
 pub(super) fn patch_record(entry: &[u8], image: &mut [u8]) -> Option<(u8, usize)> {
     let count = half_word(entry, 20)? as usize;
     let mut slot = None;
@@ -270,14 +277,14 @@ pub(super) fn patch_record(entry: &[u8], image: &mut [u8]) -> Option<(u8, usize)
     (found == count && end == entry.len()).then_some((slot?, count))
 }
 
-/// A page of an entry.
+/// One page of an entry.
 struct EntryPage<'e> {
     number: u32,
     source: u32,
     parts: &'e [u8],
 }
 
-/// The pages of an entry, up to what makes no sense.
+/// The pages of an entry, up to the first one that makes no sense.
 fn pages_of(entry: &[u8]) -> impl Iterator<Item = EntryPage<'_>> {
     let mut rest = entry.get(HEAD_LEN..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -303,7 +310,7 @@ fn pages_of(entry: &[u8]) -> impl Iterator<Item = EntryPage<'_>> {
 }
 
 impl EntryPage<'_> {
-    /// Puts what differs into a page; `None` if that has no place there.
+    /// Applies the differences to a page; `None` if they do not fit.
     fn patch(&self, page: &mut [u8]) -> Option<()> {
         let mut parts = self.parts;
         while let Some((start, bytes, behind)) = part_of(parts) {
@@ -315,7 +322,7 @@ impl EntryPage<'_> {
     }
 }
 
-/// Start and bytes of the first part, and what is behind it.
+/// Start and bytes of the first part, and the remaining bytes.
 fn part_of(parts: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let (head, behind) = parts.split_at_checked(4)?;
     let start = usize::from(u16::from_le_bytes([head[0], head[1]])) * WORD_LEN;
@@ -332,7 +339,7 @@ fn half_word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// A file as it is when what its journal says is in its place; `None` if there is no entry.
+/// The file after redo of its journal; `None` if there is no entry.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn redone(image: &[u8]) -> Option<Vec<u8>> {
     let page_size = crate::record::probe::find_page_size(image).ok()? as usize;
@@ -350,7 +357,8 @@ pub(crate) fn redone(image: &[u8]) -> Option<Vec<u8>> {
     Some(disk.process_crash())
 }
 
-/// An entry whose record is changed, which is made of the one before, and makes the one of the next entry; `None` if it makes no sense.
+/// A copy of an entry with a changed record. `record` is the previous record and becomes the one
+/// for the next entry. `None` if the entry makes no sense.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn changed(entry: &[u8], record: &mut [u8], change: fn(&mut [u8])) -> Option<Vec<u8>> {
     let before = record.to_vec();

@@ -1,4 +1,4 @@
-//! The part of the state that is in the memory that processes share.
+//! The part of the commit state that lives in shared memory.
 
 use super::{LockedCommitState, UnflushedLazyCommits};
 use crate::record::record_ref::RecordRef;
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Words of a [`RecordRef`].
+/// Number of words of a [`RecordRef`].
 const WRITTEN_LEN: usize = 3;
 
 impl RecordRef {
@@ -19,7 +19,7 @@ impl RecordRef {
     }
 
     fn from_words(words: &[u64]) -> Self {
-        // Anything may have been written to the lock file; there is a next number all the same.
+        // The lock file may contain anything. The clamp keeps the next number from overflowing.
         let number = |index: usize| words[index].min(LAST_NUMBER - 1);
         Self {
             transaction: TransactionId(number(0)),
@@ -29,7 +29,8 @@ impl RecordRef {
     }
 }
 
-/// What processes share of the state: newest, durable, flushed, whether there is a target and which, and the slots.
+/// The shared part of the state: whether there is a target; newest, durable, flushed, and target;
+/// and the slots.
 impl LockedCommitState {
     pub(crate) fn to_words(&self) -> StateWords {
         let target = self.targeted();
@@ -49,7 +50,8 @@ impl LockedCommitState {
         words
     }
 
-    /// Takes over what other processes did meanwhile. Says whether more is durable than was known.
+    /// Takes over what other processes did. Returns whether more commits are durable than was
+    /// known.
     pub(crate) fn take_words(&mut self, words: &StateWords) -> bool {
         let mut all = words[1..]
             .chunks_exact(WRITTEN_LEN)
@@ -60,7 +62,7 @@ impl LockedCommitState {
         let target = next();
         self.foreign_target = (words[0] != 0 && self.target.is_none()).then_some(target);
         self.slots = std::array::from_fn(|slot| RecordRef {
-            // Whatever stands there: no two are the same.
+            // Keeps the slots distinct, whatever the shared memory contains.
             slot: slot as u8,
             ..next()
         });
@@ -76,10 +78,10 @@ impl LockedCommitState {
     }
 }
 
-/// This process's turn with the state that all of them share.
+/// This process's use of the lock of the shared state.
 impl Shared {
-    /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
-    /// child of the process.
+    /// Locks the shared state and loads it. Returns `false` if there is nothing to give back
+    /// because this process is a forked child.
     pub(crate) fn take_state(&self, state: &mut LockedCommitState) -> bool {
         if self.is_inherited() {
             return false;
@@ -111,7 +113,7 @@ impl Shared {
         self.give_back(state);
     }
 
-    /// Gives the state to the others.
+    /// Stores the state for the other processes and releases the lock.
     pub(crate) fn give_back(&self, state: &mut LockedCommitState) {
         if !state.is_given_back && !self.is_ousted() {
             self.region.store_state(&state.to_words());
@@ -120,8 +122,8 @@ impl Shared {
         self.release(|region| &region.state);
     }
 
-    /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
-    /// so.
+    /// Looks in the file for a commit that is newer than the newest known one. The process that
+    /// wrote its record may have died before it could note it.
     pub(crate) fn refresh_if_newer(&self, state: &mut LockedCommitState) {
         for slot in 0..crate::record::SLOT_COUNT {
             if let Ok(Some(record)) = self.record_in(slot)

@@ -1,4 +1,5 @@
-//! Beginning to write: taking the turn, and what a write transaction begins with.
+//! Beginning to write: acquiring the writer lock, and the state that a write transaction starts
+//! from.
 
 use crate::{Error, Result, TransactionId, btree::TreeRoot, io::Mapping};
 use crate::{
@@ -18,12 +19,12 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 impl WriteTransaction {
-    /// Waits for the writer's place and begins.
+    /// Waits for the writer lock and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         Self::begin_in(engine, engine.acquire_writer()?, DropBacklog::All)
     }
 
-    /// The same, but waits only as long as `limit`; `None` if that was not enough.
+    /// Like [`Self::begin`], but gives up after `limit` and then returns `None`.
     pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
         let writer_lock = engine.try_acquire_writer(Some(limit))?;
         writer_lock
@@ -31,15 +32,15 @@ impl WriteTransaction {
             .transpose()
     }
 
-    /// The same, if the newest commit is `state`, whether readers see it or not; `None` if the turn did not come within `limit`. Paying debts
-    /// takes commits, but those change no record.
+    /// Like [`Self::begin_within`], but only if the newest commit is `state`, whether or not
+    /// readers see it. Releasing dropped trees takes commits, but those change no record.
     pub(crate) fn begin_at(
         engine: &Arc<Engine>,
         state: TransactionId,
         limit: Option<Duration>,
     ) -> Result<Option<Self>> {
         engine.refuse_unwritable()?;
-        // Who has lost already need not wait for that.
+        // A stale caller fails at once, without waiting for the lock.
         refuse_stale(state, engine.newest())?;
         let Some(writer_lock) = engine.try_acquire_writer(limit)? else {
             return Ok(None);
@@ -83,7 +84,7 @@ impl WriteTransaction {
         }
     }
 
-    /// Begins anew with the turn that it has, on the newest state. It has ended.
+    /// Begins again on the newest state, keeping the writer lock. The transaction must have ended.
     pub(crate) fn begin_again(&mut self) -> Result<()> {
         debug_assert!(self.status.is_ended, "what it has is undone or committed");
         let beginning = WriteStart::new(&self.engine, &mut self.pages.writer)?;
@@ -97,7 +98,7 @@ impl WriteTransaction {
     }
 }
 
-/// What a write transaction begins with.
+/// The state that a write transaction starts from.
 pub(crate) struct WriteStart {
     base: Arc<Snapshot>,
     /// The list of named snapshots.
@@ -107,7 +108,7 @@ pub(crate) struct WriteStart {
 }
 
 impl WriteStart {
-    /// Frees what nobody needs any more, for a writer whose turn it is.
+    /// Reclaims free space, for a thread that holds the writer lock.
     fn new(engine: &Arc<Engine>, writer: &mut HeldWriterLock) -> Result<Self> {
         let shared = engine.flusher.shared.as_ref();
         shared
@@ -151,16 +152,16 @@ impl WriteStart {
     }
 }
 
-/// The writer's place without a transaction.
+/// The writer lock, held without a transaction.
 #[derive(Debug)]
 pub(crate) struct ReservedWriterLock {
-    // The turn ends before the engine, whose end takes a turn.
+    // Declared before `engine`: dropping the engine acquires the writer lock.
     writer_lock: HeldWriterLock,
     engine: Arc<Engine>,
 }
 
 impl ReservedWriterLock {
-    /// Waits for the place, for as long as `limit`; `None` if that was not enough.
+    /// Waits for the writer lock for at most `limit`; `None` if it was not free in time.
     pub(crate) fn take(engine: &Arc<Engine>, limit: Option<Duration>) -> Result<Option<Self>> {
         let writer_lock = engine.try_acquire_writer(limit)?;
         Ok(writer_lock.map(|writer_lock| Self {

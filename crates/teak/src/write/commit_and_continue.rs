@@ -1,5 +1,6 @@
-//! Commits that are not the end: a checkpoint goes on to write, another way goes on to read, and rolling back begins anew. All of
-//! them keep the turn until it is clear what comes next, so no commit of anybody else slips in between.
+//! Commits that do not end the work: a checkpoint continues to write, `commit_and_read` continues
+//! to read, and a rollback begins again. Each keeps the writer lock until it is clear what comes
+//! next, so that no other commit slips in between.
 
 use crate::{Error, Result, TransactionId};
 use crate::{
@@ -13,8 +14,9 @@ use crate::{
 use std::{mem, sync::Arc};
 
 impl WriteTransaction {
-    /// Commits, and begins again on the new state without giving up the turn. Where nothing has changed the state is the one it
-    /// began with. After an error, all that is left is [`Self::roll_back`].
+    /// Commits, and begins again on the new state without releasing the writer lock. If nothing
+    /// changed, the state is the one it began with. After an error only [`Self::roll_back`] is
+    /// possible.
     pub(crate) fn checkpoint(&mut self) -> Result<TransactionId> {
         self.refuse_broken()?;
         if self.is_nested() {
@@ -32,11 +34,12 @@ impl WriteTransaction {
                 self.pages.limits.durability,
             );
         }
-        // Wakers may want the turn.
+        // Wakers may want the writer lock, which is still held here.
         self.engine.flusher.wake_all_in_background();
         match committed {
             Ok(transaction) => {
-                // What was committed stays so: whoever uses the transaction next is told if it cannot go on.
+                // The commit stands. If the transaction cannot continue, its next use returns an
+                // error.
                 if self.begin_again().is_err() {
                     self.end_unusable();
                 }
@@ -62,13 +65,13 @@ impl WriteTransaction {
         Ok(transaction)
     }
 
-    /// Undoes what can be undone, and refuses everything but rolling back: of what was being committed it is not certain what is in
-    /// the file.
+    /// Undoes what can be undone, and refuses everything except a rollback: it is uncertain how
+    /// much of the failed commit is in the file.
     fn end_unusable(&mut self) {
         self.undo();
         self.status.is_broken = true;
         self.savepoints.clear();
-        // Without these nothing is found but by what refuses to look.
+        // Clears the tables, so that each lookup takes the path that refuses.
         self.tables.open.clear();
         self.catalog = catalog::empty();
     }
@@ -87,7 +90,8 @@ impl WriteTransaction {
         begun
     }
 
-    /// Commits, and begins to read just that state; where nothing has changed, the one that it began with.
+    /// Commits, and begins to read exactly that state. If nothing changed, it is the state that the
+    /// transaction began with.
     pub(crate) fn commit_and_read(mut self) -> Result<Reader> {
         self.refuse_broken()?;
         let durability = self.pages.limits.durability;
@@ -104,7 +108,7 @@ impl WriteTransaction {
             engine.flusher.wake_all();
         }
         let transaction = engine.named(written)?.transaction();
-        // Nobody reads what a failure may take back.
+        // Readers must not see a state that a failure may take back.
         if !durability.is_seen_at_once() || transaction > engine.visible() {
             engine.named(engine.flusher.wait(transaction))?;
         }
@@ -112,18 +116,20 @@ impl WriteTransaction {
         Ok(slot.begin())
     }
 
-    /// Writes everything, with all pages of the state, whichever a later one uses.
+    /// Writes the commit with all pages of its state, including those that a later commit does not
+    /// use.
     fn write_to_stay(&mut self) -> Result<Arc<Snapshot>> {
         let state = self.write()?;
         if state.transaction() == self.base.transaction() {
-            // It may have been deferred.
+            // The unchanged state may have been deferred.
             self.engine.flusher.write_deferred()?;
         }
         Ok(state)
     }
 }
 
-/// A checkpoint that is left by a panic of what the application had called has written only a part of what is to be committed.
+/// Ends a checkpoint that is left by a panic in code of the application. Only a part of the commit
+/// may have been written.
 struct EndedByPanic<'t>(&'t mut WriteTransaction);
 
 impl Drop for EndedByPanic<'_> {

@@ -1,9 +1,10 @@
-//! Telling what happened in a write transaction.
+//! Delivery of the events of a write transaction.
 
 use crate::commit::flush::Flusher;
 use std::sync::Arc;
 
-/// Tells what happened in a write transaction, when it is dropped: so it is dropped behind the turn.
+/// Delivers the events of a write transaction when it is dropped. It is dropped after the writer
+/// lock is released.
 #[derive(Debug)]
 pub(crate) struct EventDelivery(Option<Arc<Flusher>>);
 
@@ -12,7 +13,7 @@ impl EventDelivery {
         Self(Some(Arc::clone(flusher)).filter(|flusher| flusher.events.is_wanted()))
     }
 
-    /// Leaves it to another one, since the turn goes on.
+    /// Leaves delivery to the next transaction, because the writer lock is kept.
     pub(crate) fn disarm(&mut self) {
         self.0 = None;
     }

@@ -1,15 +1,16 @@
-//! Marks: three numbers of the application in each state, that it sets with a transaction.
+//! Marks: three numbers in each state that the application sets in a transaction.
 
 use crate::{Result, TransactionId, record};
 use crate::{read::snapshot::Snapshot, write::transaction::WriteTransaction};
 
-/// Three numbers of the application, and which transaction set them; see [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
+/// Three numbers of the application, and the transaction that set them. See
+/// [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Marks {
-    /// The numbers: zeros until they are set.
+    /// The numbers; zeros until they are set.
     pub values: [u64; 3],
-    /// The transaction that set them last, also if to what they were; `None` if none has.
+    /// The last transaction that set them, even to equal values; `None` if no transaction has.
     pub set_in: Option<TransactionId>,
 }
 
@@ -17,7 +18,7 @@ impl From<record::RecordMarks> for Marks {
     fn from(marks: record::RecordMarks) -> Self {
         Self {
             values: marks.values,
-            // The first transaction has the number 1.
+            // The first transaction has the id 1.
             set_in: Some(marks.transaction).filter(|transaction| transaction.0 > 0),
         }
     }

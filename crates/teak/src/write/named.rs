@@ -1,4 +1,5 @@
-//! Creating, dropping and reading named snapshots: see [`named_list`](super::named_list) for what is kept of them.
+//! Creating, dropping and reading named snapshots. See [`named_list`](super::named_list) for their
+//! stored form.
 
 use crate::{
     Error, Result, TransactionId,
@@ -33,25 +34,27 @@ pub(crate) type NamedReaders = Vec<(Vec<u8>, Reader)>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SnapshotInfo {
-    /// Its name.
+    /// The name.
     pub name: Vec<u8>,
-    /// The commit whose state it is.
+    /// The commit whose state has the name.
     pub transaction: TransactionId,
-    /// When that was made.
+    /// The time of that commit.
     pub time: SystemTime,
-    /// Pages that would be free if nothing kept this state. Readers of it and other names for it keep the same ones.
+    /// Number of pages that would be free if nothing kept this state. Readers of this state and
+    /// other names for it keep the same pages.
     pub kept_pages: u64,
-    /// The bytes of these pages.
+    /// The size of these pages in bytes.
     pub kept_bytes: u64,
 }
 
 impl Engine {
-    /// Begins to read the newest state, and all named ones that it lists.
+    /// Begins to read the newest state and all named snapshots that it lists.
     pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, NamedReaders)> {
         self.begin_read_named(&mut Err)
     }
 
-    /// The same, but passes over named snapshots that cannot be read, or all where their list cannot be. Returns what is wrong with them.
+    /// Like [`Self::begin_read_all`], but skips named snapshots that cannot be read, or all of them
+    /// if their list cannot be read. Returns the faults.
     pub(crate) fn begin_read_sound(self: &Arc<Self>) -> Result<(Reader, NamedReaders, Vec<Error>)> {
         let mut faults = Vec::new();
         let (newest, named) = self.begin_read_named(&mut |fault| {
@@ -68,19 +71,19 @@ impl Engine {
         loop {
             let newest = self.begin_read()?;
             match self.hold_each_named(&newest, fault) {
-                // One was dropped meanwhile: there is a newer state.
+                // A snapshot was dropped meanwhile, so there is a newer state.
                 Err(Error::SnapshotNotFound(_)) => {}
                 named => return Ok((newest, named?)),
             }
         }
     }
 
-    /// Begins to read all named snapshots that a state lists, if they are still there.
+    /// Begins to read all named snapshots that a state lists, if they still exist.
     pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
         self.hold_each_named(state, &mut Err)
     }
 
-    /// The same. What is damaged is passed over if `fault` does not fail.
+    /// Like [`Self::hold_named`]. Skips damaged snapshots if `fault` returns `Ok`.
     fn hold_each_named(
         self: &Arc<Self>,
         state: &Snapshot,
@@ -114,7 +117,8 @@ impl Engine {
         named: &NamedSnapshot,
     ) -> Result<Reader> {
         state.refuse_unfindable(name, named)?;
-        // Its pages are compared by whoever wants all of them, and there may be many such states.
+        // Callers that want all pages verify their checksums themselves, and there may be many such
+        // states.
         let reader = Reader::begin_at(self, name, Trust::Newest)?;
         match reader.transaction() == named.transaction {
             true => Ok(reader),
@@ -122,11 +126,11 @@ impl Engine {
         }
     }
 
-    /// All named snapshots, in the order of names, with what they keep.
+    /// All named snapshots in the order of their names, with the number of pages that each keeps.
     pub(crate) fn snapshots(self: &Arc<Self>) -> Result<Vec<SnapshotInfo>> {
         let newest = self.begin_read()?;
         let all = newest.all_named()?;
-        // Not as writers do it, who remember what they saw.
+        // Writers use cached pins of readers; here they are read again.
         let mut pins = self.flusher.own_pins();
         self.flusher.published.add_pinned(&mut pins)?;
         pins.extend(all.iter().map(|(_, named)| named.transaction));
@@ -156,7 +160,8 @@ impl Engine {
 }
 
 impl WriteTransaction {
-    /// The state of that name as this transaction sees it; `None` for one that it makes itself.
+    /// The named state as this transaction sees it; `None` for a snapshot that this transaction
+    /// creates.
     fn find_named(&self, name: &[u8]) -> Result<Option<NamedSnapshot>> {
         for change in self.named.changes.iter().rev() {
             match change {
@@ -169,7 +174,7 @@ impl WriteTransaction {
         found.map(Some).ok_or_else(|| not_found(name))
     }
 
-    /// Gives the state that this transaction makes a name.
+    /// Creates a snapshot of the state that this transaction commits.
     pub(crate) fn create_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
         match self.find_named(name) {
@@ -200,7 +205,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// The state of a named snapshot that was there before this transaction.
+    /// The state of a named snapshot that existed before this transaction.
     pub(crate) fn committed_named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         self.find_named(name)?.ok_or_else(|| {
             let text = "this transaction has only just created the snapshot; commit it first";
@@ -208,8 +213,9 @@ impl WriteTransaction {
         })
     }
 
-    /// Names that were given so far are for the state that the transaction began with. That is a pin of this writer, as the newest
-    /// state, and what is deferred of it is written before a commit that changes the list.
+    /// Makes the snapshots created so far name the state that the transaction began with. That
+    /// state is the newest one and pinned by this writer. If it is deferred, it is written before a
+    /// commit that changes the list.
     pub(crate) fn name_base(&mut self) {
         for change in &mut self.named.changes {
             if let NamedChange::Create(_, which) = change {
@@ -218,7 +224,7 @@ impl WriteTransaction {
         }
     }
 
-    /// Writes and seals the list. The catalog is sealed.
+    /// Writes and seals the list. The catalog is sealed already.
     pub(crate) fn write_named(&mut self) -> Result<()> {
         if self.named.changes.is_empty() {
             return seal::seal(&mut self.pages, &mut self.named.list);

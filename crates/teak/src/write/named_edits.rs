@@ -1,19 +1,20 @@
-//! What a write transaction does to the named snapshots.
+//! Changes of a write transaction to the named snapshots.
 
 use crate::read::named_list::{NamedChange, NamedPins};
 use crate::{Extent, btree::TreeRoot};
 
-/// The list of named snapshots, and what is to be done to it.
+/// The list of named snapshots, and the changes to make to it.
 ///
-/// Invariant: `pins` is there from the writing of the list until the commit is noted, and only if the list changes.
+/// Invariant: `pins` is set from the writing of the list until the commit is noted, and only if the
+/// list changes.
 #[derive(Debug)]
 pub(crate) struct NamedEdits {
     /// The root of the list.
     pub(crate) list: TreeRoot,
     pub(crate) changes: Vec<NamedChange>,
-    /// What must stay once the changes are done.
+    /// The states that must stay after the changes.
     pub(crate) pins: Option<NamedPins>,
-    /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
+    /// After a rollback to a named snapshot: the dead pages that are in use again, sorted.
     pub(crate) revived: Option<Vec<Extent>>,
 }
 

@@ -1,4 +1,4 @@
-//! A table as a write transaction sees it.
+//! A table opened by a write transaction.
 
 use crate::btree::{TreeRoot, position::PathStep};
 use crate::unique_id::unique_id;
@@ -10,26 +10,29 @@ pub(crate) struct OpenTable {
     pub(crate) name: Vec<u8>,
     /// `None` if there is no such table.
     pub(crate) root: Option<TreeRoot>,
-    /// Whether the catalog has another root.
+    /// Whether the root differs from the one in the catalog.
     pub(crate) is_changed: bool,
-    /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
+    /// The number of the transaction's last change to this table; 0 if the table is as it was
+    /// committed.
     pub(crate) version: u64,
-    /// The path to where a key was last inserted or removed, or would have been, if nothing else has changed the table since; else empty.
+    /// The path to the position where a key was last inserted or removed, or would have been. Empty
+    /// if something else has changed the table since.
     pub(crate) hint: Vec<PathStep>,
 }
 
 /// The tables that a write transaction has opened.
 ///
-/// Invariant: no version is used twice, also after a rollback. So two equal versions are of one state of a table.
+/// Invariant: no version is used twice, not even after a rollback. Two equal versions therefore
+/// identify the same state of a table.
 #[derive(Debug)]
 pub(crate) struct OpenTables {
-    /// By the number of the table's handle: as many as were opened, however many handles there are.
+    /// The opened tables by the index of their handle, however many handles there are.
     pub(crate) open: BTreeMap<usize, OpenTable>,
-    /// Whether tables that are not open here may have other roots than in the state that this builds on.
+    /// Whether tables that are not open here may have roots that differ from the base state.
     pub(crate) has_other_roots: bool,
-    /// Tells write transactions of this process apart.
+    /// Distinguishes write transactions of this process.
     pub(crate) unique_id: u64,
-    /// How many changes there were.
+    /// Number of changes so far.
     pub(crate) version: u64,
 }
 

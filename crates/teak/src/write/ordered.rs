@@ -1,4 +1,4 @@
-//! Tables in orders that the application brings.
+//! Tables in key orders that the application supplies.
 
 use crate::{
     Error, Result,
@@ -12,8 +12,8 @@ use crate::{
 use crate::{instance::engine::Engine, read::catalog::printable};
 
 impl Engine {
-    /// Refuses a table that is in another order than its comparison says. Each table is looked at once in a process,
-    /// when it has records.
+    /// Refuses a table whose order contradicts its comparison. Each table is checked once per
+    /// process, when it has records.
     pub(crate) fn refuse_disorder<S: PageSource + ?Sized>(
         &self,
         source: &S,
@@ -48,7 +48,7 @@ impl Engine {
                 table: printable(name),
                 comparison: comparison.name().to_owned(),
             }),
-            // What is damaged is told to whoever reads it.
+            // Damage is reported when the damaged page is read.
             Err(_) => Ok(()),
         }
     }

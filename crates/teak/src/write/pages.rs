@@ -1,4 +1,4 @@
-//! The pages of a write transaction: those of the state it builds on, and its own.
+//! The pages of a write transaction: those of its base state, and its own.
 
 mod copy_sources;
 mod extents;
@@ -43,28 +43,29 @@ use supply::{FIRST_EXTENT_LEN, PageSupply};
 use transaction_file::TransactionFile;
 
 const EXTENT_LEN_MAX: u32 = 1024;
-/// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
+/// Lazy transactions store values up to this many bytes through the mapped file. A system call
+/// costs more for such values, and less for longer ones.
 const STORED_VALUE_MAX: u64 = 64 << 10;
 
-/// Pages to read, and pages to build, for one transaction.
+/// Page access of one transaction: reading pages, and building new ones.
 #[derive(Debug)]
 pub(crate) struct WritePages {
-    // Fields are dropped in this order: the turn ends before mappings are unmapped.
+    // Fields are dropped in this order: the writer lock is released before mappings are unmapped.
     pub(crate) writer: HeldWriterLock,
     /// The file, as this transaction maps and extends it.
     pub(crate) file: TransactionFile,
-    /// Which pages of the state that this builds on were compared with their checksums.
+    /// The pages of the base state whose checksums were verified.
     checked: VerifiedBitmap,
     transaction: TransactionId,
     pub(crate) limits: WriteLimits,
-    /// Where the next pages come from.
+    /// The source of new pages.
     pub(crate) supply: PageSupply,
     recent: RecentPages,
-    /// Committed pages that this transaction does not use any more, with their births.
+    /// Committed pages that this transaction no longer uses, with their births.
     pub(crate) deaths: Vec<(Extent, TransactionId)>,
     pub(crate) sources: CopySources,
     savepoints: SavepointPages,
-    /// What is left of trees that were too large to be released at once.
+    /// Remaining parts of trees that were too large to release at once.
     pub(crate) parked: ParkedTrees,
     /// Counted for `Database::metrics`.
     pub(crate) work: WriteWork,
@@ -109,7 +110,7 @@ impl WritePages {
         &self.writer.arena
     }
 
-    /// Whether bytes stand in a page that this transaction wrote.
+    /// Whether the bytes lie in a page that this transaction wrote.
     pub(crate) fn is_in_changed_page(&self, bytes: &[u8]) -> bool {
         let mappings = [&self.file.mapping].into_iter().chain(&self.file.outgrown);
         let mut offsets = mappings.filter_map(|mapping| mapping.offset_of(bytes));
@@ -120,7 +121,7 @@ impl WritePages {
         written || self.arena().holds(bytes)
     }
 
-    /// A page of the state that this builds on, if it is not in the file yet.
+    /// A page of the base state that is not in the file yet.
     #[inline]
     fn unwritten(&self, number: PageNumber) -> Option<&UnwrittenPage> {
         let pages = &self.writer.unwritten;
@@ -131,22 +132,22 @@ impl WritePages {
         found.ok().map(|index| &pages[index])
     }
 
-    /// Whether nothing was written and nothing died.
+    /// Whether no page was written and none died.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.supply.taken_count == 0 && self.deaths.is_empty()
     }
 
-    /// The state that this builds on.
+    /// The transaction id of the base state.
     pub(crate) fn base(&self) -> TransactionId {
         TransactionId(self.transaction.0 - 1)
     }
 
-    /// How many pages this transaction has taken and keeps.
+    /// Number of pages that this transaction has taken and keeps.
     pub(crate) fn taken_count(&self) -> u64 {
         self.supply.taken_count
     }
 
-    /// How many committed pages it does not use any more.
+    /// Number of committed pages that this transaction no longer uses.
     pub(crate) fn dead_count(&self) -> u64 {
         self.deaths
             .iter()
@@ -154,8 +155,8 @@ impl WritePages {
             .sum()
     }
 
-    /// Has pages taken from the lowest places from now on, however short their runs are, or, with `None`, as it is best to write
-    /// them.
+    /// From now on takes the lowest free pages, however short their extents are. With `None`, takes
+    /// the extents that are best to write.
     pub(crate) fn place_low(&mut self, boundary: Option<u64>) {
         self.give_back_rest();
         self.supply.low_boundary = boundary;
@@ -175,15 +176,16 @@ impl WritePages {
         u64::from(number.0) << self.file.page_shift
     }
 
-    /// Notes that a page is to be built.
+    /// Notes that a page will be built.
     fn note_taken(&mut self, number: PageNumber) {
         self.writer.arena.make_resident(number);
         self.supply.taken_count += 1;
         self.checksum_oldest_recent(number);
     }
 
-    /// Finds the checksum of a leaf while it is still in the cache, once so many pages were allocated
-    /// after it that it is hardly changed any more. Inner pages wait for the checksums of their children.
+    /// Computes the checksum of a leaf while the leaf is still in the processor's cache. By then
+    /// enough pages were allocated after it that it will hardly change. Inner pages wait for the
+    /// checksums of their children.
     fn checksum_oldest_recent(&mut self, newest: PageNumber) {
         let oldest = self.recent.replace_oldest(newest);
         if let Some(page) = self.writer.arena.page(oldest)
@@ -194,7 +196,7 @@ impl WritePages {
         }
     }
 
-    /// Sees to it that the mapping covers the file as it is now.
+    /// Makes the mapping cover the present length of the file.
     pub(crate) fn refresh_mapping(&mut self) -> Result<()> {
         let mapping = self
             .file
@@ -209,8 +211,8 @@ impl WritePages {
         Ok(())
     }
 
-    /// Has a page that was written early built once more: in its final place, where that can be mapped, so that it need not be written again
-    /// however often it changes, else in memory.
+    /// Makes a page writable again that was written early. It is built at its final position if
+    /// that can be mapped, so that later changes need no second write, and otherwise in memory.
     fn bring_back(&mut self, number: PageNumber) -> Result<()> {
         self.make_room()?;
         let offset = self.offset_of(number);
@@ -241,7 +243,7 @@ impl WritePages {
         Ok(())
     }
 
-    /// Writes a large value to its final place.
+    /// Writes a large value to its final position.
     fn write_value(&mut self, extent: Extent, value: &[u8]) -> Result<()> {
         self.writer.flusher().refuse_evicted()?;
         let (offset, len) = (
@@ -263,7 +265,8 @@ impl WritePages {
             .map_err(Error::io("writing a large value"))
     }
 
-    /// Bytes of pages that count towards what is allowed: a lazy transaction may build as many in the file as it likes.
+    /// Bytes of pages that count against the memory limit. A lazy transaction may build any number
+    /// of pages in the mapped file.
     fn counted_bytes(&self) -> usize {
         match self.limits.durability {
             Durability::Lazy => self.arena().resident_bytes(),
@@ -271,8 +274,9 @@ impl WritePages {
         }
     }
 
-    /// Writes leaves to their final place when there are more pages in memory than allowed, if they are not built there.
-    /// Nobody can see them there yet. Inner pages stay, since their checksums are not known yet.
+    /// If more pages are in memory than allowed, writes leaves to their final positions, unless
+    /// they are built there. No reader can see them there yet. Inner pages stay in memory because
+    /// their checksums are not known yet.
     fn make_room(&mut self) -> Result<()> {
         if self.counted_bytes() < self.limits.room_at {
             return Ok(());
@@ -299,13 +303,14 @@ impl WritePages {
         for (number, checksum) in leaves {
             self.writer.arena.note_early_write(number, checksum);
         }
-        // Where little but inner pages was there they are not all looked at again for each page that comes.
+        // Raises the threshold if mostly inner pages are left, so that they are not all visited
+        // again for each new page.
         let left = self.counted_bytes();
         self.limits.room_at = self.limits.memory_bytes.max(left + left / 4);
         Ok(())
     }
 
-    /// All pages that are not in their final place yet, for the final write.
+    /// All pages that are not at their final position yet, for the final write.
     pub(crate) fn unwritten_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
         let mut pages = Vec::new();
         self.writer
@@ -314,15 +319,15 @@ impl WritePages {
         pages
     }
 
-    /// Gives back what was taken and not used; returns all runs that were written.
+    /// Gives back pages that were taken and not used. Returns all extents that were written.
     pub(crate) fn settle(&mut self) -> Vec<Extent> {
         self.give_back_rest();
         self.writer.arena.written_extents()
     }
 
-    /// Gives everything back.
+    /// Gives all pages back.
     pub(crate) fn abandon(&mut self) {
-        // Nobody needs them, but the system may write them out all the same.
+        // No state uses these pages, but the system may still write them to the disk.
         self.mark_mapped();
         for extent in self.settle() {
             self.writer.space.give_back(extent);
@@ -332,7 +337,7 @@ impl WritePages {
         self.parked.trees.clear();
     }
 
-    /// Notes that committed pages are not used any more.
+    /// Notes that committed pages are no longer used.
     pub(crate) fn bury(&mut self, extent: Extent, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {
             let detail = "it says that it was born in a transaction to come";
@@ -351,17 +356,19 @@ impl WritePages {
     }
 }
 
-/// What bounds a transaction.
+/// The limits of a transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteLimits {
     pub(crate) durability: Durability,
     pub(crate) memory_bytes: usize,
-    /// With so many bytes of pages in memory leaves are written early. Never less than what is allowed.
+    /// Leaves are written early above this many bytes of pages in memory. Never less than
+    /// `memory_bytes`.
     pub(crate) room_at: usize,
     pub(crate) geometry: Geometry,
-    /// Whom to ask before the file becomes longer, as long as the answer was not to do so.
+    /// Handles slow readers before the file grows. Removed once it has answered that the file
+    /// should grow.
     pub(crate) slow_readers: Option<SlowReaders>,
-    /// Trees that take more work to release are parked.
+    /// A tree is parked if releasing it takes more work than this.
     pub(crate) parks_above: u64,
 }
 
@@ -416,7 +423,7 @@ impl PageSource for WritePages {
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
-        // What this transaction has built is in memory.
+        // Pages that this transaction built are in memory already.
         let places = into_extents(pages).into_iter().filter_map(|extent| {
             let len = u64::from(extent.len) << self.file.page_shift;
             (!self.arena().is_fresh(extent.start)).then(|| (self.offset_of(extent.start), len))
@@ -429,7 +436,8 @@ impl PageSource for WritePages {
         self.file.mapping.faults()
     }
 
-    /// Fails if the system had no place for what was built in the file, or could not give it back.
+    /// Fails if the system had no space for pages built in the mapped file, or could not read them
+    /// back.
     #[inline]
     fn refuse_lost(&self) -> Result<()> {
         let mut writable = self.file.writable.iter();
@@ -439,7 +447,7 @@ impl PageSource for WritePages {
         }
     }
 
-    /// Pages that this transaction wrote have no checksum yet, or none that stands anywhere.
+    /// Pages that this transaction wrote have no checksum yet, or none that is stored anywhere.
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
         self.checked.is_unverified(number)
@@ -510,7 +518,7 @@ impl PageSink for WritePages {
     fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]> {
         if !self.arena().is_resident(number) {
             if !self.arena().is_fresh(number) {
-                // The space map of a damaged file gave out a page that is in use.
+                // The free-space map of a damaged file gave out a page that is in use.
                 return Err(used_twice(number));
             }
             self.bring_back(number)?;
@@ -536,7 +544,7 @@ impl PageSink for WritePages {
             return Err(used_twice(number));
         }
         if self.arena().is_resident(number) {
-            // From before a savepoint: both pages are in the arena.
+            // The page is older than a savepoint, so both pages are in the arena.
             let copy = self.page(number)?.to_vec();
             self.page_mut(new)?.copy_from_slice(&copy);
         } else if let Some(page) = self.unwritten(number) {
@@ -624,7 +632,7 @@ impl PageSink for WritePages {
             return false;
         };
         let is_before = |extent: Extent| extent.len > 0 && u64::from(extent.start.0) < boundary;
-        // A page is taken from the open run, which was the lowest.
+        // A single page comes from the open extent, which was the lowest.
         let policy = match pages {
             1 if is_before(self.supply.open_extent) => return true,
             1 => PlacementPolicy::Fragmented,

@@ -1,6 +1,6 @@
-//! Rolling the database back to a named snapshot: its tables become those of that state. What died since is alive again, as
-//! it stands; what was born since dies. So nothing is copied, and the states in between stay for those who see them: other named snapshots,
-//! and readers.
+//! Rollback of the database to a named snapshot: its tables become those of that state. Pages that
+//! died since are in use again, unchanged, and pages that were born since die. Nothing is copied.
+//! The states in between stay for named snapshots and readers that use them.
 
 use crate::{
     Error, Extent, Result, TransactionId,
@@ -18,7 +18,8 @@ use crate::{
 };
 
 impl WriteTransaction {
-    /// Has the transaction go on from the state of a named snapshot. It must not have changed any table yet.
+    /// Continues the transaction from the state of a named snapshot. No table may have been changed
+    /// yet.
     pub(crate) fn roll_back_to_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
         if !self.pages.is_unchanged()
@@ -66,7 +67,7 @@ impl WriteTransaction {
     }
 }
 
-/// All trees of a state: the catalog, and the tables in it.
+/// All trees of a state: the catalog and its tables.
 pub(crate) fn forest<S: PageSource + ?Sized>(
     source: &S,
     state: TransactionId,

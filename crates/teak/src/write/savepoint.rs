@@ -1,7 +1,8 @@
 //! Savepoints: nested transactions, to any depth.
 //!
-//! Pages of the transaction that are older than the innermost savepoint are put aside before they are changed, younger ones are not.
-//! Rolling back puts those back, drops the younger ones and takes up the roots as they were.
+//! Pages of the transaction that are older than the innermost savepoint are put aside before they
+//! are changed; younger ones are not. A rollback restores those pages, drops the younger ones, and
+//! restores the roots.
 
 use crate::{Error, Result};
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     write::{savepoint_state::SavepointState, transaction::WriteTransaction},
 };
 
-/// Names a savepoint of one transaction.
+/// Identifies a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SavepointId(u64);
 
@@ -20,7 +21,8 @@ impl WriteTransaction {
         Ok(self.new_savepoint(false))
     }
 
-    /// The same for a nested transaction, within which there is no checkpoint.
+    /// Like [`Self::begin_savepoint`], for a nested transaction. It admits no checkpoint until it
+    /// ends.
     pub(crate) fn begin_nested(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
         Ok(self.new_savepoint(true))
@@ -32,7 +34,7 @@ impl WriteTransaction {
         SavepointId(id)
     }
 
-    /// Whether a nested transaction runs.
+    /// Whether a nested transaction is running.
     pub(crate) fn is_nested(&self) -> bool {
         self.savepoints.iter().any(|state| state.is_nested)
     }
@@ -54,7 +56,7 @@ impl WriteTransaction {
         self.savepoints.push(state);
     }
 
-    /// The savepoint that all others are within.
+    /// The outermost savepoint.
     pub(crate) fn outermost_savepoint(&self) -> Option<SavepointId> {
         self.savepoints.first().map(|state| SavepointId(state.id))
     }
@@ -69,7 +71,7 @@ impl WriteTransaction {
             })
     }
 
-    /// Ends a savepoint and all within it; what was done since stays.
+    /// Ends a savepoint and all within it. Changes since then stay.
     pub(crate) fn end_savepoint(&mut self, savepoint: SavepointId) -> Result<()> {
         let position = self.position_of(savepoint)?;
         while self.savepoints.len() > position {
@@ -79,7 +81,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Undoes all that was done since a savepoint, which stays.
+    /// Undoes all changes since a savepoint. The savepoint stays.
     pub(crate) fn roll_back_to(&mut self, savepoint: SavepointId) -> Result<()> {
         let position = self.position_of(savepoint)?;
         let is_nested = self.savepoints[position].is_nested;
@@ -94,7 +96,7 @@ impl WriteTransaction {
             self.named.changes = state.named;
             self.marks = state.marks;
         }
-        // What broke halfway through a change is undone with it.
+        // A change that failed halfway is undone too.
         self.status.is_broken = false;
         self.push_savepoint(savepoint.0, is_nested);
         Ok(())

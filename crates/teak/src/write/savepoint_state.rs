@@ -1,4 +1,4 @@
-//! What a savepoint brings back.
+//! The state that a savepoint restores.
 
 use crate::{Geometry, btree::TreeRoot, record::RecordMarks};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// What a savepoint brings back.
+/// The state that a savepoint restores.
 #[derive(Debug)]
 pub(crate) struct SavepointState {
     pub(crate) id: u64,
-    /// Whether it belongs to work that goes on, which ends it.
+    /// Whether it belongs to a nested transaction, which ends it.
     pub(crate) is_nested: bool,
     pub(crate) fresh: FreshBits,
     pub(crate) death_count: usize,

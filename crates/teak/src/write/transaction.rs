@@ -1,4 +1,4 @@
-//! The write transaction: tables that are changed, and what becomes of them.
+//! The write transaction: changing tables and the catalog.
 
 use crate::{
     Error, Geometry, Result, TransactionId,
@@ -36,7 +36,8 @@ use std::{collections::HashMap, mem, sync::Arc, time::Duration};
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]
 pub(crate) struct WriteTransaction {
-    // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
+    // Fields are dropped in this order: `pages` releases the writer lock before the engine is
+    // dropped, which acquires it.
     pub(crate) pages: WritePages,
     pub(crate) event_delivery: EventDelivery,
     pub(crate) base: Arc<Snapshot>,
@@ -45,9 +46,9 @@ pub(crate) struct WriteTransaction {
     pub(crate) tables: OpenTables,
     pub(crate) savepoints: Vec<SavepointState>,
     pub(crate) named: NamedEdits,
-    /// The numbers of the application.
+    /// The application's marks.
     pub(crate) marks: record::RecordMarks,
-    /// Pages for small commits to come, as its record will have them.
+    /// The journal's pages, as this transaction's record will have them.
     pub(crate) journal: Option<JournalPages>,
     pub(crate) timing: TransactionTiming,
     pub(crate) status: TransactionStatus,
@@ -71,7 +72,7 @@ impl WriteTransaction {
         self.pages.dirty_bytes()
     }
 
-    /// How long it has had its turn, to within some milliseconds.
+    /// How long the transaction has held the writer lock, to within some milliseconds.
     pub(crate) fn age(&self) -> Duration {
         Duration::from_millis(uptime_ms().saturating_sub(self.timing.began_ms))
     }
@@ -84,7 +85,7 @@ impl WriteTransaction {
         self.pages.dead_count()
     }
 
-    /// How long the file may become.
+    /// The maximum size of the file in bytes.
     pub(crate) fn limit_bytes(&self) -> u64 {
         self.pages.limits.geometry.upper_limit_bytes
     }
@@ -112,7 +113,7 @@ impl WriteTransaction {
             if let Some(root) = self.base.known_root(handle) {
                 return Ok(root.map(RootRef::Kept));
             }
-            // Not through the state itself: its pages may not be in the file yet.
+            // Not read through the base state: its pages may not be in the file yet.
             let root = self.find(name)?;
             self.base.set_root(handle, root);
             return Ok(root.map(RootRef::found));
@@ -152,7 +153,7 @@ impl WriteTransaction {
         self.tables.open.insert(handle, table);
     }
 
-    /// Refuses to read after a checkpoint that failed.
+    /// Refuses to read after a failed checkpoint.
     fn refuse_ended(&self) -> Result<()> {
         match self.status.is_ended {
             true => Err(Error::TransactionBroken),
@@ -160,14 +161,14 @@ impl WriteTransaction {
         }
     }
 
-    /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
-    /// back what was said of the state that it brings back.
+    /// Identifies the state of a table in this transaction, if the transaction has changed it. Two
+    /// equal values identify the same state. A rollback restores the value of the restored state.
     pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
         let table = self.tables.open.get(&handle)?;
         (table.version > 0).then_some((self.tables.unique_id, table.version))
     }
 
-    /// Leaves nothing to do but rolling back.
+    /// Allows only a rollback from now on.
     pub(crate) fn set_broken(&mut self) {
         self.status.is_broken = true;
     }
@@ -182,8 +183,8 @@ impl WriteTransaction {
         }
     }
 
-    /// Changes a table. An error in the middle of that makes the transaction unusable but for
-    /// rolling back; so does a panic of what the caller had called.
+    /// Changes a table. An error or a panic of the caller's code in the middle leaves only a
+    /// rollback possible.
     pub(crate) fn change<R>(
         &mut self,
         handle: usize,
@@ -210,19 +211,20 @@ impl WriteTransaction {
         })
     }
 
-    /// Removes a record; says whether there was one.
+    /// Removes a record. Returns whether there was one.
     pub(crate) fn remove(&mut self, handle: usize, name: &[u8], key: &[u8]) -> Result<bool> {
         self.change_with_hint(handle, name, |tree, hint| tree.remove_with_hint(hint, key))
     }
 
-    /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
+    /// The path to the record after the one just removed, if it is in the same leaf. Valid only
+    /// directly after a removal.
     pub(crate) fn position_after_removed(&self, handle: usize) -> Option<Position> {
         let hint = &self.tables.open.get(&handle)?.hint;
         let leaf = hint.last()?;
         (leaf.index < leaf.count).then(|| Position::on(hint.clone()))
     }
 
-    /// Changes a table, with [`OpenTable::hint`], which `change` keeps true.
+    /// Changes a table, with [`OpenTable::hint`], which `change` must keep valid.
     #[inline(always)]
     fn change_with_hint<R>(
         &mut self,
@@ -242,7 +244,7 @@ impl WriteTransaction {
         table.version = version;
         let before = *root;
         self.status.is_broken = true;
-        // The root is changed where it is: a copy would wait for each of its fields to be written.
+        // The root is changed in place: a copy would wait until each of its fields is written.
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, root), &mut table.hint)
         });
@@ -253,7 +255,8 @@ impl WriteTransaction {
         })
     }
 
-    /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
+    /// Changes the catalog. As with a table, an error or a panic in the middle leaves only a
+    /// rollback possible.
     pub(crate) fn change_catalog<R>(
         &mut self,
         change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
@@ -289,13 +292,13 @@ impl WriteTransaction {
         self.set_root(handle, name, root)
     }
 
-    /// Writes the root of a table that is open to the catalog.
+    /// Writes the root of an open table to the catalog.
     fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
         self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
         self.note_root(handle, name, Some(root))
     }
 
-    /// Notes which root the catalog has now.
+    /// Notes the root that the catalog has now.
     fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
         self.tables.version += 1;
         let version = self.tables.version;
@@ -307,7 +310,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Drops a table with all its pages; says whether there was one.
+    /// Drops a table with all its pages. Returns whether there was one.
     pub(crate) fn drop_table(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
         self.refuse_broken()?;
         let table = match self.open(handle, name) {
@@ -322,7 +325,7 @@ impl WriteTransaction {
         Ok(true)
     }
 
-    /// The same for a table whose keys cannot be compared here.
+    /// Like [`Self::drop_table`], for a table whose comparison is missing.
     fn drop_unordered(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
         let pages = &self.pages;
         let entry = reading_twice(pages, || {
@@ -344,7 +347,7 @@ impl WriteTransaction {
         self.note_root(handle, name, None)
     }
 
-    /// Gives a table another name, which must be free.
+    /// Renames a table. The new name must be free.
     pub(crate) fn rename_table(
         &mut self,
         (old_handle, old): (usize, &[u8]),
@@ -359,13 +362,14 @@ impl WriteTransaction {
         }
         self.forget_table(old_handle, old)?;
         self.set_root(new_handle, new, root)?;
-        // The catalog holds the root without the checksums that sealing gives it.
+        // The catalog holds the root without the checksums that sealing computes.
         let table = self.open(new_handle, new)?;
         table.is_changed = true;
         Ok(())
     }
 
-    /// Draws so many numbers from the sequence of a table; returns the first of them. No record changes by it.
+    /// Draws `count` numbers from the sequence of a table, and returns the first one. No record
+    /// changes.
     pub(crate) fn draw_sequence(&mut self, handle: usize, name: &[u8], count: u64) -> Result<u64> {
         self.refuse_broken()?;
         let table = self.open(handle, name)?;
@@ -383,7 +387,7 @@ impl WriteTransaction {
         Ok(first)
     }
 
-    /// Calls `visit` for each table, in the order of names, as this transaction sees it.
+    /// Calls `visit` for each table that this transaction sees, in the order of names.
     pub(crate) fn for_each_table(
         &self,
         mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
@@ -427,7 +431,7 @@ impl Drop for WriteTransaction {
     }
 }
 
-/// Changes pages, and fails if some of what was read for it was not there.
+/// Changes pages. Fails if a page that was read meanwhile could not be read.
 pub(crate) fn changing<R>(
     pages: &mut WritePages,
     change: impl FnOnce(&mut WritePages) -> Result<R>,

@@ -1,15 +1,16 @@
-//! How far a write transaction is, and what kind of transaction it is.
+//! The status and the kind of a write transaction.
 
 /// What may still be done with a write transaction, and how it commits.
 ///
-/// Invariant: after `is_broken` nothing is left but rolling back.
+/// Invariant: once `is_broken` is set, only a rollback is possible.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct TransactionStatus {
-    /// Whether it commits also if nothing has changed, and cuts off all that is free.
+    /// Whether it commits even without changes, and truncates all free pages at the end of the
+    /// file.
     pub(crate) is_compacting: bool,
-    /// Whether somebody reads the state that it makes from the moment on that the turn ends.
+    /// Whether a reader begins at the state of this commit when the writer lock is released.
     pub(crate) stays: bool,
-    /// Whether an error came in the middle of a change.
+    /// Whether a change failed halfway.
     pub(crate) is_broken: bool,
     pub(crate) is_ended: bool,
 }

@@ -1,4 +1,4 @@
-//! How long a write transaction and the steps of its commit take.
+//! Timing of a write transaction and of the steps of its commit.
 
 use crate::io::uptime_ms;
 use crate::observe::{events::CommitNote, latency::Stopwatch};
@@ -6,16 +6,16 @@ use crate::observe::{events::CommitNote, latency::Stopwatch};
 /// The clocks of a write transaction.
 #[derive(Debug)]
 pub(crate) struct TransactionTiming {
-    /// Absent where nobody wants to know how long the steps of the commit take.
+    /// `None` if the durations of the commit's steps are not wanted.
     pub(crate) stopwatch: Option<Stopwatch>,
-    /// Absent where nobody wants to know of commits.
+    /// `None` if commit events are not wanted.
     pub(crate) commit_note: Option<CommitNote>,
-    /// When it got its turn, as [`uptime_ms`] has it.
+    /// When it acquired the writer lock, in units of [`uptime_ms`].
     pub(crate) began_ms: u64,
 }
 
 impl TransactionTiming {
-    /// Begins now.
+    /// Starts the clock now.
     pub(crate) fn started() -> Self {
         Self {
             stopwatch: None,

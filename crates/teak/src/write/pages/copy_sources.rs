@@ -1,20 +1,20 @@
-//! Which pages the first copies of a transaction were made from, for the journal.
+//! The source pages of the first copies of a transaction, for the journal.
 
 use crate::PageNumber;
 
-/// So many copies are remembered: what is copied behind them is no small commit.
+/// The most copies that are remembered. A transaction with more copies is not a small commit.
 const SOURCES_MAX: usize = 128;
 
-/// The first pages that were copied, each with the one that it was copied from.
+/// The first copied pages, each with the page that it was copied from.
 #[derive(Debug)]
 pub(crate) struct CopySources {
     pub(crate) pairs: Vec<(PageNumber, PageNumber)>,
-    /// How many are wanted.
+    /// The most pairs to remember.
     max: usize,
 }
 
 impl CopySources {
-    /// Remembers none where there is no journal.
+    /// Remembers no pairs without a journal.
     pub(crate) fn new(has_journal: bool) -> Self {
         Self {
             pairs: Vec::new(),
@@ -27,7 +27,7 @@ impl CopySources {
         self.pairs.len() < self.max
     }
 
-    /// The page of the state before that a page was copied from, if it is known.
+    /// The page of the previous state that a page was copied from, if it is known.
     pub(crate) fn of(&self, number: PageNumber) -> Option<PageNumber> {
         let pairs = self.pairs.iter().rev();
         let mut found = pairs.filter(|(new, _)| *new == number);

@@ -1,4 +1,4 @@
-//! Runs of free pages for a transaction: taken from the space map, or from a file made longer.
+//! Free extents for a transaction, taken from the free-space map or from a grown file.
 
 use super::WritePages;
 use crate::{
@@ -15,19 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A durable transaction up to this size wants its pages in a row rather than crumbs, and any of that size has the file grow little.
+/// A durable transaction up to this size prefers contiguous pages to fragmented ones. For any
+/// transaction of this size the file grows little.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
-/// A file that is not small grows in steps of this, so that it consists of huge pages.
+/// A file that is not small grows in steps of this size, so that it consists of huge pages.
 const HUGE_PAGE_LEN: u64 = 2 << 20;
-/// The most bytes that the file grows by beyond what is needed.
+/// The most bytes by which the file grows beyond what is needed.
 const GROWTH_MAX: u64 = 8 << 20;
-/// A file that has grown twice within this time will do so again.
+/// A file that has grown twice within this time is expected to grow again.
 const GROWN_AGAIN: Duration = Duration::from_secs(1);
-/// Where the disk is full, so many stretches without blocks are passed over to find pages that have some.
+/// When the disk is full, this many holes are passed over in the search for free pages with blocks.
 const HOLES_PASSED_MAX: usize = 64;
 
 impl WritePages {
-    /// Takes an extent of free pages, makes the file longer if there is none. They have their blocks, where that can be promised.
+    /// Takes an extent of free pages, and grows the file if there is none. The extent has its disk
+    /// blocks if the system can promise them.
     pub(super) fn take_extent(&mut self, want: u32, is_exact: bool) -> Result<Extent> {
         let mut passed_over = 0;
         loop {
@@ -39,14 +41,14 @@ impl WritePages {
                     self.checked.forget(extent);
                     return Ok(extent);
                 }
-                // There may be free pages that have blocks.
+                // Other free pages may have blocks.
                 Err(error) if is_full(&error) && passed_over < HOLES_PASSED_MAX => {
                     self.pass_over_hole(extent);
                     passed_over += 1;
                 }
                 Err(error) => {
                     self.writer.space.give_back(extent);
-                    // What is only moved does not need them.
+                    // Relocated pages do not need the space.
                     if is_full(&error) && self.supply.low_boundary.is_some() {
                         return Err(self.full());
                     }
@@ -57,10 +59,12 @@ impl WritePages {
         }
     }
 
-    /// Takes pages in a row for the journal, and fills them, so that their blocks are written when they are needed; `None` if there are none to be had.
+    /// Takes contiguous pages for the journal and fills them, so that their blocks are written
+    /// before they are needed. `None` if there are none.
     ///
     /// # Errors
-    /// What the system answers when they are written.
+    ///
+    /// The system's error if writing them fails.
     pub(crate) fn take_journal(&mut self, pages: u32) -> Result<Option<Extent>> {
         let mut extent = self
             .writer
@@ -95,10 +99,10 @@ impl WritePages {
         Ok(Some(extent))
     }
 
-    /// Notes that there was none for so many pages, where that is more than an attempt.
+    /// Notes that `pages` free pages were missing, unless they were only wanted for relocation.
     pub(crate) fn want_space(&mut self, pages: u32) {
         if self.supply.low_boundary.is_none() {
-            // How much more it would have been is not known.
+            // The total need of the transaction is not known; twice the taken pages is an estimate.
             let pages = 2 * self.supply.taken_count + u64::from(pages);
             self.writer.dropped.want(pages);
         }
@@ -109,14 +113,15 @@ impl WritePages {
         self.file.storage.secure(self.offset_of(extent.start), len)
     }
 
-    /// Notes that pages are in a hole for which there are no blocks.
+    /// Notes that pages lie in a hole for which there are no blocks.
     fn pass_over_hole(&mut self, extent: Extent) {
         let data = self.file.storage.next_data(self.offset_of(extent.start));
         let end = data.map_or(0, |data| data >> self.file.page_shift);
         self.writer.space.give_back_hole(extent, end);
     }
 
-    /// Has pages of a hole handed out again, at least so many in a row; says whether there are any.
+    /// Hands out pages of a hole again, at least `least` contiguous ones. Returns whether there
+    /// were any.
     fn open_hole(&mut self, least: u32) -> bool {
         let step = self.growth_step(self.writer.space.page_count());
         for most in [u32::try_from(step).unwrap_or(u32::MAX), least] {
@@ -149,7 +154,7 @@ impl WritePages {
                 }
                 (Some(extent), _) => Some(extent),
                 (None, Some(_)) => space.allocate(want, PlacementPolicy::Fragmented),
-                // With so little that is free the file becomes longer.
+                // With so little free space the file grows instead.
                 (None, None) if space.ready_count() * 10 < space.page_count() => None,
                 (None, None) => space.allocate_outside(want, PlacementPolicy::UpTo, zone),
             }
@@ -166,7 +171,7 @@ impl WritePages {
         };
         let least = if is_exact { want.into() } else { 1 };
         if self.supply.low_boundary.is_some() {
-            // What is only moved neither makes the file longer nor asks anybody for space.
+            // Relocation neither grows the file nor asks readers for space.
             return Err(self.full());
         }
         if self.open_hole(least as u32)
@@ -183,7 +188,8 @@ impl WritePages {
             false => Fill::HugePages,
         };
         if self.grow(least, fill).is_err() {
-            // What is left of the file and of the open run may be enough, or with a few pages more.
+            // The rest of the file and of the open extent may suffice, or suffice with a few more
+            // pages.
             self.give_back_rest();
             if let Some(extent) = self.writer.space.allocate(want, policy) {
                 return Ok(extent);
@@ -200,8 +206,8 @@ impl WritePages {
         found.ok_or_else(|| self.full())
     }
 
-    /// Has the pages of the open run built in their final place, where that can be done: pages
-    /// that are not to be flushed need not be written then.
+    /// Builds the pages of the open extent at their final position, if possible. Pages of a commit
+    /// that needs no flush then need no write.
     pub(super) fn map_open_extent(&mut self) -> Result<()> {
         let extent = self.supply.open_extent;
         if let Some(bytes) = self.writable_extent(extent)? {
@@ -210,7 +216,8 @@ impl WritePages {
         Ok(())
     }
 
-    /// The memory that is the file there, to build in; `None` where pages are better written, or have to be.
+    /// The mapped memory of an extent, to build pages in. `None` if its pages are better written,
+    /// or have to be.
     pub(super) fn writable_extent(&mut self, extent: Extent) -> Result<Option<WritableExtent>> {
         match self.limits.durability {
             Durability::Lazy => self.mapped_extent(extent),
@@ -218,7 +225,7 @@ impl WritePages {
         }
     }
 
-    /// The same, whatever the pages are for; `None` where that cannot be.
+    /// Like [`Self::writable_extent`], for any durability; `None` if mapping is not possible.
     pub(super) fn mapped_extent(&mut self, extent: Extent) -> Result<Option<WritableExtent>> {
         self.writer.flusher().refuse_evicted()?;
         if !self.supply.is_secured {
@@ -241,12 +248,12 @@ impl WritePages {
         Ok(last.and_then(|(writable, _)| writable.extent(offset, len)))
     }
 
-    /// The file, if pages were built in it.
+    /// The writable mapping, if pages were built in it.
     pub(crate) fn mapped(&self) -> Option<&Arc<WritableMapping>> {
         self.file.writable.last().map(|(writable, _)| writable)
     }
 
-    /// Says which pages were built in their final place.
+    /// Marks the pages that were built at their final position as written.
     pub(crate) fn mark_mapped(&self) {
         for extent in self.arena().mapped_extents() {
             let len = u64::from(extent.len) << self.file.page_shift;
@@ -262,7 +269,7 @@ impl WritePages {
         }
     }
 
-    /// Makes the file longer, by at least `pages`, which are what `fill` is for.
+    /// Grows the file by at least `pages`, for which `fill` is meant.
     pub(super) fn grow(&mut self, pages: u64, fill: Fill) -> Result<()> {
         let old = self.writer.space.page_count();
         let step = self.growth_step(old);
@@ -284,7 +291,7 @@ impl WritePages {
             return Err(self.full());
         }
         let least = old + pages.saturating_sub(trailing);
-        // What is left of it is for others.
+        // The part beyond `pages` is used by others.
         let fill = match 2 * pages < new - old {
             true => Fill::HugePages,
             false => fill,
@@ -301,12 +308,12 @@ impl WritePages {
         Ok(())
     }
 
-    /// Has the storage prepare for the next time, where that will not be long.
+    /// Lets the storage prepare the next growth, if that is expected soon.
     fn grow_ahead(&mut self, page_count: u64, limit: u64) {
         let before = self.writer.last_growth.replace(Instant::now());
         let is_soon = before.is_some_and(|before| before.elapsed() < GROWN_AGAIN);
         let huge = HUGE_PAGE_LEN >> self.file.page_shift;
-        // To another process it would be waste.
+        // Another process would not profit from it.
         let is_alone = || match &self.writer.flusher().shared {
             Some(shared) => matches!(shared.lock_file.has_others(), Ok(false)),
             None => true,
@@ -320,9 +327,10 @@ impl WritePages {
         }
     }
 
-    /// By how many pages a file of `old` is made longer, if that suffices.
+    /// By how many pages a file of `old` pages grows, if that suffices.
     fn growth_step(&self, old: u64) -> u64 {
-        // The new part is filled with zeros: who changes little is not to wait for many, nor a durable commit until they are on the disk.
+        // The new part is filled with zeros. A small transaction should not wait for many, and a
+        // durable commit should not wait until many are on the disk.
         let is_small = self.supply.taken_count < SMALL_TRANSACTION_PAGES;
         let step_max = match self.limits.durability {
             Durability::Lazy if !is_small => GROWTH_MAX,
@@ -336,7 +344,7 @@ impl WritePages {
         }
     }
 
-    /// Makes the file this many pages long, if it is shorter.
+    /// Grows the file to this many pages, if it is shorter.
     pub(crate) fn extend_file(&self, pages: u64, fill: Fill) -> Result<u64> {
         let bytes = pages << self.file.page_shift;
         let old_bytes = self.file.storage.len();
@@ -353,7 +361,7 @@ impl WritePages {
         Ok(pages)
     }
 
-    /// Gives the rest of the open run back.
+    /// Gives the rest of the open extent back.
     pub(super) fn give_back_rest(&mut self) {
         let rest = std::mem::replace(&mut self.supply.open_extent, Extent::new(0, 0));
         if rest.len > 0 {

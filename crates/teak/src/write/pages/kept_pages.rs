@@ -1,23 +1,23 @@
-//! What a savepoint keeps of pages from before it.
+//! Pages from before a savepoint that the savepoint keeps.
 
 use crate::PageNumber;
 use std::collections::HashMap;
 
-/// What a savepoint keeps of pages from before it.
+/// Pages from before a savepoint that the savepoint keeps.
 #[derive(Default, Debug)]
 pub(crate) struct KeptPages {
-    /// Those that are not used any more.
+    /// Pages that are no longer used.
     pub(crate) unused: Vec<PageNumber>,
-    /// The bytes of those that were changed.
+    /// The original bytes of pages that were changed.
     pub(crate) aside: HashMap<PageNumber, Box<[u8]>>,
 }
 
-/// What all savepoints of a transaction keep, the innermost last.
+/// The pages that all savepoints of a transaction keep, the innermost last.
 ///
-/// Invariant: no death before the floor changes while its savepoint is there.
+/// Invariant: no death before the floor changes while its savepoint exists.
 #[derive(Default, Debug)]
 pub(crate) struct SavepointPages {
     pub(crate) kept: Vec<KeptPages>,
-    /// How many deaths a savepoint has to be able to go back to.
+    /// Number of deaths at the innermost savepoint, to which it may have to return.
     pub(crate) death_floor: usize,
 }

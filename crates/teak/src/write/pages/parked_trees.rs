@@ -1,16 +1,16 @@
-//! Trees that a transaction drops and that are too large to be released at once.
+//! Dropped trees that are too large to release at once.
 
 use crate::btree::TreeRoot;
 
-/// What is left of them.
+/// The remaining parts of dropped trees.
 ///
-/// Invariant: the list is empty when the catalog is sealed, since the commit puts them into the catalog before.
-/// Within a savepoint they could not be sealed, so they wait here.
+/// Invariant: the list is empty when the catalog is sealed, because the commit puts the trees into
+/// the catalog before. They wait here since they cannot be sealed within a savepoint.
 #[derive(Default, Debug)]
 pub(crate) struct ParkedTrees {
     pub(crate) trees: Vec<TreeRoot>,
-    /// Whether there was one.
+    /// Whether any tree was parked.
     pub(crate) has_parked: bool,
-    /// How many of them have got a name.
+    /// How many of them have received a name.
     pub(crate) names: u32,
 }

@@ -2,14 +2,14 @@
 
 use crate::PageNumber;
 
-/// Pages that fit in a processor's cache beside everything else.
+/// Number of pages that fit into a processor's cache next to everything else.
 const RECENT_PAGES: usize = 32;
 
 /// The pages that were allocated last, as a ring.
 #[derive(Debug)]
 pub(crate) struct RecentPages {
     pages: [PageNumber; RECENT_PAGES],
-    /// Index of the oldest.
+    /// Index of the oldest page.
     oldest: usize,
 }
 
@@ -23,7 +23,7 @@ impl Default for RecentPages {
 }
 
 impl RecentPages {
-    /// Adds the newest page; returns the oldest one, which is dropped.
+    /// Adds the newest page and returns the oldest one, which leaves the ring.
     #[inline]
     pub(crate) fn replace_oldest(&mut self, newest: PageNumber) -> PageNumber {
         let oldest = std::mem::replace(&mut self.pages[self.oldest], newest);

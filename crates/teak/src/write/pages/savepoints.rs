@@ -1,12 +1,17 @@
-//! What savepoints keep of pages.
+//! The pages that savepoints keep.
 //!
-//! Pages of this transaction from before the innermost savepoint are not to be lost, since it may be rolled back. One that is to be
-//! changed has its bytes *put aside* and is changed where it is: so nothing that points to it changes with it. One that is used no
-//! more stays until the savepoint ends. Where what was put aside would take more memory than pages may have, and where pages are to
-//! be moved, one that is to be changed is copied to another place instead.
+//! Pages that this transaction wrote before the innermost savepoint must not be lost, because the
+//! savepoint may be rolled back. Before such a page is changed, its bytes are *put aside*. It is
+//! then changed in place, so that no reference to it changes. A page that is no longer used stays
+//! until the savepoint ends. A page is copied to another position instead if the bytes put aside
+//! would exceed the memory limit, or if pages are being relocated.
 //!
-//! Invariants: a page may be changed in place (is *fresh*) if it was taken since the innermost savepoint, or that has its bytes; bytes
-//! are put aside once for each savepoint, and the innermost one that was there when the page was taken has none.
+//! Invariants:
+//!
+//! - A page may be changed in place (is *fresh*) if it was taken since the innermost savepoint, or
+//!   if that savepoint has its bytes.
+//! - Bytes are put aside once for each savepoint, except the innermost one that existed when the
+//!   page was taken.
 
 use super::WritePages;
 use crate::{Extent, PageNumber, instance::arena::FreshBits, write::pages::kept_pages::KeptPages};
@@ -18,7 +23,7 @@ impl WritePages {
         self.writer.arena.begin_savepoint()
     }
 
-    /// Keeps what was done since the innermost savepoint.
+    /// Ends the innermost savepoint and keeps the changes since then.
     pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
         let KeptPages { unused, aside } = self.savepoints.kept.pop().unwrap_or_default();
         if let Some(outer) = self.savepoints.kept.last_mut() {
@@ -29,12 +34,12 @@ impl WritePages {
         unused.into_iter().for_each(|number| self.discard(number));
     }
 
-    /// Undoes what was done since the innermost savepoint.
+    /// Undoes the changes since the innermost savepoint.
     pub(crate) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
         let kept = self.savepoints.kept.pop().unwrap_or_default();
         let arena = &mut self.writer.arena;
         for (number, bytes) in kept.aside {
-            // It may have been written early meanwhile.
+            // The page may have been written early meanwhile.
             arena.make_resident(number).copy_from_slice(&bytes);
             arena.set_fresh(number, false);
         }
@@ -51,8 +56,8 @@ impl WritePages {
         self.limits.room_at = self.limits.memory_bytes;
     }
 
-    /// Puts the bytes of a page aside that this transaction wrote before the innermost savepoint: then it may be changed. `false` where
-    /// it is better copied, or has to be.
+    /// Puts aside the bytes of a page that this transaction wrote before the innermost savepoint.
+    /// The page may then be changed. Returns `false` if it should be copied instead.
     pub(super) fn put_aside(&mut self, number: PageNumber) -> bool {
         let aside_count: usize = self
             .savepoints
@@ -76,7 +81,7 @@ impl WritePages {
         true
     }
 
-    /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
+    /// Gives up a page that this transaction wrote. A page from before a savepoint stays, because
     /// the savepoint may be rolled back.
     pub(super) fn discard(&mut self, number: PageNumber) {
         let is_fresh = self.arena().is_fresh(number);

@@ -1,29 +1,31 @@
-//! Where a transaction takes its next pages from.
+//! The source of new pages of a transaction.
 
 use crate::Extent;
 
-/// Pages taken at first; each further run is twice as long.
+/// Number of pages of the first extent; each further extent is twice as long.
 pub(crate) const FIRST_EXTENT_LEN: u32 = 16;
 
-/// What was taken from the space map and is not used yet, and how to take more.
+/// Pages taken from the free-space map and not used yet, and how to take more.
 ///
-/// Invariant: the pages of `open_extent` and `hot_extent` are taken in the space map and belong to no tree.
+/// Invariant: the pages of `open_extent` and `hot_extent` are allocated in the free-space map and
+/// belong to no tree.
 #[derive(Debug)]
 pub(crate) struct PageSupply {
-    /// What is left of the run that was taken last.
+    /// The rest of the extent that was taken last.
     pub(crate) open_extent: Extent,
-    /// What is left of a run in the zone, and how many pages were taken there.
+    /// The rest of an extent in the zone, and (below) how many pages were taken there.
     pub(crate) hot_extent: Extent,
     pub(crate) hot_count: u32,
-    /// Whether pages that die soon are put where others are, too.
+    /// Whether the zone is unused, so that short-lived pages go where others are.
     pub(crate) has_no_zone: bool,
     pub(crate) next_extent_len: u32,
-    /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
+    /// During relocation: pages are taken below this boundary, from the lowest positions, however
+    /// short their extents are. Pages after it are moved.
     pub(crate) low_boundary: Option<u64>,
-    /// Whether this transaction has made the file longer.
+    /// Whether this transaction has grown the file.
     pub(crate) has_grown: bool,
     pub(crate) taken_count: u64,
-    /// Whether the file has blocks for all that was taken, so that no write can find the disk full.
+    /// Whether the file has blocks for all taken pages, so that no write can find the disk full.
     pub(crate) is_secured: bool,
 }
 

@@ -1,21 +1,22 @@
-//! The file, as a write transaction reads and builds pages in it.
+//! The file, as a write transaction reads it and builds pages in it.
 
 use crate::io::{Mapping, Storage, WritableMapping};
 use std::sync::Arc;
 
-/// The storage, and its mappings.
+/// The storage and its mappings.
 ///
-/// Invariant: `mapping` covers each page of the state that the transaction builds on. Bytes that were lent from a
-/// mapping stay there until the transaction ends, so those that the file has outgrown are kept.
+/// Invariant: `mapping` covers each page of the state that the transaction builds on. Bytes
+/// borrowed from a mapping stay valid until the transaction ends, so outgrown mappings are kept.
 #[derive(Debug)]
 pub(crate) struct TransactionFile {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) mapping: Arc<Mapping>,
     pub(crate) page_size: usize,
     pub(crate) page_shift: u32,
-    /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
+    /// The mappings in which lazy commits build pages, with their fault counts when mapped. The
+    /// last one is in use.
     pub(crate) writable: Vec<(Arc<WritableMapping>, u64)>,
-    /// Mappings that the file has outgrown, whose faults may be asked for.
+    /// Mappings that the file has outgrown. Their faults may still be queried.
     pub(crate) outgrown: Vec<Arc<Mapping>>,
 }
 

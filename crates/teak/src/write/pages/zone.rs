@@ -1,13 +1,16 @@
-//! Where durable transactions put the pages that are soon written anew.
+//! The zone: where durable transactions put pages that will soon be rewritten.
 //!
-//! What a flush takes is a matter of its pieces (docs/decisions/0011-zone-for-short-lived-pages.md). In a file with little free space each free page
-//! stands alone, so pages taken anywhere are as many pieces. But inner pages, and leaves that were written lately, die soon, and
-//! there are few of them: a part of the file several times as large as they are, the *zone*, in which nothing else is put, is mostly
-//! free, and those of a transaction find room in a row in it. Leaves, which stay, are put elsewhere. (Log-structured file systems
-//! separate hot and cold blocks for the same reason: Rosenblum and Ousterhout, 1992.)
+//! The cost of a flush depends on the number of separate pieces
+//! (docs/decisions/0011-zone-for-short-lived-pages.md). In a file with little free space most free
+//! pages are isolated, so each page taken anywhere is a piece of its own. Inner pages and recently
+//! written leaves die soon, and there are few of them. The *zone* is a part of the file several
+//! times as large as they are. Nothing else is put there, so it is mostly free, and the short-lived
+//! pages of a transaction find contiguous space in it. Long-lived leaves are put elsewhere.
+//! (Log-structured file systems separate hot and cold blocks for the same reason: Rosenblum and
+//! Ousterhout, 1992.)
 //!
-//! It is a preference and no more: nothing of it is on disk, other processes have zones of their own, and what stands in the zone
-//! from before dies by and by.
+//! The zone is only a preference. Nothing about it is on the disk, other processes have zones of
+//! their own, and pages that were in the zone before it was chosen die over time.
 
 use super::WritePages;
 use crate::{
@@ -15,24 +18,27 @@ use crate::{
     record::durability::Durability,
 };
 
-/// A file of fewer pages has none: what a transaction changes of it finds room in a row as it is.
+/// A smaller file has no zone: the pages that a transaction changes find contiguous space anyway.
 const FILE_PAGES_MIN: u64 = 2048;
-/// This part of the file is in it: several times the inner pages of a table of small records.
+/// The zone is one part in this many of the file: several times the inner pages of a table with
+/// small records.
 const ZONE_PART: u64 = 32;
 const ZONE_PAGES_MIN: u32 = 64;
 const ZONE_PAGES_MAX: u32 = 4096;
-/// The file becomes longer by so much at most for it, once: that is filled with zeros while somebody waits.
+/// The most bytes by which the file grows for the zone, once. The new part is filled with zeros
+/// while a thread waits.
 const GROWN_MAX: u64 = 4 << 20;
-/// After so many transactions it is seen whether another would be better.
+/// After this many transactions the choice of the zone is reconsidered.
 const RENEWED_APART: u64 = 1024;
-/// A page that is written anew after so few transactions will be again.
+/// A page that is rewritten after at most this many transactions is expected to be rewritten again.
 const HOT_AGE: u64 = 64;
-/// The pages of one transaction that are put there, and how many in a row are looked for.
+/// The most pages of one transaction in the zone, and (below) the most contiguous pages to look
+/// for.
 const HOT_MAX: u32 = 256;
 const ROW_MAX: u32 = 64;
 
 impl WritePages {
-    /// A page in the zone for the copy of this one, if there is a place, and it belongs there.
+    /// A page in the zone for the copy of this one, if there is space and the page is short-lived.
     pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
         let is_out = self.supply.has_no_zone || self.supply.low_boundary.is_some();
         if is_out || self.limits.durability == Durability::Lazy || self.supply.hot_count >= HOT_MAX
@@ -69,7 +75,8 @@ impl WritePages {
             .clamp(2, ROW_MAX);
         let extent = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
         let Ok(is_secured) = self.secure(extent) else {
-            // Without blocks for them, or with a disk that fails, whoever looks elsewhere is told.
+            // Without blocks, or with a failing disk, the error is reported where the page is taken
+            // elsewhere.
             self.writer.space.give_back(extent);
             self.writer.zone.pages = 0..0;
             return None;
@@ -79,7 +86,8 @@ impl WritePages {
         Some(extent)
     }
 
-    /// Finds a zone, or another in place of one that is half full; there is none where the end of the file is being emptied.
+    /// Finds a zone, or replaces one that is half full. There is none while the end of the file is
+    /// being emptied.
     fn renew_zone(&mut self) {
         let boundary = self.writer.tail.boundary();
         let page_count = self.writer.space.page_count();
@@ -105,7 +113,7 @@ impl WritePages {
         if found.is_none_or(|extent| extent.len < least) && self.may_grow_for_zone() {
             self.writer.zone.has_grown = true;
             let most = GROWN_MAX >> self.file.page_shift;
-            // Without it nothing is lost.
+            // An error loses nothing.
             let _ = self.grow(most.min(want.into()), Fill::HugePages);
             found = self.writer.space.longest_free(want);
         }
@@ -118,20 +126,20 @@ impl WritePages {
         }
     }
 
-    /// Who says how a file is to grow is not surprised.
+    /// Does not grow the file for the zone if its growth was configured.
     fn may_grow_for_zone(&self) -> bool {
         let geometry = &self.limits.geometry;
         let is_plain = geometry.growth_step_bytes == 0 && geometry.shrink_threshold_bytes == 0;
         is_plain && self.limits.slow_readers.is_none() && !self.writer.zone.has_grown
     }
 
-    /// Has no zone from now on: what moves pages knows where they are to be.
+    /// Uses no zone from now on: relocation decides the positions of pages itself.
     pub(crate) fn leave_zone(&mut self) {
         self.supply.has_no_zone = true;
         self.writer.zone.pages = 0..0;
     }
 
-    /// Gives the rest of its run back.
+    /// Gives the rest of the zone's extent back.
     pub(super) fn give_back_hot(&mut self) {
         let rest = std::mem::replace(&mut self.supply.hot_extent, Extent::new(0, 0));
         if rest.len > 0 {

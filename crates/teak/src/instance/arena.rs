@@ -1,47 +1,54 @@
-//! Where a write transaction builds its pages.
+//! The arena: where a write transaction builds its pages.
 //!
-//! The file is cut into blocks of 64 pages, found through a two-level table by page number, so that
-//! finding a page is arithmetic and three loads, without a search or a hash, whether the
-//! transaction's pages lie in one run or are scattered over the file as crumbs. Their bytes are in
-//! their final place where that is mapped for writing, else in slabs that are kept from one
-//! transaction to the next. Each block has bits that say which of its pages this transaction
-//! *wrote*, which are *fresh* (written since the innermost savepoint, or put aside for it, so that they may be changed
-//! in place), which are *resident*: built here, and not written early to their final place, and
-//! which are *checksummed*: not changed since their checksum was found.
+//! The file is divided into blocks of 64 pages. A block is found by page number through a two-level
+//! table, so that finding a page takes arithmetic and three loads, without a search or a hash. This
+//! holds whether the transaction's pages are contiguous or fragmented. The bytes of a page are at
+//! its final position if that is mapped for writing, and otherwise in slabs that are kept from one
+//! transaction to the next. Each block has bits for the state of its pages:
 //!
-//! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
-//! which no other page has, or is in a mapped run; a page of a mapped run stays in it; a page that
-//! was written early, or is built in its final place and was taken out of memory, is checksummed.
+//! - *written*: written by this transaction.
+//! - *fresh*: written since the innermost savepoint, or put aside for it. The page may be changed
+//!   in place.
+//! - *resident*: built here, and not written early to its final position.
+//! - *checksummed*: unchanged since its checksum was computed.
+//!
+//! Invariants:
+//!
+//! - Fresh and resident pages are written pages.
+//! - A resident page has a slab slot of its own, or is in a mapped extent.
+//! - A page of a mapped extent stays in it.
+//! - A page is checksummed if it was written early, or if it is built at its final position and was
+//!   taken out of memory.
 
 use crate::{Checksum, Extent, PageNumber, io::WritableExtent};
 
 const BLOCK_PAGES: usize = 64;
 const GROUP_BLOCKS: usize = 512;
-/// Pages of a slab of memory.
+/// Pages in a slab of memory.
 const SLAB_PAGES: usize = 64;
 /// Bytes of slabs that are kept for the next transaction.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// Blocks without pages that are kept for it.
+/// Blocks without pages that are kept for the next transaction.
 const SPARE_BLOCKS_MAX: usize = 64;
-/// Words of the bits that say which pages may be in blocks.
+/// Words of the filter over the written pages.
 const FILTER_WORDS: usize = 16;
 
-/// A slot with this bit is the number of a mapped run.
+/// A slot with this bit is the index of a mapped extent.
 const MAPPED: u32 = 1 << 31;
 
-/// Pages `64 n` to `64 n + 63`.
+/// The pages `64 n` to `64 n + 63`.
 #[derive(Debug)]
 struct Block {
     written: u64,
     fresh: u64,
     resident: u64,
-    /// Pages of mapped runs.
+    /// Pages of mapped extents.
     mapped: u64,
     checksummed: u64,
-    /// Where each resident page is.
+    /// The slot of each resident page.
     slots: [u32; BLOCK_PAGES],
-    /// Checksums of the pages that are checksummed.
+    /// Checksums of the checksummed pages.
     checksums: Option<Box<[Checksum; BLOCK_PAGES]>>,
 }
 
@@ -52,24 +59,25 @@ type BlockGroup = [Option<Box<Block>>; GROUP_BLOCKS];
 pub(crate) struct Arena {
     page_size: usize,
     groups: Vec<Option<Box<BlockGroup>>>,
-    /// Blocks in use, in the order of their first use.
+    /// Blocks in use, in the order of first use.
     blocks: Vec<u32>,
     #[allow(
         clippy::vec_box,
         reason = "they come from the table and go back to it as they are"
     )]
     spare_blocks: Vec<Box<Block>>,
-    /// Has a bit of each written page, by the last bits of its number: of a small transaction it tells at once that a page is none.
+    /// One bit for each written page, selected by the low bits of its number. For a small
+    /// transaction it usually shows at once that a page was not written.
     filter: [u64; FILTER_WORDS],
     slabs: Vec<Box<[u64]>>,
     free_slots: Vec<u32>,
-    /// Resident pages in slabs, and in mapped runs.
+    /// Number of resident pages in slabs, and (below) in mapped extents.
     resident_count: usize,
     mapped_count: usize,
     mapped: Vec<MappedExtent>,
 }
 
-/// Pages that are built in their final place.
+/// Pages that are built at their final position.
 #[derive(Debug)]
 struct MappedExtent {
     pages: Extent,
@@ -78,18 +86,18 @@ struct MappedExtent {
 
 /// Where a resident page is.
 enum PageLocation {
-    /// A slab, and the words in it.
+    /// Index of a slab, and the words in it.
     Slab(usize, std::ops::Range<usize>),
-    /// A mapped run, and the bytes in it.
+    /// Index of a mapped extent, and the bytes in it.
     Mapped(usize, std::ops::Range<usize>),
 }
 
-/// The fresh bits of all blocks at some moment, in the order of blocks.
+/// The fresh bits of all blocks at one time, in the order of blocks.
 #[derive(Debug)]
 pub(crate) struct FreshBits(Vec<(u32, u64)>);
 
 impl FreshBits {
-    /// Whether a page was fresh then.
+    /// Whether a page was fresh at that time.
     pub(crate) fn contains(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
         let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
@@ -114,7 +122,7 @@ impl Block {
         })
     }
 
-    /// Has no pages any more; its memory stays.
+    /// Removes all pages and keeps the memory.
     fn clear(&mut self) {
         (self.written, self.fresh, self.resident) = (0, 0, 0);
         (self.mapped, self.checksummed) = (0, 0);
@@ -230,7 +238,7 @@ impl Arena {
         })
     }
 
-    /// Whether bytes are those of resident pages.
+    /// Whether `bytes` belong to a resident page.
     pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
         let start = bytes.as_ptr();
         let slabs = self.slabs.iter().map(|slab| bytemuck::cast_slice(slab));
@@ -240,7 +248,7 @@ impl Arena {
             .any(|pages: &[u8]| pages.as_ptr_range().contains(&start))
     }
 
-    /// The bytes of a resident page, to change.
+    /// The mutable bytes of a resident page.
     #[inline]
     pub(crate) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
         let (index, bit) = split(number);
@@ -253,7 +261,7 @@ impl Arena {
         })
     }
 
-    /// Has the pages of a run built in their final place, which is `bytes`.
+    /// Builds the pages of an extent at their final position from now on, in `bytes`.
     pub(crate) fn map(&mut self, pages: Extent, bytes: WritableExtent) {
         let slot = self.mapped.len() as u32 | MAPPED;
         let mut at = u64::from(pages.start.0);
@@ -268,19 +276,19 @@ impl Arena {
         self.mapped.push(MappedExtent { pages, bytes });
     }
 
-    /// Whether a page is, or was, built in its final place.
+    /// Whether a page is or was built at its final position.
     pub(crate) fn is_mapped(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
         self.block(index)
             .is_some_and(|block| block.mapped >> bit & 1 != 0)
     }
 
-    /// The runs whose pages are built in their final place.
+    /// The extents whose pages are built at their final position.
     pub(crate) fn mapped_extents(&self) -> impl Iterator<Item = Extent> {
         self.mapped.iter().map(|extent| extent.pages)
     }
 
-    /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
+    /// Makes a page resident, with undefined bytes. A new page becomes fresh.
     pub(crate) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
         let (index, bit) = split(number);
         let block = self.block_or_new(index);
@@ -318,7 +326,7 @@ impl Arena {
         self.free_slots.pop().expect("a slab has slots")
     }
 
-    /// Notes pages that were written to their final place without being built here.
+    /// Notes pages that were written to their final position without being built here.
     pub(crate) fn add_written(&mut self, extent: Extent) {
         for number in extent.pages() {
             let (index, bit) = split(number);
@@ -341,7 +349,7 @@ impl Arena {
         block.checksummed &= !(1 << bit);
     }
 
-    /// Gives the memory of a page up, if it is resident.
+    /// Releases the memory of a page, if it is resident.
     fn give_up(&mut self, number: PageNumber) {
         let Some(slot) = self.slot(number) else {
             return;
@@ -363,12 +371,12 @@ impl Arena {
         self.resident_count * self.page_size
     }
 
-    /// Bytes of the pages that are built in their final place.
+    /// Bytes of the pages that are built at their final position.
     pub(crate) fn mapped_bytes(&self) -> usize {
         self.mapped_count * self.page_size
     }
 
-    /// The checksum of a page, if it was found and the page has not been changed since.
+    /// The checksum of a page, if it was computed and the page has not changed since.
     #[inline]
     pub(crate) fn checksum(&self, number: PageNumber) -> Option<Checksum> {
         let (index, bit) = split(number);
@@ -379,7 +387,7 @@ impl Arena {
         block.checksums.as_ref().map(|checksums| checksums[bit])
     }
 
-    /// Notes the checksum of a page that will hardly be changed any more.
+    /// Notes the checksum of a page that will hardly change any more.
     pub(crate) fn set_checksum(&mut self, number: PageNumber, checksum: Checksum) {
         let (index, bit) = split(number);
         let block = self.block_or_new(index);
@@ -390,13 +398,13 @@ impl Arena {
         block.checksummed |= 1 << bit;
     }
 
-    /// Notes that a resident page was written to its final place, and gives its memory up.
+    /// Notes that a resident page was written to its final position, and releases its memory.
     pub(crate) fn note_early_write(&mut self, number: PageNumber, checksum: Checksum) {
         self.set_checksum(number, checksum);
         self.give_up(number);
     }
 
-    /// All pages that this transaction wrote, as runs in order.
+    /// All pages that this transaction wrote, as sorted extents.
     pub(crate) fn written_extents(&mut self) -> Vec<Extent> {
         self.blocks.sort_unstable();
         let blocks = self
@@ -406,13 +414,13 @@ impl Arena {
         extents_of(blocks)
     }
 
-    /// Calls `visit` for each page that is still to be written to its final place, in order.
+    /// Calls `visit` for each page that still has to be written to its final position, in order.
     pub(crate) fn for_each_unwritten<'a>(&'a mut self, visit: impl FnMut(PageNumber, &'a [u8])) {
         self.blocks.sort_unstable();
         self.for_each(|block| block.resident & !block.mapped, visit);
     }
 
-    /// The same for each page that is being built there.
+    /// Calls `visit` for each resident page that is built at its final position.
     pub(crate) fn for_each_mapped<'a>(&'a self, visit: impl FnMut(PageNumber, &'a [u8])) {
         self.for_each(|block| block.resident & block.mapped, visit);
     }
@@ -430,7 +438,8 @@ impl Arena {
         }
     }
 
-    /// Begins a savepoint: no page is fresh from now on. Returns the bits for its end.
+    /// Begins a savepoint: no page is fresh from now on. Returns the fresh bits for the end of the
+    /// savepoint.
     pub(crate) fn begin_savepoint(&mut self) -> FreshBits {
         let mut saved = Vec::new();
         self.blocks.sort_unstable();
@@ -445,7 +454,7 @@ impl Arena {
         FreshBits(saved)
     }
 
-    /// Ends a savepoint whose changes stay: pages that were fresh before are so again, too.
+    /// Ends a savepoint whose changes stay: pages that were fresh before are fresh again.
     pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
         for (index, fresh) in before.0 {
             if let Some(block) = self.block_mut(index) {
@@ -454,7 +463,7 @@ impl Arena {
         }
     }
 
-    /// Notes whether a page that this transaction wrote may be changed in place.
+    /// Sets whether a page that this transaction wrote may be changed in place.
     pub(crate) fn set_fresh(&mut self, number: PageNumber, is_fresh: bool) {
         let (index, bit) = split(number);
         if let Some(block) = self.block_mut(index) {
@@ -463,7 +472,7 @@ impl Arena {
         }
     }
 
-    /// All pages that are fresh, as runs in order.
+    /// All fresh pages, as sorted extents.
     pub(crate) fn fresh_extents(&mut self) -> Vec<Extent> {
         self.blocks.sort_unstable();
         let blocks = self
@@ -473,7 +482,7 @@ impl Arena {
         extents_of(blocks)
     }
 
-    /// Empties the arena; some memory stays for the next transaction.
+    /// Empties the arena. Some memory is kept for the next transaction.
     pub(crate) fn clear(&mut self) {
         for index in std::mem::take(&mut self.blocks) {
             let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
@@ -506,7 +515,7 @@ fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The set bits of blocks in order, as runs.
+/// The set bits of sorted blocks, as extents.
 fn extents_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Extent> {
     let mut extents: Vec<Extent> = Vec::new();
     for (index, word) in blocks {

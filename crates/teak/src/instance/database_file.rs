@@ -9,13 +9,13 @@ use std::{
     },
 };
 
-/// The file of an open database, and its name.
+/// The file of an open database, and its path.
 #[derive(Debug)]
 pub(crate) struct DatabaseFile {
     pub(crate) path: PathBuf,
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) page_size: usize,
-    /// Whether the program was told that the file has lost its name.
+    /// Whether the application was notified that the file has lost its name.
     has_reported_lost_name: AtomicBool,
 }
 
@@ -29,7 +29,8 @@ impl DatabaseFile {
         }
     }
 
-    /// Whether the program is yet to be told that the file has lost its name: `true` once.
+    /// Whether the application still has to be notified that the file has lost its name. Returns
+    /// `true` once.
     pub(crate) fn is_first_loss_of_name(&self) -> bool {
         !self.has_reported_lost_name.swap(true, Ordering::Relaxed)
     }

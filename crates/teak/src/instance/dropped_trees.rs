@@ -1,29 +1,29 @@
-//! What a writer knows of trees that are being released.
+//! The writer's knowledge of dropped trees that are being released.
 
 use crate::TransactionId;
 use std::collections::HashSet;
 
-/// What a writer knows of such trees from one transaction to the next.
+/// Knowledge of dropped trees that the writer keeps between transactions.
 #[derive(Default, Debug)]
 pub(crate) struct DroppedTrees {
-    /// A state that has none.
+    /// A state that has no dropped trees.
     pub(crate) none_in: Option<TransactionId>,
-    /// How many pages a transaction would have taken that found no space.
+    /// Number of pages that a transaction wanted and did not find.
     pub(crate) wanted: u64,
-    /// For so many transactions nothing is tried.
+    /// Number of transactions for which no release is tried.
     pub(crate) resting: u32,
-    /// Names of those that cannot be released.
+    /// Names of dropped trees that cannot be released because they are damaged.
     pub(crate) damaged: HashSet<Vec<u8>>,
 }
 
 impl DroppedTrees {
-    /// A transaction found no space, and would have taken so many pages.
+    /// Notes that a transaction found no space and wanted this many pages.
     pub(crate) fn want(&mut self, pages: u64) {
         self.wanted = self.wanted.max(pages.max(1));
     }
 }
 
-/// How much of the space that was wanted is released when a transaction begins.
+/// How much of the wanted space is released when a transaction begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DropBacklog {
     All,

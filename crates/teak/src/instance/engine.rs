@@ -1,4 +1,4 @@
-//! The engine: one open database, as all its handles and transactions share it.
+//! The engine: one open database, shared by all its handles and transactions.
 
 use crate::{
     Error, Result, TransactionId,
@@ -44,13 +44,13 @@ use std::{
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    /// Tells engines of this process apart.
+    /// Distinguishes engines of this process.
     id: u64,
-    /// The process that opened it.
+    /// The process that opened the database.
     pub(crate) generation: ForkGeneration,
     pub(crate) file: DatabaseFile,
     pub(crate) policies: Policies,
-    /// Absent in a database that is open for reading only.
+    /// `None` if the database is open for reading only.
     pub(crate) writer_lock: Option<Arc<WriterLock<WriterState>>>,
     pub(crate) flusher: Arc<Flusher>,
     pub(crate) openings: Openings,
@@ -116,7 +116,7 @@ impl Engine {
         &self.file.path
     }
 
-    /// Tells engines of this process apart.
+    /// Distinguishes engines of this process.
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
@@ -126,7 +126,7 @@ impl Engine {
         self.flusher.counters.read()
     }
 
-    /// The directory that the file is in.
+    /// The directory of the file.
     pub(crate) fn directory(&self) -> PathBuf {
         match self.file.path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -142,17 +142,17 @@ impl Engine {
         &self.recovery
     }
 
-    /// Whether processes know of each other.
+    /// Whether the processes that use the database coordinate through a lock file.
     pub(crate) fn has_lock_file(&self) -> bool {
         self.flusher.shared.is_some()
     }
 
-    /// Its part in what processes share; `None` where no other process can have the database open.
+    /// The shared memory; `None` if no other process can have the database open.
     pub(crate) fn shared(&self) -> Option<&Shared> {
         self.flusher.shared.as_deref()
     }
 
-    /// Tells of a commit that is done.
+    /// Delivers the event of a finished commit.
     pub(crate) fn note_and_deliver_commit(
         &self,
         note: Option<CommitNote>,
@@ -166,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// Tells that it was opened, and what else happened on the way.
+    /// Delivers the event of the opening, and other events from it.
     pub(crate) fn note_and_deliver_open(&self) {
         self.flusher.events.note(|| Event::Opened {
             recovery: self.recovery.clone(),
@@ -175,7 +175,7 @@ impl Engine {
         self.flusher.events.deliver();
     }
 
-    /// The attributes of the file, if it is one.
+    /// The attributes of the file; empty if the storage is not a file.
     pub(crate) fn file_metadata(&self) -> Result<Vec<Metadata>> {
         let found = self.file.storage.metadata();
         let found = found.map_err(Error::io("reading the attributes of the database file"))?;
@@ -186,18 +186,18 @@ impl Engine {
         self.file.storage.len()
     }
 
-    /// How many readers there are.
+    /// Number of readers.
     pub(crate) fn reader_count(&self) -> Result<usize> {
         Ok(self.flusher.published.readers()?.len())
     }
 
-    /// Somebody of this process opens the database, or opens it again.
-    /// `false` if it is being closed.
+    /// Notes that a handle of this process opens the database, possibly again. Returns `false` if
+    /// the database is being closed.
     pub(crate) fn begin_opening(&self) -> bool {
         self.openings.begin(&self.readers)
     }
 
-    /// The last handle of an opening goes.
+    /// Notes that the last handle of an opening is dropped.
     pub(crate) fn end_opening(&self, was_closed: bool) {
         if !self.generation.is_past() {
             self.openings.end(&self.readers, was_closed);
@@ -210,13 +210,13 @@ impl Engine {
         self.refuse_closed().is_ok() && (access == Access::ReadOnly || is_writable())
     }
 
-    /// Refuses to be opened again with options that it was not opened with.
+    /// Refuses to be opened again with different options.
     pub(crate) fn refuse_other(&self, access: Access, asked: &Settings) -> Result<()> {
         if access == Access::ReadWrite && self.is_read_only() {
             let option = "read_only";
             return Err(Error::OptionsDiffer { option });
         }
-        // Another process may have asked for another geometry since.
+        // Another process may have set another geometry since.
         let newest = self.flusher.published.newest()?;
         if !newest.comparisons.have(&asked.comparisons) {
             let option = "comparison";
@@ -225,18 +225,18 @@ impl Engine {
         self.policies.refuse_other(newest.geometry(), asked)
     }
 
-    /// The number of a table, if anybody here has asked for it.
+    /// The handle of a table, if this process has assigned one.
     pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
         self.tables.known(name)
     }
 
-    /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
-    /// tables that are there, or are about to be.
+    /// The handle of the table `name` in this process. It is kept as long as the database is open,
+    /// so it must only be assigned for tables that exist or are about to.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
         self.tables.of(name)
     }
 
-    /// Refuses who has inherited the database from the process that opened it.
+    /// Refuses a forked child, which inherited the database from the process that opened it.
     #[inline]
     pub(crate) fn refuse_forked(&self) -> Result<()> {
         match self.generation.is_past() {
@@ -254,13 +254,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits until this is the only writer.
+    /// Waits for the writer lock: first in this process, then across processes.
     pub(crate) fn acquire_writer(&self) -> Result<HeldWriterLock> {
         let writer_lock = self.try_acquire_writer(None)?;
         Ok(writer_lock.expect("without a limit there is no end but the turn"))
     }
 
-    /// Waits until this is the only writer, for as long as `limit`; `None` if that was not enough.
+    /// Like [`Self::acquire_writer`], but gives up after `limit` and then returns `None`.
     pub(crate) fn try_acquire_writer(
         &self,
         limit: Option<Duration>,
@@ -275,7 +275,8 @@ impl Engine {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let entered = self.flusher.process_writer_lock.acquire(left);
         self.refuse_unwritable().inspect_err(|_| {
-            // The place knows this process as the last one that had it.
+            // The cross-process lock remembers this process as its last holder, so the writer's
+            // state must be read again.
             writer.is_stale |= entered != Acquisition::StillHeld;
         })?;
         match entered {
@@ -286,7 +287,7 @@ impl Engine {
         Ok(Some(writer))
     }
 
-    /// The id of the process that has the writer's place, if that is known.
+    /// The id of the process that holds the cross-process writer lock, if that is known.
     pub(crate) fn writer_process(&self) -> Option<u32> {
         let shared = self.flusher.shared.as_ref()?;
         shared.process_of(shared.region.writer.holder().into())
@@ -303,7 +304,7 @@ impl Engine {
         }
     }
 
-    /// Brings what the writer has up to date, if another process wrote meanwhile.
+    /// Updates the writer's state if another process wrote meanwhile.
     pub(crate) fn follow(&self, writer: &mut WriterState, taken: LockOutcome) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
@@ -319,15 +320,15 @@ impl Engine {
         if taken == LockOutcome::Unchanged && is_known {
             return self.file.storage.refuse_cut().map_err(Error::io(FOLLOWING));
         }
-        // Whatever fails is done again in the next turn.
+        // If a step fails, the whole update is repeated when the lock is acquired next.
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
         if taken == LockOutcome::Abandoned {
             let newest = newest.transaction;
             (self.flusher.events).note(|| Event::WriterDied { newest });
-            // It may have given blocks back and not said so.
+            // The dead process may have given blocks back without noting it.
             shared.region.note_blocks_given_back();
         }
-        // It may be shorter, too, also where the other process committed nothing.
+        // The file may also be shorter, even if the other process committed nothing.
         let given_back = shared.region.blocks_given_back();
         self.file
             .storage
@@ -336,7 +337,8 @@ impl Engine {
         writer.blocks_given_back = given_back;
         if is_known {
             refuse_shorter(&*self.file.storage, &writer.newest)?;
-            // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
+            // After an aborted transaction here, the free-space map may be for a longer file than
+            // the other process left.
             (writer.space).shrink(self.file.storage.len() / self.file.page_size as u64);
             writer.is_stale = false;
             return Ok(());
@@ -368,7 +370,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The state of a commit by another process that readers do not see yet.
+    /// The state of another process's commit that readers do not see yet.
     fn unseen(&self, shared: &Shared, newest: RecordRef) -> Result<Snapshot> {
         let record = shared.record_in(newest.slot)?;
         let record = match record {
@@ -396,18 +398,18 @@ impl Engine {
         self.flusher.refuse_poisoned()
     }
 
-    /// Returns when every commit so far is durable.
+    /// Waits until every commit so far is durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.refuse_unwritable()?;
         self.named(self.flusher.wait(self.flusher.newest()))
     }
 
-    /// Has an error of the system name the database file, if it names no other.
+    /// Adds the path of the database file to a system error that names no other file.
     pub(crate) fn named<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| error.at(&self.file.path))
     }
 
-    /// Returns when a commit is durable. One that was opened for reading cannot see to that.
+    /// Waits until a commit is durable. Does nothing in a database that is open for reading only.
     pub(crate) fn make_durable(&self, transaction: TransactionId) -> Result<()> {
         match self.is_read_only() {
             true => Ok(()),
@@ -415,7 +417,8 @@ impl Engine {
         }
     }
 
-    /// The same if the limits for lazy commits are reached; says whether they were.
+    /// Like [`Self::sync`], but only if the limits for lazy commits are reached. Returns whether
+    /// they were.
     pub(crate) fn sync_if_due(&self) -> Result<bool> {
         self.refuse_unwritable()?;
         if !self.flusher.is_due() {
@@ -430,7 +433,7 @@ impl Engine {
         Ok(self.ticket(self.flusher.request_flush_of_newest()?))
     }
 
-    /// The same if the limits for lazy commits are reached.
+    /// Like [`Self::begin_sync`], but only if the limits for lazy commits are reached.
     pub(crate) fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
         self.refuse_unwritable()?;
         match self.flusher.is_due() {
@@ -439,7 +442,7 @@ impl Engine {
         }
     }
 
-    /// A ticket for a commit that was made.
+    /// A ticket for a commit.
     pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
         Ticket::new(Arc::clone(&self.flusher.commit_state), transaction)
     }
@@ -448,7 +451,7 @@ impl Engine {
         self.writer_lock.is_none()
     }
 
-    /// The newest commit, whether readers see it yet or not.
+    /// The newest commit, whether or not readers see it yet.
     pub(crate) fn newest(&self) -> TransactionId {
         self.flusher.newest()
     }
@@ -469,7 +472,7 @@ impl Drop for Engine {
         if self.generation.is_past() {
             return;
         }
-        // Whoever wants to know what closing says calls `close`.
+        // A caller that wants the errors of closing calls `close`.
         let _ = self.close();
         match &self.flusher.shared {
             Some(shared) => self.leave(shared),
@@ -478,7 +481,7 @@ impl Drop for Engine {
     }
 }
 
-/// What who uses a database is told that was closed.
+/// The error for using a closed database.
 pub(crate) fn closed() -> Error {
     Error::InvalidArgument("the database has been closed; open it again".into())
 }

@@ -1,4 +1,4 @@
-//! The turn of a writer.
+//! The guard of the writer locks.
 
 use crate::{commit::flush::Flusher, instance::writer::WriterState};
 use crate::{io::ForkGeneration, share::WriterLockGuard};
@@ -7,10 +7,10 @@ use std::{
     sync::Arc,
 };
 
-/// The turn of a writer, and the writer's place among processes.
+/// Holds the in-process and the cross-process writer lock, with access to the writer's state.
 #[derive(Debug)]
 pub(crate) struct HeldWriterLock {
-    /// Absent only at the end.
+    /// `None` only after [`Self::take`] and while it is dropped.
     pub(crate) writer_lock: Option<WriterLockGuard<WriterState>>,
     pub(crate) generation: ForkGeneration,
     pub(crate) flusher: Arc<Flusher>,
@@ -21,7 +21,7 @@ impl HeldWriterLock {
         &self.flusher
     }
 
-    /// The turn, for who goes on with it. This one is left without, and may only be dropped.
+    /// Moves the locks to a new guard. This one holds nothing afterwards, and may only be dropped.
     pub(crate) fn take(&mut self) -> Self {
         Self {
             writer_lock: self.writer_lock.take(),
@@ -55,7 +55,7 @@ impl Drop for HeldWriterLock {
             return;
         };
         if self.generation.is_past() {
-            // It is the parent's, which goes on.
+            // In a forked child the lock belongs to the parent, which still uses it.
             return std::mem::forget(writer_lock);
         }
         self.flusher

@@ -1,38 +1,40 @@
-//! The high-water mark: how many pages were in use at most lately.
+//! The high-water mark: the most pages that were recently in use.
 //!
-//! Lazy commits use no page again that the last durable state has, so that a database may need twice its pages from one flush to
-//! the next, all of which are free right behind it and needed again soon. So free pages are given back to the file system, or emptied
-//! for that, only where they were free for a while: for two stretches of commits, each of which has written some pages and has seen a
-//! newer state become durable.
+//! Lazy commits reuse no page of the last durable state. A database may therefore need twice its
+//! pages between two flushes. All of the additional pages are free directly after a flush, and are
+//! soon needed again. Free pages are given back to the file system, or emptied for truncation, only
+//! if they were free for a while: for two stretches of commits. In a stretch, a number of pages are
+//! written and a newer state becomes durable.
 
 use crate::TransactionId;
 
-/// Free pages that are nothing to speak of, where the geometry does not say what is.
+/// Free pages that are negligible, if the geometry sets no limit.
 pub(crate) const FREE_MIN: u64 = 256;
-/// A stretch of commits writes such a part of the pages in use at least, and some pages more.
+/// A stretch of commits writes at least this part of the pages in use, plus `STRETCH_PAGES`.
 const STRETCH: u64 = 16;
 const STRETCH_PAGES: u64 = 64;
 
-/// Pages count as in use also where they are dead and something may still see them.
+/// The high-water mark. Dead pages count as in use while a state may still use them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct HighWater {
-    /// The most in the stretch before; absent in the first one, where all pages of the file count.
+    /// The most pages in the previous stretch. `None` in the first stretch, in which all pages of
+    /// the file count.
     before: Option<u64>,
-    /// The most in this stretch.
+    /// The most pages in this stretch.
     now: u64,
-    /// Pages that were written in this stretch, and the last durable state when it began.
+    /// Pages written in this stretch, and (below) the last durable state when it began.
     written: u64,
     durable: TransactionId,
 }
 
 impl HighWater {
-    /// The most pages of a file of `page_count` that were in use lately.
+    /// The most pages that were recently in use, in a file of `page_count` pages.
     pub(crate) fn of(&self, page_count: u64) -> u64 {
         self.before
             .map_or(page_count, |before| before.max(self.now).min(page_count))
     }
 
-    /// Notes that so many are in use, before any of them is freed.
+    /// Notes the number of pages in use, before any of them is freed.
     pub(crate) fn note(&mut self, used: u64, durable: TransactionId) {
         self.now = self.now.max(used);
         if self.written >= used / STRETCH + STRETCH_PAGES && self.durable < durable {
@@ -45,7 +47,7 @@ impl HighWater {
         }
     }
 
-    /// Notes that a commit has written so many.
+    /// Notes the number of pages that a commit has written.
     pub(crate) fn note_written(&mut self, pages: u64) {
         self.written += pages;
     }
@@ -55,7 +57,8 @@ impl HighWater {
 mod tests {
     use super::*;
 
-    /// A stretch that writes `written` pages, `used` being in use at its end, after a flush or not.
+    /// A stretch that writes `written` pages, with `used` pages in use at its end, with or without
+    /// a flush.
     fn stretch(mark: &mut HighWater, written: u64, used: u64, is_flushed: bool) {
         mark.note_written(written);
         mark.note(used, TransactionId(mark.durable.0 + u64::from(is_flushed)));

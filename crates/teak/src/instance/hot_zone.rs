@@ -1,18 +1,18 @@
-//! The part of the file in which pages are put that are soon written anew.
+//! The part of the file for pages that will soon be rewritten.
 
 use crate::TransactionId;
 use std::ops::Range;
 
-/// The zone of this process, and where in it to look first.
+/// The zone of this process, and the position to search from.
 #[derive(Default, Debug)]
 pub(crate) struct Zone {
     pub(crate) pages: Range<u64>,
     pub(crate) next: u64,
-    /// How many pages the last transaction put in it.
+    /// Number of pages that the last transaction put there.
     pub(crate) usual: u32,
-    /// Stays as it is until then.
+    /// The zone is not changed before this transaction.
     pub(crate) rests_until: TransactionId,
-    /// Whether the file became longer for it.
+    /// Whether the file was grown for the zone.
     pub(crate) has_grown: bool,
 }
 

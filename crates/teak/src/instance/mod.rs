@@ -1,4 +1,5 @@
-//! An open database (an instance): what its handles share, and what the writer keeps between transactions.
+//! An open database (an instance): the state that its handles share, and the state that the writer
+//! keeps between transactions.
 
 pub(crate) mod arena;
 pub(crate) mod database_file;

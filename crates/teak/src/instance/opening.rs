@@ -1,5 +1,5 @@
-//! Openings: a database that is opened again in one process is the same one, for as long as anybody there has it
-//! open. What the openings must agree on they agree on, or the second is refused.
+//! Openings: a database that is opened again in one process shares one engine, as long as any
+//! opening of it exists there. An opening with options that conflict with the first one is refused.
 
 use crate::{
     Error, Result,
@@ -27,18 +27,19 @@ use std::{
 /// The databases that this process has open.
 static OPEN: Mutex<Vec<OpenDatabase>> = Mutex::new(Vec::new());
 
-/// A database that this process has open, or had.
+/// A database that this process has or had open.
 struct OpenDatabase {
-    /// Of its lock file.
+    /// Path of its lock file.
     name: PathBuf,
-    /// Device and inode: another file may have got the name since.
+    /// Device and inode of the file: another file may have taken the name since.
     file: Option<(u64, u64)>,
     engine: Weak<Engine>,
 }
 
-/// How long a database that another thread is just opening or closing is waited for.
+/// How long to wait for another thread that is just opening or closing the database.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The same where somebody keeps it that cannot be opened again: it is closed, and somebody still reads.
+/// How long to wait for a closed database that a reader still keeps, and that cannot be opened
+/// again.
 const KEPT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// One opening of a database, which may have others in this process.
@@ -99,7 +100,7 @@ impl Opening {
         }
     }
 
-    /// The one opening of a database that is behind no file.
+    /// The only opening of a database that has no file.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn alone(engine: Engine, access: Access) -> Self {
         let engine = Arc::new(engine);
@@ -107,7 +108,7 @@ impl Opening {
         Self::of(engine, access).expect("nobody else has it who could close it")
     }
 
-    /// `None` if the database is just being closed.
+    /// `None` if the database is being closed.
     fn of(engine: Arc<Engine>, access: Access) -> Option<Self> {
         engine.begin_opening().then(|| Self {
             engine,
@@ -117,15 +118,17 @@ impl Opening {
         })
     }
 
-    /// The database, for what can be asked of it at any time.
+    /// The engine, for calls that are allowed at any time.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// The database, to read.
+    /// The engine, for reading.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if this opening was closed.
+    ///
+    /// - [`Error::InvalidArgument`] if this opening was closed.
+    /// - [`Error::Forked`] in a forked child of the process that opened it.
     #[inline]
     pub(crate) fn readable(&self) -> Result<&Arc<Engine>> {
         self.engine.refuse_forked()?;
@@ -135,10 +138,13 @@ impl Opening {
         }
     }
 
-    /// The database, to write.
+    /// The engine, for writing.
     ///
     /// # Errors
-    /// Those of [`Self::readable`]; [`Error::ReadOnly`].
+    ///
+    /// - [`Error::ReadOnly`] if this opening is for reading only.
+    /// - [`Error::InvalidArgument`] if this opening was closed.
+    /// - [`Error::Forked`] in a forked child of the process that opened it.
     pub(crate) fn writable(&self) -> Result<&Arc<Engine>> {
         match self.is_read_only {
             true => Err(Error::ReadOnly),
@@ -146,12 +152,12 @@ impl Opening {
         }
     }
 
-    /// Closes the database, or, where it has other openings, sees to it that all is durable.
+    /// Closes the database. If it has other openings, only makes every commit durable.
     pub(crate) fn close(&self) -> Result<()> {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        // Who waits for commits is told that there will be none.
+        // Wakes threads that wait for commits, so that they notice the close.
         self.engine.flusher.published.notifier.notify();
         if !self.engine.openings.closes_with_this() {
             return match self.is_read_only {
@@ -178,11 +184,11 @@ impl Drop for Opening {
     }
 }
 
-/// The databases of that name that this process has not let go of yet: those that can be opened again, one at most; and
-/// the others.
+/// The databases of that name that this process still has: first those that can be opened again, at
+/// most one, then the others.
 fn known(name: &Path, path: &Path, access: Access) -> [Vec<Arc<Engine>>; 2] {
     let file = file_id(path);
-    // What is not usable may go with these, so not while they are locked.
+    // Dropping an unusable engine may close it, so the list must not be locked then.
     let alive: Vec<_> = {
         let mut open = open_databases();
         open.retain(|known| known.engine.strong_count() > 0);
@@ -198,7 +204,7 @@ fn known(name: &Path, path: &Path, access: Access) -> [Vec<Arc<Engine>>; 2] {
         })
         .collect()
     };
-    // A directory may have several paths, by mounts or since it was renamed.
+    // A directory may have several paths, through mounts or because it was renamed.
     let lock_id = file_id(name);
     let has_lock = |engine: &Engine| {
         lock_id.is_some() && engine.shared().map(|shared| shared.lock_file.id()) == lock_id
@@ -212,7 +218,7 @@ fn known(name: &Path, path: &Path, access: Access) -> [Vec<Arc<Engine>>; 2] {
     [usable, kept].map(|found| found.into_iter().map(|(_, engine)| engine).collect())
 }
 
-/// The database in that file, if this process has not let go of it yet.
+/// The databases in that file that this process still has.
 pub(crate) fn open_here(path: &Path) -> Vec<Arc<Engine>> {
     let file = file_id(path);
     let open = open_databases();

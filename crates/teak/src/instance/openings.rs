@@ -1,4 +1,4 @@
-//! How often this process has a database open, and whether it is still open.
+//! How many openings of a database this process has, and whether it is closed.
 
 use crate::{read::readers::Readers, sync::lock};
 use std::sync::{
@@ -8,18 +8,18 @@ use std::sync::{
 
 /// The openings of one database in this process.
 ///
-/// Invariant: while there is an opening, the readers keep their slots between two reads.
+/// Invariant: while there is an opening, readers keep their slots between two reads.
 #[derive(Debug, Default)]
 pub(crate) struct Openings {
     count: Mutex<u32>,
     /// Whether the last opening was closed.
     is_closing: AtomicBool,
-    /// Whether nothing can be begun any more.
+    /// Whether no operation can begin any more.
     closed: AtomicBool,
 }
 
 impl Openings {
-    /// Counts one more opening. `false` if the database is being closed.
+    /// Counts a new opening. Returns `false` if the database is being closed.
     pub(crate) fn begin(&self, readers: &Readers) -> bool {
         let mut count = self.count();
         if self.is_closing.load(Ordering::Acquire) {
@@ -32,7 +32,8 @@ impl Openings {
         true
     }
 
-    /// The last handle of an opening goes: with the last opening, nobody begins anything any more.
+    /// Notes that the last handle of an opening is dropped. After the last opening no operation
+    /// begins any more.
     pub(crate) fn end(&self, readers: &Readers, was_closed: bool) {
         let mut count = self.count();
         *count -= u32::from(!was_closed);
@@ -41,7 +42,8 @@ impl Openings {
         }
     }
 
-    /// Counts one opening less; says whether it was the last. Then nobody opens the database again before it is closed.
+    /// Counts one opening less. Returns whether it was the last one. In that case no new opening is
+    /// possible before the database is closed.
     pub(crate) fn closes_with_this(&self) -> bool {
         let mut count = self.count();
         *count -= 1;
@@ -51,7 +53,7 @@ impl Openings {
         *count == 0
     }
 
-    /// The last opening could not be closed, and stays.
+    /// Notes that the last opening could not be closed and stays.
     pub(crate) fn stay_open(&self) {
         let mut count = self.count();
         *count += 1;
@@ -63,12 +65,12 @@ impl Openings {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Says that nothing can be begun any more.
+    /// Refuses all new operations from now on.
     pub(crate) fn set_closed(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Undoes [`Self::set_closed`], so that a test can break a process off and go on.
+    /// Undoes [`Self::set_closed`], so that a test can interrupt a process and continue.
     #[cfg(test)]
     pub(crate) fn unset_closed(&self) {
         self.closed.store(false, Ordering::Release);

@@ -1,4 +1,4 @@
-//! What a database is opened with, and what holds for it then.
+//! Options of an open database, and the policies that result.
 
 use crate::{
     Error, Geometry, Result,
@@ -13,7 +13,7 @@ use crate::{
 };
 use std::{path::PathBuf, time::Duration};
 
-/// What a database is opened with. What is `None` is as the file says.
+/// Options for opening a database. `None` keeps the value stored in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) page_size: usize,
@@ -30,9 +30,9 @@ pub(crate) struct Settings {
     pub(crate) slow_readers: Option<SlowReaderHook>,
     pub(crate) events: Option<EventHook>,
     pub(crate) sharing: Sharing,
-    /// Where the lock file is, if not beside the file.
+    /// Path of the lock file, if it is not next to the database file.
     pub(crate) lock_file: Option<PathBuf>,
-    /// The permissions of files that are created, less the mask of the process.
+    /// Permissions of created files, before the process's umask is applied.
     pub(crate) file_mode: u32,
     pub(crate) network: Network,
     pub(crate) without_name: LostNamePolicy,
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The geometry that is asked for, where the file has `recorded`.
+    /// The requested geometry, on top of the geometry `recorded` in the file.
     pub(crate) fn geometry_over(&self, recorded: Geometry) -> Geometry {
         let geometry = self.geometry.unwrap_or(recorded);
         Geometry {
@@ -51,34 +51,34 @@ impl Settings {
     }
 }
 
-/// Who else may have a database open.
+/// Which other processes may have the database open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sharing {
     /// Any number of processes.
     Processes,
-    /// Nobody.
+    /// No other process.
     Alone,
-    /// Any number, of which this one only reads: they do not know of it.
+    /// Any number. This process only reads, and the others do not know of it.
     Unlocked,
 }
 
-/// What to do with a file that is on another machine.
+/// Handling of a file on another machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Network {
     Refuse,
     Allow,
 }
 
-/// What to do with a commit into a file that was removed, renamed or replaced.
+/// Handling of a commit to a file that was removed, renamed or replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LostNamePolicy {
-    /// It is made, and the first of them is an event.
+    /// The commit succeeds, and the first one reports an event.
     Commit,
-    /// It is an error.
+    /// The commit fails.
     Refuse,
 }
 
-/// What holds for one open database: what it was opened with, or else what its file says.
+/// The policies of one open database: the options given, or else the values stored in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policies {
     pub(crate) durability: Durability,
@@ -115,13 +115,13 @@ impl Policies {
         }
     }
 
-    /// Refuses options that differ, where the file has this geometry now.
+    /// Refuses options that differ, if the file has this geometry now.
     pub(crate) fn refuse_other(&self, in_file: Geometry, asked: &Settings) -> Result<()> {
         fn differs<T: PartialEq>(asked: Option<T>, is: T) -> bool {
             asked.is_some_and(|asked| asked != is)
         }
         let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
-        // With a lock file it is safer.
+        // Opening without locks is satisfied by an opening with a lock file, which is safer.
         let is_met = (asked.sharing, self.sharing) == (Sharing::Unlocked, Sharing::Processes);
         let option = if differs(asked.durability, self.durability) {
             "durability"
@@ -151,8 +151,8 @@ impl Policies {
     }
 }
 
-/// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
-/// want counts as much.
+/// Settings that this process wants in the next record, until it has committed for the first time.
+/// After that other processes may change them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct RequestedPolicies {
     durability: Option<Durability>,
@@ -172,10 +172,10 @@ impl RequestedPolicies {
         }
     }
 
-    /// Has a record say what was asked for; says whether that is news.
+    /// Stores the requested settings in a record. Returns whether that changed it.
     pub(crate) fn note(&self, record: &mut Record) -> bool {
         let before = record.clone();
-        // A byte that a later version wrote stays, unless something else was asked for.
+        // A byte that a later version wrote stays, unless a durability was requested.
         if let Some(durability) = self.durability {
             record.default_durability = durability.to_byte();
         }
@@ -189,18 +189,18 @@ impl RequestedPolicies {
     }
 }
 
-/// How much is released when, in pages.
+/// How many pages of dropped trees are released at which time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropLimits {
-    /// By the transaction that drops a tree.
+    /// By the transaction that drops the tree.
     pub(crate) at_once: u64,
-    /// By each later one, if it takes few pages itself.
+    /// By each later transaction, if it takes few pages itself.
     pub(crate) later_min: u64,
-    /// One that takes more pages releases so many times as many.
+    /// A transaction that takes more pages releases this many times as many.
     pub(crate) later_share: u64,
-    /// But no more than this, or than it takes itself.
+    /// The limit for that, unless the transaction takes more pages itself.
     pub(crate) later_max: u64,
-    /// So many times as much if the file had to become longer, or there was no space.
+    /// Factor if the file had to grow or there was no space.
     pub(crate) wanted: u64,
 }
 
@@ -216,11 +216,11 @@ impl Default for DropLimits {
     }
 }
 
-/// What a database is opened with.
+/// A request to open a database.
 pub(crate) struct OpenRequest {
     pub(crate) path: PathBuf,
     pub(crate) is_new: bool,
-    /// What this opening has written to a file that it has made, and flushed.
+    /// The record that this opening has written to the new file and flushed.
     pub(crate) formatted: Option<Record>,
     pub(crate) is_read_only: bool,
     pub(crate) settings: Settings,

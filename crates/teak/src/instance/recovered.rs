@@ -1,15 +1,15 @@
-//! A database that is in order, before it is opened.
+//! A recovered database, before it is opened.
 
 use crate::{
     commit::state::LockedCommitState, instance::writer::WriterState, observe::recovery::Recovery,
     read::snapshot::Snapshot,
 };
 
-/// A database that nobody writes to, and what was found in it.
+/// A consistent database that no process writes to, and the result of its recovery.
 pub(crate) struct RecoveredDatabase {
     pub(crate) snapshot: Snapshot,
     pub(crate) state: LockedCommitState,
-    /// Absent where nothing may be written.
+    /// `None` if the database must not be written.
     pub(crate) writer: Option<WriterState>,
     pub(crate) recovery: Recovery,
 }

@@ -1,4 +1,4 @@
-//! The numbers by which a process knows tables.
+//! The handles by which a process identifies tables.
 
 use crate::sync::lock;
 use std::{
@@ -6,21 +6,21 @@ use std::{
     sync::Mutex,
 };
 
-/// The numbers of the tables of one open database. No number is given twice, and none is given up.
+/// The table handles of one open database. No handle is assigned twice, and none is released.
 #[derive(Debug, Default)]
 pub(crate) struct TableHandles {
     handles: Mutex<HashMap<Vec<u8>, usize>>,
-    /// Tables whose keys are in the order that their comparison says.
+    /// Tables whose keys were checked against their comparison.
     compared: Mutex<HashSet<usize>>,
 }
 
 impl TableHandles {
-    /// The number of a table, if it has one.
+    /// The handle of a table, if it has one.
     pub(crate) fn known(&self, name: &[u8]) -> Option<usize> {
         lock(&self.handles).get(name).copied()
     }
 
-    /// The number of a table, which it gets now if it has none.
+    /// The handle of a table, assigned now if it has none.
     pub(crate) fn of(&self, name: &[u8]) -> usize {
         let mut handles = lock(&self.handles);
         if let Some(&handle) = handles.get(name) {

@@ -1,45 +1,49 @@
-//! How far emptying the end of the file is.
+//! Progress of emptying the end of the file.
 
 use crate::{
     TransactionId,
     btree::relocate::{Relocation, ResumePoint},
 };
 
-/// A value that is larger than what a commit moves is moved by one of the commits of the round after the one that came by it, if it has no more
-/// pages than this: all commits would wait for it.
+/// A large value does not fit into what one commit moves. It is moved by a commit of the round
+/// after the one that found it, if it has no more pages than this. Moving a larger value would
+/// delay all commits.
 pub(crate) const VALUE_MAX: u64 = 256;
 
-/// So many rounds are made at most before it is looked anew whether it is worth it.
+/// The most rounds before it is decided again whether to continue.
 pub(crate) const ROUNDS_MAX: u32 = 16;
 
-/// How far the walk through all tables is.
+/// Progress of the walk through all tables.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tail {
     pub(crate) is_emptying: bool,
-    /// Pages from here on are moved.
+    /// Pages from this one on are moved.
     pub(crate) boundary: u64,
     pub(crate) place: TailPosition,
     pub(crate) moved_in_round: u64,
-    /// Rounds since it began.
+    /// Rounds since the start.
     pub(crate) rounds: u32,
-    /// Nothing is done before this commit.
+    /// Nothing is moved before this commit.
     pub(crate) rests_until: TransactionId,
-    /// Nor before so many pages were written, unless a fourth of the pages that were in use then are free before.
+    /// Nor before this many pages were written, unless a quarter of the pages that were in use then
+    /// become free earlier.
     pub(crate) resting: u64,
     pub(crate) used: u64,
-    /// How often in a row it was of little use.
+    /// How often in a row it achieved little.
     pub(crate) fruitless: u32,
     pub(crate) moved: u64,
-    /// The pages of the smallest value that was left in this round since it is too large, and how large one may be that is moved all the same.
+    /// Pages of the smallest value that was too large for this round, and (below) the largest value
+    /// that is moved nevertheless.
     pub(crate) passed_over: u64,
     pub(crate) value_pages: u64,
-    /// Pages that were written since the last sample, and the table that it was of.
+    /// Pages written since the last sample, and (below) the table of that sample.
     pub(crate) written: u64,
     pub(crate) sampled: Option<Vec<u8>>,
 }
 
 impl Tail {
-    /// Begins to move what is behind the pages in use, whether that is worth it or not, in so many rounds at most.
+    /// Begins to move pages after those in use, whether or not that is worth it, in at most
+    /// `rounds` rounds.
     pub(crate) fn begin(&mut self, rounds: u32) {
         *self = Self {
             is_emptying: true,
@@ -48,7 +52,7 @@ impl Tail {
         };
     }
 
-    /// Notes which values a commit of this round has left.
+    /// Notes which values a commit of this round has skipped.
     pub(crate) fn note_values(&mut self, work: &Relocation) {
         self.value_pages = work.value_pages_max;
         self.passed_over = match (self.passed_over, work.passed_over) {
@@ -69,7 +73,7 @@ impl Tail {
         self.is_emptying
     }
 
-    /// Where the file shall end, while pages behind that are moved.
+    /// The future end of the file, while pages after it are moved.
     pub(crate) fn boundary(&self) -> Option<u64> {
         self.is_emptying.then_some(self.boundary)
     }
@@ -79,13 +83,13 @@ impl Tail {
 pub(crate) enum TailPosition {
     #[default]
     Begin,
-    /// In a table, from a key on, or from its first.
+    /// In a table, from a key on, or from its first key.
     Table {
         name: Vec<u8>,
         from: Option<ResumePoint>,
     },
-    /// Behind all tables, in the catalog.
+    /// After all tables: in the catalog.
     Catalog,
-    /// Behind it, in the list of named snapshots.
+    /// After the catalog: in the list of named snapshots.
     Names,
 }

@@ -1,4 +1,4 @@
-//! What the writer keeps from one transaction to the next.
+//! The state that the writer keeps from one transaction to the next.
 
 use crate::{
     Extent, TransactionId,
@@ -17,7 +17,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Instant};
 
-/// What only the writer touches, kept from one write transaction to the next.
+/// State that only the writer accesses, kept from one write transaction to the next.
 #[derive(Debug)]
 pub(crate) struct WriterState {
     pub(crate) space: Space,
@@ -26,41 +26,42 @@ pub(crate) struct WriterState {
     pub(crate) newest: Record,
     pub(crate) asked: RequestedPolicies,
     pub(crate) written: WrittenExtents,
-    /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
+    /// Pages of the newest commit that may not be in the file yet, sorted.
     pub(crate) unwritten: Arc<[UnwrittenPage]>,
-    /// Whether a clean close has to be noted.
+    /// Whether a clean close has to be recorded.
     pub(crate) is_changed: bool,
-    /// Whether all of this has yet to be read from the file.
+    /// Whether all of this has to be read from the file again.
     pub(crate) is_stale: bool,
-    /// How often processes had given blocks of the file back.
+    /// The shared count of released blocks when it was last read.
     pub(crate) blocks_given_back: u64,
-    /// Where the file may be cut, and when.
+    /// Where the file may be truncated, and when.
     pub(crate) truncation_point: TruncationPoint,
     pub(crate) tail: Tail,
     pub(crate) punching: Punching,
     pub(crate) high_water: HighWater,
-    /// When the file became longer.
+    /// When the file last grew.
     pub(crate) last_growth: Option<Instant>,
     pub(crate) zone: Zone,
     pub(crate) dropped: DroppedTrees,
-    /// The states that stay because they have a name.
+    /// The states that stay because of names.
     pub(crate) named: NamedPins,
 }
 
-/// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
-/// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
+/// How far the file may be truncated, and when. Truncation is safe once, after any crash, no record
+/// can count that needs a longer file. Two records on the disk must be free of it, so that one of
+/// them may be damaged.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct TruncationPoint {
     /// The commit that made the database shorter.
     pub(crate) since: TransactionId,
-    /// The most pages that a commit since then has.
+    /// The largest page count of a commit since then.
     pub(crate) page_count: u64,
-    /// The last durable commit when it was first seen that the other one is durable.
+    /// The last durable commit when commit `since` was first seen to be durable.
     pub(crate) seen: Option<TransactionId>,
 }
 
 impl WriterState {
-    /// Goes on from a commit of another process, as the space map does already.
+    /// Continues from a commit of another process. The free-space map is up to date already.
     pub(crate) fn take_over(&mut self, record: Record) {
         self.written = WrittenExtents::of(&record);
         self.newest = Record {
@@ -74,17 +75,18 @@ impl WriterState {
         self.truncation_point = TruncationPoint::of(&self.newest);
     }
 
-    /// Whether the file is becoming shorter, which takes flushes.
+    /// Whether the file is being made shorter, which requires flushes.
     pub(crate) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
         self.tail.is_emptying() || self.is_to_cut(storage)
     }
 
-    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
+    /// Whether the file is longer than necessary once the commit that made the database shorter is
+    /// on the disk.
     pub(crate) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
         storage.len() > self.least_bytes()
     }
 
-    /// The file may be this long when what made the database shorter is on the disk.
+    /// The length to which the file may be truncated once that commit is on the disk.
     pub(crate) fn least_bytes(&self) -> u64 {
         let page_count = self
             .truncation_point
@@ -93,8 +95,8 @@ impl WriterState {
         page_count * u64::from(self.newest.page_size)
     }
 
-    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
-    /// stays for another time.
+    /// Truncates the end of the file that no commit uses which recovery could choose. Returns
+    /// whether it tried. A failed truncation is retried later.
     pub(crate) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
         let bytes = self.least_bytes();
         let is_early = is_planted(Planted::CutEarly);
@@ -108,7 +110,7 @@ impl WriterState {
         is_due
     }
 
-    /// Notes a commit, with what died in it, sorted.
+    /// Notes a commit, and the sorted extents that died in it.
     pub(crate) fn note_record(&mut self, record: Record, deaths: &[(Extent, TransactionId)]) {
         self.truncation_point = match record.page_count < self.newest.page_count {
             true => TruncationPoint::of(&record),
@@ -125,7 +127,7 @@ impl WriterState {
 }
 
 impl TruncationPoint {
-    /// From a commit on.
+    /// The truncation point of a commit.
     pub(crate) fn of(record: &Record) -> Self {
         Self {
             since: record.transaction,

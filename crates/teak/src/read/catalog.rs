@@ -1,4 +1,4 @@
-//! The catalog: a tree whose keys are the names of tables and whose values are their roots.
+//! The catalog: a tree whose keys are table names and whose values are table roots.
 
 use crate::{
     Error, PageNumber, Result,
@@ -37,7 +37,7 @@ pub(crate) fn find<S: PageSource + ?Sized>(
     }
 }
 
-/// What stands under `name`.
+/// The catalog entry of `name`.
 pub(crate) fn entry<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
@@ -50,21 +50,22 @@ pub(crate) fn entry<S: PageSource + ?Sized>(
         .transpose()
 }
 
-/// What a catalog entry holds.
+/// The content of a catalog entry.
 #[derive(Clone, Debug)]
 pub(crate) enum CatalogEntry {
     Table(TreeRoot),
-    /// A table in an order whose comparison is missing, and which comparisons are. Its pages are as those of others, but
-    /// what stands in for its order must neither be searched by nor written to a catalog.
+    /// A table whose comparison is missing, and the names of the missing comparisons. Its pages
+    /// have the usual layout. The placeholder for its order must neither be used for searches nor
+    /// be written to a catalog.
     Unordered(TreeRoot, Vec<String>),
-    /// What is left of a table that was dropped. Nobody sees it, and its keys are not compared any more.
+    /// The rest of a dropped table. No transaction sees it, and its keys are not compared any more.
     Dropped(TreeRoot),
-    /// A table that only a newer version can read. The others are none the worse for it.
+    /// A table that only a newer version can read. It does not affect the other tables.
     Unknown(UnknownTree),
 }
 
 impl CatalogEntry {
-    /// The root, for who wants the pages of the table and does not compare its keys.
+    /// The root, for callers that want the pages of the table and do not compare its keys.
     pub(crate) fn root(&self) -> Option<&TreeRoot> {
         match self {
             Self::Table(root) | Self::Unordered(root, _) | Self::Dropped(root) => Some(root),
@@ -73,12 +74,12 @@ impl CatalogEntry {
     }
 }
 
-/// How errors speak of a table that is not known.
+/// How errors refer to an unknown table.
 pub(crate) fn loss_text(name: &[u8]) -> String {
     format!("table {:?}", String::from_utf8_lossy(name))
 }
 
-/// Reads a catalog entry.
+/// Decodes a catalog entry.
 pub(crate) fn decode(
     catalog_page: PageNumber,
     value: StoredValue<'_>,
@@ -101,7 +102,7 @@ pub(crate) fn decode(
     }
 }
 
-/// Calls `visit` for each table, in the order of names, and for what is left of those that were dropped.
+/// Calls `visit` for each table in the order of names, including the rests of dropped tables.
 pub(crate) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
@@ -116,7 +117,8 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
     Ok(())
 }
 
-/// The name of the first table behind `name`, or from it on, that this version knows and can search.
+/// The name of the first table after `name`, or from `name` on if `is_included`, that this version
+/// knows and can search.
 pub(crate) fn table_from<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
@@ -131,7 +133,7 @@ pub(crate) fn table_from<S: PageSource + ?Sized>(
         found => found.is_some(),
     };
     while is_on_one {
-        // A walk from each table to the next one ends.
+        // The check guarantees that a walk from each table to the next one ends.
         if cursor.key() < name || cursor.key() == name && !is_included {
             let detail = "the names of the tables are not in ascending order";
             return Err(Error::corrupted(catalog.page, "scan", detail));
@@ -161,7 +163,7 @@ pub(crate) fn put<S: PageSink>(
         .map(drop)
 }
 
-/// Takes the table `name` out of the catalog; its pages are the caller's to release.
+/// Removes the table `name` from the catalog. The caller has to release its pages.
 pub(crate) fn remove<S: PageSink>(
     sink: &mut S,
     catalog: &mut TreeRoot,

@@ -1,5 +1,5 @@
-//! What an error lacks when it comes from a tree, which knows neither the name of its table nor, at the
-//! page concerned, whose keys these are.
+//! Adds the location to errors that come from a tree. A tree knows neither the name of its table
+//! nor the key range of a damaged page.
 
 use crate::read::catalog::printable;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     btree::{PageSource, TreeRoot, locate, lookup, multi},
 };
 
-/// Adds table and keys to an error that names a damaged page. `key` is what was looked for, if it was one
-/// key: a large value has no place in the tree but that.
+/// Adds table and keys to an error that names a damaged page. `key` is the key of the search, if
+/// there was one: a large value can only be located in the tree by its key.
 #[cold]
 pub(crate) fn located<S: PageSource + ?Sized>(
     error: Error,
@@ -35,7 +35,7 @@ pub(crate) fn located<S: PageSource + ?Sized>(
     }
 }
 
-/// The keys of a page, or the key whose large value begins there.
+/// The key range of a page, or the key whose large value begins there.
 fn keys_at<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -50,7 +50,7 @@ fn keys_at<S: PageSource + ?Sized>(
     })
 }
 
-/// Whether the page belongs to the nested tree that has the values of a key.
+/// Whether the page belongs to the nested tree that holds the values of a key.
 fn is_nested<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -60,7 +60,7 @@ fn is_nested<S: PageSource + ?Sized>(
     root.is_multi() && multi::lookup::is_below_key(source, root, key, page)
 }
 
-/// Whether the value of a key is a large one that begins on this page.
+/// Whether a key has a large value that begins on this page.
 fn has_value_at<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,4 +1,4 @@
-//! Read transactions: snapshots, readers, and which pages were verified.
+//! Read transactions: snapshots, readers, and the bitmap of verified pages.
 
 pub(crate) mod catalog;
 pub(crate) mod located;

@@ -1,15 +1,16 @@
 //! The list of named snapshots.
 //!
-//! Named snapshots are states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
-//! no rollback takes it back, and each commit record has its root.
+//! Named snapshots are states that stay until they are dropped. Their list is a tree separate from
+//! the catalog, so that a rollback does not undo it. Each commit record has its root.
 //!
 //! | key | value |
 //! |---|---|
 //! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
 //! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
 //!
-//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
-//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
+//! Dropped snapshots are noted for the next writer, in any process: their pages must stay as long
+//! as a crash could lead back to a state in which the snapshot was not dropped yet. A later change
+//! of the list removes these notes.
 //!
 //! Invariant: the state of every entry is a pin of each writer.
 
@@ -38,12 +39,12 @@ pub(crate) const DROPPED: u8 = 1;
 
 pub(crate) const STATE_LEN: usize = 80;
 
-/// The same with marks.
+/// Length of the value of an entry with marks.
 pub(crate) const MARKED_LEN: usize = 112;
 
 pub(crate) const READING_LIST: &str = "reading the list of named snapshots";
 
-/// A state that has a name.
+/// A named state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NamedSnapshot {
     pub(crate) transaction: TransactionId,
@@ -52,10 +53,11 @@ pub(crate) struct NamedSnapshot {
     pub(crate) marks: RecordMarks,
 }
 
-/// The states whose pages must stay, as the list has them.
+/// The states whose pages must stay, according to the list.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct NamedPins {
-    /// Those that have a name, each as often as it has one, ascending. Another slice after each change of the list.
+    /// The named states in ascending order, once for each name. Replaced by a new slice at each
+    /// change of the list.
     pub(crate) live: Arc<[TransactionId]>,
     pub(crate) dropped: Vec<DroppedPin>,
 }
@@ -64,24 +66,26 @@ pub(crate) struct NamedPins {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct DroppedPin {
     pub(crate) state: TransactionId,
-    /// Where it was dropped: it must stay until nothing leads back behind that.
+    /// The transaction that dropped it. The state must stay until no crash leads back before that
+    /// transaction.
     pub(crate) dropped: TransactionId,
 }
 
 impl DroppedPin {
-    /// Whether the state must stay where `oldest` is the oldest state that something leads back to.
+    /// Whether the state must stay if `oldest` is the oldest state that a crash may lead back to.
     pub(crate) fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
         Some(self.dropped) > oldest
     }
 }
 
 impl NamedPins {
-    /// Those that have a name.
+    /// The named states.
     pub(crate) fn live(&self) -> &Arc<[TransactionId]> {
         &self.live
     }
 
-    /// Those that were dropped and must stay yet, where `oldest` is the oldest state that something leads back to.
+    /// The dropped states that must still stay if `oldest` is the oldest state that a crash may
+    /// lead back to.
     pub(crate) fn dropped(
         &self,
         oldest: Option<TransactionId>,
@@ -93,7 +97,7 @@ impl NamedPins {
         counting.map(|pin| pin.state)
     }
 
-    /// All that must stay.
+    /// All states that must stay.
     pub(crate) fn counting(
         &self,
         oldest: Option<TransactionId>,
@@ -101,7 +105,8 @@ impl NamedPins {
         self.live.iter().copied().chain(self.dropped(oldest))
     }
 
-    /// What is left when these are named and those dropped, and some notes are taken away.
+    /// The pins after adding the states `named`, dropping the states `dropped`, and removing the
+    /// notes `over`.
     pub(crate) fn changed(
         &self,
         named: impl Iterator<Item = TransactionId>,
@@ -119,7 +124,7 @@ impl NamedPins {
         }
         let left = self.dropped.iter().filter(|pin| !over.contains(pin));
         let mut dropped: Vec<_> = left.copied().chain(dropped).collect();
-        // Of two names of one state there is one note.
+        // Two names of one state share one note.
         dropped.sort_unstable();
         dropped.dedup();
         Self {
@@ -129,20 +134,21 @@ impl NamedPins {
     }
 }
 
-/// What a transaction does to the list.
+/// A change to the list by a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NamedChange {
-    /// A state gets this name.
+    /// Creates the name.
     Create(Vec<u8>, SnapshotSource),
     Drop(Vec<u8>, NamedSnapshot),
 }
 
-/// Which state gets a name.
+/// The state that gets a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SnapshotSource {
-    /// The one that the transaction makes.
+    /// The state that the transaction commits.
     ThisCommit,
-    /// The one that it began with: it has been rolled back since it gave the name.
+    /// The state that the transaction began with, because the transaction was rolled back after the
+    /// name was created.
     Base,
 }
 
@@ -201,7 +207,7 @@ pub(crate) fn live_key(name: &[u8]) -> Vec<u8> {
     [&[LIVE], name].concat()
 }
 
-/// The name that a key of the list stands for, if it stands for one.
+/// The name in a key of the list; `None` if the key is a note.
 pub(crate) fn name_in(key: &[u8]) -> Option<&[u8]> {
     match key {
         [LIVE, name @ ..] => Some(name),
@@ -209,7 +215,7 @@ pub(crate) fn name_in(key: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The root of the list, as a record has it.
+/// The root of the list in a record.
 pub(crate) fn root(record: &Record) -> Result<TreeRoot> {
     TreeRoot::decode_of_names(&record.snapshots_root).map_err(|fault| {
         fault.at(
@@ -220,7 +226,7 @@ pub(crate) fn root(record: &Record) -> Result<TreeRoot> {
     })
 }
 
-/// Calls `visit` with the name of each named snapshot, in the order of names.
+/// Calls `visit` with each named snapshot, in the order of names.
 pub(crate) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -235,7 +241,7 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
     Ok(())
 }
 
-/// All states that must stay, whose notes are in the list.
+/// All states that must stay according to the list.
 pub(crate) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
     let (mut live, mut dropped) = (Vec::new(), Vec::new());
     let mut cursor = TreeCursor::new(source, *root);
@@ -290,14 +296,15 @@ pub(crate) fn find<S: PageSource + ?Sized>(
 }
 
 impl Snapshot {
-    /// The named snapshot of that name, as this state has it.
+    /// The snapshot with this name in this state.
     pub(crate) fn named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         let root = root(&self.record)?;
         reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
     }
 
-    /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
-    /// not find such a name in a later state knows that it was dropped.
+    /// Refuses a name that this state lists but a search of the same state does not find: the list
+    /// is damaged. After this check, a name that is missing in a later state is known to be
+    /// dropped.
     pub(crate) fn refuse_unfindable(&self, name: &[u8], named: &NamedSnapshot) -> Result<()> {
         match self.named(name) {
             Ok(found) if found == *named => Ok(()),
@@ -334,7 +341,7 @@ impl Snapshot {
         })
     }
 
-    /// The states that must stay for names.
+    /// The states that must stay because of names.
     pub(crate) fn named_pins(&self) -> Result<NamedPins> {
         let root = root(&self.record)?;
         match root.is_empty() {
@@ -350,14 +357,15 @@ impl Snapshot {
         }
     }
 
-    /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
+    /// A named state, opened through this state, which is the newest. The caller must pin it before
+    /// reading.
     pub(crate) fn past(&self, named: &NamedSnapshot, trust: Trust) -> Result<Self> {
         let record = Record {
             transaction: named.transaction,
             time_ms: named.time_ms,
             catalog_root: named.catalog,
             marks: named.marks,
-            // The list is not held with it.
+            // The pin does not keep the list of that state.
             snapshots_root: crate::read::catalog::empty().encode(),
             ..self.record.clone()
         };
@@ -381,7 +389,8 @@ pub(crate) fn not_found(name: &[u8]) -> Error {
     Error::SnapshotNotFound(printable(name))
 }
 
-/// Notes the root of the list in a record, and whether those who do not know such lists may write.
+/// Stores the root of the list in a record, and sets or clears the feature bit that keeps versions
+/// without named snapshots from writing.
 pub(crate) fn note(record: &mut Record, root: &TreeRoot) {
     record.snapshots_root = root.encode();
     record.features.read_only_compatible &= !NAMED_SNAPSHOTS;

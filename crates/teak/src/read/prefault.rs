@@ -1,5 +1,5 @@
-//! Reading what nobody has looked at yet: the system is asked for each page first, so that a sector
-//! that cannot be read, or a file that was cut short, is an error and not a signal.
+//! Reading pages that may not be in memory. The system is asked for each page first, so that an
+//! unreadable sector or a truncated file is an error and not a signal.
 
 use crate::{
     Extent, PageNumber, Result,
@@ -13,7 +13,7 @@ use crate::{
 };
 use std::cell::{Cell, RefCell};
 
-/// A state whose pages are asked for before anybody looks at them.
+/// A state whose pages are prefaulted before they are read.
 #[derive(Debug)]
 pub(crate) struct Prefault<'s>(pub(crate) &'s Snapshot);
 
@@ -49,14 +49,14 @@ impl PageSource for Prefault<'_> {
     }
 }
 
-/// The pages of the space map of a state. Those that are announced are asked for together: the system reads them all at once,
-/// and is called once for such as lie in a row.
+/// The pages of the free-space map of a state. Announced pages are prefaulted together: the system
+/// reads them all at once, with one call for each extent.
 #[derive(Debug)]
 pub(crate) struct FreeMapPages<'s> {
     pages: Prefault<'s>,
-    /// What was announced last, in order.
+    /// The pages announced last, in order.
     announced: RefCell<Vec<Extent>>,
-    /// The one of them that is in memory.
+    /// The extent among them that is in memory.
     resident: Cell<Extent>,
 }
 
@@ -69,7 +69,8 @@ impl<'s> FreeMapPages<'s> {
         }
     }
 
-    /// Whether the page was brought into memory with those beside it. If that fails each of them is asked for alone.
+    /// Whether the page was prefaulted together with its extent. If that fails, each page is
+    /// prefaulted on its own.
     fn is_resident(&self, number: PageNumber) -> bool {
         let holds = |extent: Extent| extent.start <= number && u64::from(number.0) < extent.end();
         if holds(self.resident.get()) {

@@ -1,4 +1,4 @@
-//! The state that readers begin with, and those that they hold.
+//! The visible state, with which readers begin, and the states that readers hold.
 
 use crate::{
     Error, Result, TransactionId, alloc,
@@ -22,52 +22,52 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So many slots of readers may be looked at for each commit.
+/// How many reader slots may be scanned per commit.
 const SLOTS_PER_COMMIT: usize = 1024;
 
-/// The longest that making a state visible takes, in which its record is there before.
+/// The longest time that publishing a state may take. Its record is stored before that.
 pub(crate) const PUBLISHING: Duration = Duration::from_secs(1);
 
-/// After this a reader that waits for that record sleeps.
+/// A reader that waits longer than this for the record sleeps instead of spinning.
 const SPINNING: Duration = Duration::from_millis(1);
 
-/// What fails where the system maps no more memory.
+/// The operation in errors when the system maps no more memory.
 const LOOKING: &str = "looking at the table of readers";
 
-/// What is done when another process has committed.
+/// The operation in errors when following commits of other processes.
 pub(crate) const FOLLOWING: &str = "following other processes";
 
-/// What stands for counts that nobody has made.
+/// Stands for counts that are not known.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
 
-/// What readers see.
+/// The state that readers see.
 #[derive(Debug)]
 pub(crate) struct Published {
     pub(crate) table: ReaderTable,
-    /// Rung when another state becomes visible.
+    /// Notified when another state becomes visible.
     pub(crate) notifier: CommitNotifier,
     /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
-    /// The visible state whose record did not come; 0 if there is none.
+    /// The visible state whose record did not appear; 0 if there is none.
     unknown: AtomicU64,
     held: Mutex<HeldStates>,
     storage: Arc<dyn Storage>,
-    /// Where the records of visible states are, for all processes.
+    /// Shared memory with the records of visible states.
     region: Option<Region>,
 }
 
-/// States that readers may hold, as of the last look at the table and what came since.
+/// States that readers may hold, as of the last scan of the table and the commits since.
 #[derive(Default, Debug)]
 struct HeldStates {
     states: Vec<TransactionId>,
-    /// Commits since the last look.
+    /// Number of commits since the last scan.
     age: usize,
-    /// The states that had names then.
+    /// The named states at the last scan.
     named: Arc<[TransactionId]>,
 }
 
 impl Published {
-    /// `newest` is visible already where there is a region.
+    /// With a region, `newest` is visible already.
     pub(crate) fn new(
         (table, notifier): (ReaderTable, CommitNotifier),
         newest: Snapshot,
@@ -93,11 +93,12 @@ impl Published {
         TransactionId(self.table.visible())
     }
 
-    /// The newest state that readers see. It stays only while something pins it.
+    /// The newest state that readers see. It stays only while a reader or writer pins it.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] and [`Error::Corrupted`], if another process made it and it cannot be looked at.
+    /// [`Error::Io`] and [`Error::Corrupted`] if another process made the state and it cannot be
+    /// read.
     pub(crate) fn newest(&self) -> Result<Arc<Snapshot>> {
         let Some(region) = &self.region else {
             return Ok(self.newest_here());
@@ -113,12 +114,12 @@ impl Published {
                 Ok(Some(snapshot)) => *newest = Arc::new(snapshot),
                 Ok(None) => {}
                 Err(error) if self.visible() == visible => return Err(error),
-                // A newer state is visible, and the file may be shorter since.
+                // A newer state is visible meanwhile, and the file may have been truncated since.
                 Err(_) => continue,
             }
-            // If its record was not there, another state is visible by now, or will be soon.
+            // If the record was not there, another state is visible by now or will be soon.
             if newest.transaction() != visible && self.visible() == visible {
-                // Others publish meanwhile, or look at what is known here.
+                // Meanwhile other threads publish, or read the newest state known here.
                 drop(newest);
                 self.wait_for_record(visible, began.elapsed())?;
                 newest = lock(&self.newest);
@@ -126,11 +127,11 @@ impl Published {
         }
     }
 
-    /// Waits a moment for the record of a visible state.
+    /// Waits briefly for the record of a visible state.
     ///
     /// # Errors
     ///
-    /// If it was waited for long enough, now or by an earlier reader: the lock file is damaged.
+    /// Fails if this or an earlier reader has waited long enough: the lock file is damaged.
     fn wait_for_record(&self, state: TransactionId, waited: Duration) -> Result<()> {
         if waited > PUBLISHING {
             self.unknown.store(state.0, Relaxed);
@@ -150,11 +151,14 @@ impl Published {
         Arc::clone(&lock(&self.newest))
     }
 
-    /// The newest state that readers see, if it is known here or its record is there. Unlike [`Self::newest`] this never waits. The caller has
-    /// the state of commits locked, so nobody is just publishing.
+    /// The newest state that readers see, if it is known here or its record is there. Unlike
+    /// [`Self::newest`] this never waits. The caller holds the lock of the commit state, so no
+    /// other thread is publishing.
     ///
     /// # Errors
-    /// Those of [`Self::newest`].
+    ///
+    /// [`Error::Io`] and [`Error::Corrupted`] if another process made the state and it cannot be
+    /// read.
     pub(crate) fn newest_at_once(&self) -> Result<Option<Arc<Snapshot>>> {
         let mut newest = lock(&self.newest);
         let visible = self.visible();
@@ -185,7 +189,7 @@ impl Published {
         Ok(Some(snapshot.with_counts(counts)))
     }
 
-    /// Has readers begin with `state` from now on.
+    /// Makes `state` visible: readers begin with it from now on.
     pub(crate) fn publish(&self, state: Arc<Snapshot>) {
         let record = match &self.region {
             Some(_) => state.record.encode(state.record.page_size as usize),
@@ -194,7 +198,7 @@ impl Published {
         self.publish_encoded(state, &record);
     }
 
-    /// The same, given the bytes of its record.
+    /// Like [`Self::publish`], with the encoded record.
     pub(crate) fn publish_encoded(&self, state: Arc<Snapshot>, record: &[u8]) {
         let mut newest = lock(&self.newest);
         let before = std::mem::replace(&mut *newest, state);
@@ -207,11 +211,11 @@ impl Published {
         }
         drop(newest);
         self.notifier.notify();
-        // It may be the last to hold a mapping.
+        // It may hold the last reference to a mapping, so it is dropped after the lock is released.
         drop(before);
     }
 
-    /// The same for a state that another process has made.
+    /// Like [`Self::publish`], for a state that another process has made.
     pub(crate) fn publish_record(&self, record: &Record) {
         if let Some(region) = &self.region {
             publish_record(region, record, None);
@@ -230,7 +234,7 @@ impl Published {
         self.table.readers().map_err(Error::io(LOOKING))
     }
 
-    /// Takes away those states from parked readers that are to be.
+    /// Takes the matching states away from parked readers.
     pub(crate) fn take_parked(&self, is_taken: impl Fn(TransactionId) -> bool) -> Result<()> {
         let taken = self
             .table
@@ -238,14 +242,17 @@ impl Published {
         taken.map_err(Error::io(LOOKING))
     }
 
-    /// Adds the states that readers hold to `pins`, where those stand already that they may begin with, but for those that have a
-    /// name.
+    /// Adds the states that readers hold to `pins`, except named states. `pins` must contain the
+    /// states that readers may begin with already.
     ///
-    /// All slots are looked at, but where there are many not for each commit: until the next look, what was
-    /// held stays so, and with it all that readers may have begun with since. Names stay until there is another list of them.
+    /// All slots are scanned, but not for each commit if there are many. Until the next scan, the
+    /// states held at the last scan count as held, together with all states that readers may have
+    /// begun with since. The named states of the last scan stay valid until the list of names
+    /// changes.
     ///
     /// # Errors
-    /// [`Error::Io`] if the table cannot be seen as a whole.
+    ///
+    /// [`Error::Io`] if the whole table cannot be mapped.
     pub(crate) fn add_held(
         &self,
         pins: &mut Vec<TransactionId>,
@@ -263,7 +270,7 @@ impl Published {
             held.age = 0;
             held.named = Arc::clone(named);
         }
-        // Whoever begins until the next look begins with one of these, or with one that has a name.
+        // A reader that begins before the next scan begins with one of these states or a named one.
         held.states.extend_from_slice(pins);
         held.states.sort_unstable();
         held.states.dedup();
@@ -271,14 +278,14 @@ impl Published {
         Ok(())
     }
 
-    /// Says that readers may have begun with states that this process does not know.
+    /// Notes that readers may have begun with states that this process does not know.
     pub(crate) fn forget_held(&self) {
         lock(&self.held).age = usize::MAX / SLOTS_PER_COMMIT - 1;
     }
 }
 
-/// The record of the visible state `state`, of bytes from the lock file, where anything may have been written. Whether it is of this database
-/// is for the caller to check.
+/// The record of the visible state `state`, decoded from bytes of the lock file, which may contain
+/// anything. The caller must check that it belongs to this database.
 pub(crate) fn record_of_visible(bytes: &[u8], state: TransactionId) -> Result<Record> {
     let record = Record::decode(bytes, Record::slot_of(bytes));
     let record = record.map_err(|fault| wrong_record(&fault.to_string()))?;
@@ -288,14 +295,15 @@ pub(crate) fn record_of_visible(bytes: &[u8], state: TransactionId) -> Result<Re
     }
 }
 
-/// The record of the visible state cannot be used.
+/// The error for an unusable record of the visible state.
 pub(crate) fn wrong_record(reason: &str) -> Error {
     lock_file_error(io::Error::other(format!(
         "the record of the visible state makes no sense: {reason}; close all who have the database open"
     )))
 }
 
-/// Fails if the file is shorter than a commit is that counts: no process has cut it then.
+/// Fails if the file is shorter than a valid commit requires. No process of this database truncates
+/// it that far.
 pub(crate) fn refuse_shorter(storage: &dyn Storage, record: &Record) -> Result<()> {
     let (is, least) = (
         storage.len(),
@@ -310,10 +318,12 @@ pub(crate) fn refuse_shorter(storage: &dyn Storage, record: &Record) -> Result<(
     Err(Error::io(FOLLOWING)(error))
 }
 
-/// The state that a record of another process makes, for this one, which knows an older state.
+/// The state of another process's record, for this process, which knows an older state.
 ///
 /// # Errors
-/// [`Error::Io`] if the record cannot be one of this database, or the file is shorter than it says.
+///
+/// [`Error::Io`] if the record does not belong to this database, or the file is shorter than the
+/// record says.
 pub(crate) fn foreign_snapshot(
     storage: &dyn Storage,
     record: Record,
@@ -343,14 +353,14 @@ pub(crate) fn foreign_snapshot(
     Snapshot::new(record, mapping, checked, comparisons, KnownRoots::default())
 }
 
-/// The visible state is none that anybody has made visible.
+/// The error for a visible state that no process has published.
 pub(crate) fn no_record() -> Error {
     lock_file_error(io::Error::other(
         "the record of the visible state is not there; close all who have the database open",
     ))
 }
 
-/// Keeps a record where all processes find it.
+/// Stores a record where all processes find it.
 pub(crate) fn publish_record(region: &Region, record: &Record, counts: Option<[u64; 2]>) {
     let bytes = record.encode(record.page_size as usize);
     region.publish(record.transaction.0, &bytes, counts.unwrap_or(UNCOUNTED));

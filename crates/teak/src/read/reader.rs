@@ -1,14 +1,16 @@
-//! Holds on states: who reads, and how a thread that reads often begins and ends without touching what
-//! others touch.
+//! Reader holds, and how a thread that reads often begins and ends reads without touching shared
+//! cache lines.
 //!
-//! A *hold* is a slot in the table of readers, the state that it pins, and the database. When a reader
-//! ends, its hold stays in a *seat* of the thread that ended it, the slot pinning nothing. The next reader of
-//! that thread takes it from there, and if no other state is visible by then, all it does is to pin. Only
-//! after a commit it takes a reference to the new state, which the commit's thread made.
+//! A *hold* consists of a slot in the reader table, the state that it pins, and the database. When
+//! a reader ends, its hold stays in a *cached reader slot* of the thread that ended it, and the
+//! slot pins nothing. The next reader of that thread takes it from there. If no other state is
+//! visible by then, the reader only has to pin. After a commit it also takes a reference to the new
+//! state, which the committing thread created.
 //!
-//! Seats must not keep a database open. So the last handle to it empties them when it goes: then nobody
-//! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
-//! all of it is sequentially consistent, so one of the two sees the other.
+//! Cached slots must not keep a database open. The last handle empties them when it is dropped:
+//! from then on no thread can begin to read, and a reader that ends later does not cache its hold.
+//! Either side may come first. All accesses are sequentially consistent, so one of the two sees the
+//! other.
 
 use crate::{
     Checksum, Error, PageNumber, Result, TransactionId,
@@ -38,16 +40,18 @@ use std::{
     },
 };
 
-/// Seats of a thread, for all databases together. Enough for nested readers of a few databases.
+/// Cached slots of a thread, for all databases together. Enough for nested readers of a few
+/// databases.
 const CACHED_SLOTS_MAX: usize = 16;
 
-/// A slot, and what it pins when there is a [`Reader`] with this: pages to read, until others ask for the end of that.
+/// A slot and the state that it pins while a [`Reader`] has this hold. Pages can be read through it
+/// until the reader is cancelled.
 #[derive(Debug)]
 pub(crate) struct ReaderHold {
     pub(crate) slot: ReaderSlot,
-    /// Of the last reader that had this hold.
+    /// Number of the last reader that had this hold.
     number: AtomicU64,
-    // In this order: the state goes before the engine does.
+    // Declared in this order: the state is dropped before the engine.
     snapshot: Arc<Snapshot>,
     engine: Arc<Engine>,
 }
@@ -63,7 +67,7 @@ impl Drop for ReaderHold {
 }
 
 impl ReaderHold {
-    /// Says who is about to pin.
+    /// Notes in the slot which thread is about to pin, and when.
     #[inline]
     fn note(&self) {
         let table = &self.engine.readers.table;
@@ -71,7 +75,8 @@ impl ReaderHold {
         self.number.store(number, Relaxed);
     }
 
-    /// Ends what was pinned, unless the slot is another process's, which took this one for dead.
+    /// Ends the pin, unless the slot belongs to another process by now, which took this one for
+    /// dead.
     #[inline]
     fn unpin(&self) {
         let table = &self.engine.readers.table;
@@ -152,10 +157,10 @@ impl PageSource for ReaderHold {
     }
 }
 
-/// A state that stays while this or a clone of it lives.
+/// A state that stays while this reader or a clone of it lives.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
-    /// Absent only while it ends.
+    /// `None` only while the reader ends.
     hold: Option<Arc<ReaderHold>>,
 }
 
@@ -171,7 +176,7 @@ impl Reader {
         Self::begin_with(hold)
     }
 
-    /// Begins to read the visible state by a hold that pins nothing and that nobody else has.
+    /// Begins to read the visible state with a hold that pins nothing and has no other owner.
     #[inline]
     fn begin_with(mut hold: Arc<ReaderHold>) -> Result<Self> {
         hold.note();
@@ -187,7 +192,7 @@ impl Reader {
         Ok(Self { hold: Some(hold) })
     }
 
-    /// Begins to read the state of a named snapshot, and looks at its pages as `trust` has it.
+    /// Begins to read the state of a named snapshot, with page verification according to `trust`.
     pub(crate) fn begin_at(engine: &Arc<Engine>, name: &[u8], trust: Trust) -> Result<Self> {
         let mut newest = Self::begin(engine)?;
         loop {
@@ -196,7 +201,8 @@ impl Reader {
             hold.snapshot = Arc::new(newest.past(&named, trust)?);
             hold.note();
             (engine.readers.table).pin_state(hold.slot, named.transaction.0);
-            // Who drops the snapshot after this state has been seen looks at the slots later, and finds the pin.
+            // A thread that drops the snapshot after this check scans the slots later, and finds
+            // the pin.
             newest = Self::begin(engine)?;
             if newest.named(name)? == named {
                 return Ok(Self {
@@ -206,7 +212,7 @@ impl Reader {
         }
     }
 
-    /// The pages of the state, and what others ask of this reader.
+    /// The pages of the state, and the cancellation flag of this reader.
     #[inline]
     pub(crate) fn hold(&self) -> &ReaderHold {
         self.hold
@@ -235,7 +241,7 @@ impl Engine {
     }
 }
 
-/// A slot for a reader, taken before there is the state that it will read.
+/// A reader slot that is taken before the state to read exists.
 #[derive(Debug)]
 pub(crate) struct ReservedSlot(ReaderHold);
 
@@ -244,8 +250,9 @@ impl ReservedSlot {
         new_hold(engine).map(Self)
     }
 
-    /// Pins the newest state, whether readers see it yet or not. The caller has the turn, so that nobody has asked for pins since there is
-    /// that state; all its pages are in the file.
+    /// Pins the newest state, whether or not readers see it yet. The caller holds the writer lock,
+    /// so no writer has collected pins since that state exists. All pages of the state are in the
+    /// file.
     pub(crate) fn pin(&mut self, state: Arc<Snapshot>) {
         let Self(hold) = self;
         hold.snapshot = state;
@@ -254,7 +261,8 @@ impl ReservedSlot {
         table.pin_state(hold.slot, hold.snapshot.transaction().0);
     }
 
-    /// Begins to read what is pinned, once readers may see it: what a failure takes back must not be left in a seat.
+    /// Begins to read the pinned state. Readers must be able to see it by now: a state that a
+    /// failure takes back must not be left in a cached slot.
     pub(crate) fn begin(self) -> Reader {
         Reader {
             hold: Some(Arc::new(self.0)),
@@ -262,12 +270,12 @@ impl ReservedSlot {
     }
 }
 
-/// A reader that uses nothing of its state for now, and may lose it.
+/// A reader that does not use its state for now, and may lose it.
 #[derive(Debug)]
 pub(crate) struct ParkedReader(Reader);
 
 impl Reader {
-    /// Parks it; the same again if a clone of it is there.
+    /// Parks the reader. Returns it unchanged if it has a clone.
     pub(crate) fn park(self) -> Result<ParkedReader, Self> {
         if Arc::strong_count(
             self.hold
@@ -285,7 +293,7 @@ impl Reader {
 }
 
 impl ParkedReader {
-    /// Goes on reading the same state, if that was not taken away.
+    /// Continues to read the same state, unless it was taken away.
     pub(crate) fn resume(self) -> Result<Reader> {
         let hold = self.0.hold();
         hold.engine.refuse_forked()?;
@@ -302,16 +310,16 @@ impl ParkedReader {
     }
 }
 
-/// A reader that was reset: it pins nothing, and keeps its hold for the next one.
+/// A reader that was reset: it pins nothing, and keeps its hold for the next reader.
 #[derive(Debug)]
 pub(crate) enum Reset {
     ReaderHold(Arc<ReaderHold>),
-    /// Its hold was a clone's too, or of another state than the newest one.
+    /// A clone has the hold too, or the hold is for a state other than the newest.
     Engine(Arc<Engine>),
 }
 
 impl Reader {
-    /// Ends it; what it had can begin another one.
+    /// Ends the reader. Its hold can begin another one.
     #[inline]
     pub(crate) fn reset(mut self) -> Reset {
         match self.end() {
@@ -320,16 +328,17 @@ impl Reader {
         }
     }
 
-    /// Unpins the state, and returns the hold, which another reader can have; `None`, and nothing is done, if a clone has it too.
+    /// Unpins the state and returns the hold for reuse. Returns `None` and does nothing if a clone
+    /// has the hold too, or if it cannot be reused.
     #[inline]
     fn end(&mut self) -> Option<Arc<ReaderHold>> {
-        // The last clone has nobody beside it who could make another.
+        // The last clone has no other owner that could clone it concurrently.
         self.hold.take_if(|hold| {
             let is_reusable = Arc::strong_count(hold) == 1
                 && !hold.snapshot.is_past
                 && !hold.engine.generation.is_past();
             if is_reusable {
-                // What a clone read on another thread was read before.
+                // Orders reads by a clone on another thread before the unpin.
                 fence(Acquire);
                 hold.unpin();
             }
@@ -365,14 +374,16 @@ impl Deref for Reader {
 impl Drop for Reader {
     #[inline]
     fn drop(&mut self) {
-        // If two clones end at the same time and both find the other, the hold is dropped, which is as well.
+        // If two clones end at the same time and each sees the other, the hold is dropped instead
+        // of cached. That is harmless.
         if let Some(hold) = self.end() {
             put_cached(hold);
         }
     }
 }
 
-/// Refuses where nobody can begin to read, and looks for commits where nobody tells of them.
+/// Refuses if no reader can begin. Checks the file for commits if other processes do not announce
+/// them.
 #[inline]
 fn prepare(engine: &Engine) -> Result<()> {
     match &engine.readers.shared {
@@ -393,7 +404,8 @@ fn new_hold(engine: &Arc<Engine>) -> Result<ReaderHold> {
     })
 }
 
-/// Takes a reference to the state that is pinned. Where another is visible by now, that is pinned instead.
+/// Takes a reference to the pinned state. If another state is visible by now, pins that one
+/// instead.
 #[cold]
 fn refresh(hold: &mut Arc<ReaderHold>, mut state: u64) -> Result<()> {
     loop {
@@ -414,11 +426,11 @@ impl HoldsSlot for ArcCell<ReaderHold> {
     }
 }
 
-/// A seat of this thread.
+/// A cached reader slot of this thread.
 struct CachedReaderSlot {
     engine: u64,
     cell: Arc<ArcCell<ReaderHold>>,
-    /// That of [`Readers`], which may be gone.
+    /// The flag of [`Readers`]. It outlives the engine.
     is_closing: Arc<AtomicBool>,
 }
 
@@ -426,10 +438,10 @@ thread_local! {
     static CACHED_SLOTS: RefCell<Vec<CachedReaderSlot>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A hold on this engine that this thread left.
+/// Takes a cached hold on this engine, if this thread has one.
 #[inline]
 fn take_cached(engine: u64) -> Option<Arc<ReaderHold>> {
-    // A thread that ends has no seats any more.
+    // A thread that is ending has no cached slots any more.
     let taken = CACHED_SLOTS.try_with(|cached_slots| {
         let cached_slots = cached_slots.borrow();
         let mut own = cached_slots.iter().filter(|own| own.engine == engine);
@@ -438,11 +450,12 @@ fn take_cached(engine: u64) -> Option<Arc<ReaderHold>> {
     taken.ok().flatten()
 }
 
-/// Leaves a hold, whose slot pins nothing, for the next reader of this thread.
+/// Caches a hold, whose slot pins nothing, for the next reader of this thread.
 #[inline]
 fn put_cached(hold: Arc<ReaderHold>) {
     let engine = hold.engine.id();
-    // What is left over is dropped behind the seats: it may be the end of the database.
+    // A hold that is not cached is dropped after the borrow ends: dropping it may close the
+    // database.
     let _left = CACHED_SLOTS.try_with(|cached_slots| {
         let mut hold = hold;
         for own in cached_slots
@@ -460,7 +473,7 @@ fn put_cached(hold: Arc<ReaderHold>) {
     });
 }
 
-/// Leaves a hold in a new seat; returns what there is no room for.
+/// Caches a hold in a new slot. Returns the hold if there is no room.
 #[cold]
 fn add_cached_slot(
     cached_slots: &mut Vec<CachedReaderSlot>,

@@ -1,4 +1,4 @@
-//! The slots of the readers of one open database, and what their threads keep of them.
+//! The reader slots of one open database, and the slots that its threads cache.
 
 use crate::{
     Error, Result,
@@ -12,13 +12,13 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-/// Blocks of slots where there is one process: 65,536 readers.
+/// Blocks of slots for a single process: 65,536 readers.
 pub(crate) const BLOCK_COUNT: usize = 1024;
 
-/// The owner of blocks of slots where there is one process.
+/// The owner of all blocks if there is a single process.
 pub(crate) const OWNER: u64 = 1;
 
-/// Something of a thread that keeps a slot for its next reader, and can be told to let go of it.
+/// A thread's cache entry that keeps a slot for its next reader and can be emptied by others.
 pub(crate) trait HoldsSlot: fmt::Debug + Send + Sync {
     fn empty(&self);
 }
@@ -26,16 +26,17 @@ pub(crate) trait HoldsSlot: fmt::Debug + Send + Sync {
 /// All readers of one open database.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    /// Whom to ask about slow readers.
+    /// The hook to ask about slow readers.
     pub(crate) slow_hook: Option<SlowReaderHook>,
-    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
+    /// Whether other processes may write without knowing what this one reads. See
+    /// [`unlocked`](super::unlocked).
     pub(crate) has_unknown_writers: bool,
     pub(crate) table: ReaderTable,
-    /// Absent where no other process can have the database open.
+    /// `None` if no other process can have the database open.
     pub(crate) shared: Option<Arc<Shared>>,
     pub(crate) free: Mutex<Vec<ReaderSlot>>,
     pub(crate) cached_slots: Mutex<Vec<Weak<dyn HoldsSlot>>>,
-    /// Set when nothing is to be left in seats any more.
+    /// Set when no more holds may be cached.
     pub(crate) is_closing: Arc<AtomicBool>,
 }
 
@@ -59,7 +60,7 @@ impl Readers {
     pub(crate) fn take_slot(&self) -> Result<ReaderSlot> {
         let mut free = lock(&self.free);
         if free.is_empty() {
-            // The first of them is taken first.
+            // Reversed, so that the first slot is taken first.
             free.extend(self.take_block()?.into_iter().rev());
         }
         let too_many = || Error::TooManyReaders(self.table.slots_used());
@@ -88,15 +89,16 @@ impl Readers {
         cached_slots.push(cell);
     }
 
-    /// Has holds left in seats.
+    /// Allows holds to be cached.
     pub(crate) fn open(&self) {
         self.is_closing.store(false, SeqCst);
     }
 
-    /// Empties all seats, and has them left empty.
+    /// Empties all cached slots, and keeps them empty.
     pub(crate) fn close(&self) {
         self.is_closing.store(true, SeqCst);
-        // They stay listed: an opening may come while a reader keeps the database, and have them used again.
+        // The slots stay listed: a new opening may come while a reader keeps the database, and will
+        // use them again.
         let cached_slots = lock(&self.cached_slots).clone();
         for cell in cached_slots.iter().filter_map(Weak::upgrade) {
             cell.empty();
@@ -104,8 +106,8 @@ impl Readers {
     }
 }
 
-/// The table of a database that only one process can have open, and the bell that is rung when another state becomes
-/// visible.
+/// The reader table of a database that only one process can have open, and the notifier for newly
+/// visible states.
 pub(crate) fn private_table() -> (ReaderTable, CommitNotifier) {
     let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
     let notifier = CommitNotifier::new(Arc::clone(&memory), SPARE * 2);

@@ -1,21 +1,22 @@
-//! The roots of tables that a state knows already, by the numbers of their handles.
+//! The table roots that a state knows already, by table handle.
 //!
-//! A new state begins with the roots of the state before it. Those of the first few numbers are copied. Those of further numbers are
-//! in groups, which both states share as long as no table of the group changes, so that a commit pays for what it changed and not for
-//! the tables that the process has opened. A root that is found later in a shared group is right for both states: a table that
-//! changed between them would have put its group apart.
+//! A new state begins with the roots of the previous state. The roots of the first few handles are
+//! copied. Those of further handles are in groups. Both states share a group as long as no table of
+//! the group changes. A commit therefore pays for the tables that it changed, and not for all
+//! tables that the process has opened. A root that is looked up later in a shared group is valid
+//! for both states: a changed table would have split its group off.
 
 use crate::btree::TreeRoot;
 use std::sync::{Arc, OnceLock};
 
-/// Numbers whose roots every state has places of its own for.
+/// Handles for which every state has entries of its own.
 const DIRECT_COUNT: usize = 16;
-/// Numbers in a group.
+/// Handles in a group.
 const GROUP_LEN: usize = 32;
-/// Groups. Tables with higher numbers are looked up in the catalog.
+/// Number of groups. Tables with higher handles are looked up in the catalog.
 const GROUP_COUNT: usize = 32;
 
-/// Empty until somebody asks for the table; then its root, or `None` if it does not exist.
+/// Empty until the table is looked up. Then its root, or `None` if the table does not exist.
 type CachedRoot = OnceLock<Option<TreeRoot>>;
 type RootGroup = [CachedRoot; GROUP_LEN];
 
@@ -25,11 +26,11 @@ pub(crate) struct KnownRoots {
     grouped: OnceLock<Arc<[OnceLock<Arc<RootGroup>>; GROUP_COUNT]>>,
 }
 
-/// What the next state begins with.
+/// The roots that the next state begins with.
 impl Clone for KnownRoots {
     fn clone(&self) -> Self {
         let mut direct = Box::<[CachedRoot; DIRECT_COUNT]>::default();
-        // Most places are empty.
+        // Most entries are empty.
         for (place, known) in direct.iter_mut().zip(&*self.direct) {
             if let Some(root) = known.get() {
                 *place = CachedRoot::from(*root);
@@ -58,7 +59,7 @@ impl KnownRoots {
         Some(&group[index % GROUP_LEN])
     }
 
-    /// Notes a root that was looked up, if there is a place for it.
+    /// Notes a root that was looked up, if there is an entry for its handle.
     pub(crate) fn note(&self, handle: usize, root: Option<TreeRoot>) {
         if let Some(place) = self.direct.get(handle) {
             place.get_or_init(|| root);
@@ -71,7 +72,7 @@ impl KnownRoots {
         }
     }
 
-    /// A table has another root in this state than in the one before, or the same.
+    /// Sets the root of a table in this state. It may be equal to the root in the previous state.
     pub(crate) fn change(&mut self, handle: usize, root: Option<TreeRoot>) {
         if self.get(handle) != Some(root.as_ref()) {
             self.forget(handle);
@@ -79,7 +80,7 @@ impl KnownRoots {
         }
     }
 
-    /// Empties the place of a table, in this state alone.
+    /// Empties the entry of a table, in this state only.
     fn forget(&mut self, handle: usize) {
         if let Some(place) = self.direct.get_mut(handle) {
             place.take();

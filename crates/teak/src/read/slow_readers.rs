@@ -1,5 +1,5 @@
-//! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
-//! what parked readers see.
+//! Information about readers, and about the space that only they keep. A writer that needs space
+//! may ask the application about them, and may take the states of parked readers away.
 
 use crate::{Error, Result, TransactionId, io::uptime_ms, share::PinnedReader};
 use crate::{
@@ -14,16 +14,16 @@ use std::{
     time::Duration,
 };
 
-/// Whom to ask and to tell, and the database that it is about.
+/// The hook for slow readers, and the database that it concerns.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowReaders {
-    /// Absent where the file grows unasked.
+    /// `None` if the file grows without asking.
     pub(crate) hook: Option<SlowReaderHook>,
     pub(crate) engine: Weak<Engine>,
 }
 
 impl SlowReaders {
-    /// `None` where nobody wants to know of slow readers.
+    /// `None` if neither a hook nor an event listener wants to know of slow readers.
     pub(crate) fn of(engine: &Arc<Engine>) -> Option<Self> {
         let hook = engine.readers.slow_hook.clone();
         let is_wanted = hook.is_some() || engine.flusher.events.is_wanted();
@@ -44,7 +44,8 @@ impl Engine {
         let same = |reader: &PinnedReader| (reader.reader, reader.state);
         let mut before: Vec<_> = (self.flusher.published.readers()?.iter().map(same)).collect();
         before.sort_unstable();
-        // Keeps the space map as it is while it is read. Who began before it is still there counts.
+        // The new reader keeps the free-space map unchanged while it is read. Only readers that
+        // began before and are still there count.
         let newest = self.begin_read()?;
         let mut pinned = self.flusher.published.readers()?;
         pinned.retain(|reader| before.binary_search(&same(reader)).is_ok());
@@ -54,7 +55,7 @@ impl Engine {
         })
     }
 
-    /// The same of one reader.
+    /// The information about one reader.
     pub(crate) fn reader_info(self: &Arc<Self>, reader: &Reader) -> Result<ReaderInfo> {
         let slot = reader.hold().slot;
         let mut readers = self.readers()?.into_iter();
@@ -106,7 +107,7 @@ impl Engine {
         Ok(pinned.iter().map(&mut seen).collect())
     }
 
-    /// Asks a reader to end; says `false` if it has.
+    /// Asks a reader to end. Returns `false` if it has ended already.
     pub(crate) fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
         let (engine, reader) = reader.id;
         if engine != self.id() {

@@ -22,31 +22,32 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// A committed state: its record, and the mapping through which its pages are read. While somebody
-/// holds it, none of its pages is used again.
+/// A committed state: its record, and the mapping through which its pages are read. None of its
+/// pages is reused while a reader or writer pins the state.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) record: Record,
     pub(crate) mapping: Arc<Mapping>,
     page_size: usize,
     page_shift: u32,
-    /// Behind the last page that trees may point to.
+    /// One past the last page that trees may point to.
     pages_end: u64,
-    /// Which pages were compared with their checksums.
+    /// The pages whose checksums were verified.
     pub(crate) checked: VerifiedBitmap,
-    /// Those that tables may name.
+    /// The comparisons that tables may name.
     pub(crate) comparisons: Comparisons,
     pub(crate) catalog: TreeRoot,
     roots: KnownRoots,
-    /// Whether the space map that the record leads to is of a later state: this one has a name.
+    /// Whether the free-space map that the record leads to belongs to a later state. `true` for
+    /// named snapshots.
     pub(crate) is_past: bool,
-    /// Free and pending pages when this was committed, if they were counted.
+    /// Free and pending pages at this commit, if they were counted.
     counts: Option<[u64; 2]>,
 }
 
 impl Snapshot {
-    /// A state whose pages are compared with their checksums as `checked` says, and keys of tables as the application wants it. These
-    /// roots of tables are known from the beginning.
+    /// A state with the bitmap of verified pages, the application's comparisons, and the table
+    /// roots that are known already.
     pub(crate) fn new(
         record: Record,
         mapping: Arc<Mapping>,
@@ -72,7 +73,7 @@ impl Snapshot {
         })
     }
 
-    /// A state whose pages are not compared when they are read.
+    /// A state whose pages are not verified when they are read.
     pub(crate) fn unchecked(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
         let checked = VerifiedBitmap::new(Verification::Off, 0);
         Self::new(
@@ -84,7 +85,7 @@ impl Snapshot {
         )
     }
 
-    /// Has the keys of tables compared as the application wants it.
+    /// Sets the comparisons of the application.
     pub(crate) fn with_comparisons(self, comparisons: Comparisons) -> Self {
         Self {
             comparisons,
@@ -92,12 +93,12 @@ impl Snapshot {
         }
     }
 
-    /// Notes how much space is left.
+    /// Notes how much space is free.
     pub(crate) fn note_counts_of(&mut self, space: &Space) {
         self.counts = Some([space.free_count(), space.pending_count()]);
     }
 
-    /// Notes what another process has counted.
+    /// Sets the counts that another process determined.
     pub(crate) fn with_counts(self, counts: Option<[u64; 2]>) -> Self {
         Self { counts, ..self }
     }
@@ -115,13 +116,13 @@ impl Snapshot {
         self.record.transaction
     }
 
-    /// The durability and the limits that its file says who opens it gets.
+    /// The default durability and flush limits stored in the file.
     pub(crate) fn defaults(&self) -> (Durability, FlushLimits) {
         let durability = Durability::from_byte(self.record.default_durability);
         (durability, self.record.flush_limits)
     }
 
-    /// Whether this was reached by the name of a snapshot, and is not the newest state as a whole.
+    /// Whether this state was opened by the name of a snapshot.
     pub(crate) fn is_named(&self) -> bool {
         self.is_past
     }
@@ -147,8 +148,8 @@ impl Snapshot {
         &self.catalog
     }
 
-    /// The root of a table, by the number of its handle, or by its name where there are more
-    /// handles than the snapshot has places for.
+    /// The root of a table, by its handle, or by its name if the handle has no entry in the
+    /// snapshot.
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         match self.known_root(handle) {
@@ -184,7 +185,7 @@ impl Snapshot {
         &self.roots
     }
 
-    /// A root that is known already; `None` in it for a table that does not exist.
+    /// A root that is known already. The inner value is `None` for a table that does not exist.
     #[inline]
     pub(crate) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
         self.roots.get(handle)
@@ -194,7 +195,7 @@ impl Snapshot {
         self.roots.note(handle, root);
     }
 
-    /// The commit record in a slot, in words, as it is now.
+    /// The present commit record in a slot, as readable text.
     pub(crate) fn describe_record(&self, slot: u8) -> String {
         let mut bytes = vec![0; self.page_size];
         let offset = u64::from(slot) * self.page_size as u64;

@@ -1,4 +1,4 @@
-//! The space map of a committed state.
+//! The free-space map of a committed state.
 
 use crate::read::{prefault::FreeMapPages, snapshot::Snapshot};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Snapshot {
-    /// Free and pending pages when this was committed.
+    /// Free and pending pages at this commit.
     pub(crate) fn counts(&self) -> Result<[u64; 2]> {
         if let Some(counts) = self.known_counts() {
             return Ok(counts);
@@ -17,8 +17,8 @@ impl Snapshot {
         Ok([space.free_count(), space.pending_count()])
     }
 
-    /// The space map as it was when this was committed. What no pin sees is free; without any pin
-    /// but this state itself, all that is dead is free.
+    /// The free-space map at this commit. Dead pages that no pin uses are free. If this state is
+    /// the only pin, all dead pages are free.
     pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
         let record = &self.record;
         Space::load(
@@ -30,7 +30,7 @@ impl Snapshot {
         )
     }
 
-    /// The space map, for whoever wants to know what is where and allocates nothing.
+    /// The free-space map for inspection, not for allocation.
     pub(crate) fn load_space_map(&self) -> Result<Space> {
         let named = self.named_pins()?;
         let newest = vec![self.record.transaction];

@@ -1,9 +1,10 @@
-//! Which pages were compared with their checksums since the database was opened: a bit for each page.
+//! The verified bitmap: one bit for each page whose checksum was verified since the database was
+//! opened.
 //!
-//! A reader sets the bit of a page when it finds the checksum right. The writer clears the bits of pages
-//! that it takes anew, which no reader can see then, and sets those of pages that it sealed and
-//! wrote, when they are published. Bits are read and written without order: whoever sees a page in a new
-//! role learned of it by way of a snapshot, and that orders what came before.
+//! A reader sets the bit of a page when its checksum matches. The writer clears the bits of pages
+//! that it reuses, which no reader can see then. It sets the bits of pages that it sealed and wrote
+//! when they are published. Bits are accessed without ordering: a thread that sees a page in a new
+//! role learned of it through a snapshot, and that orders the earlier accesses.
 
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
@@ -19,9 +20,9 @@ use std::sync::{
     },
 };
 
-/// When pages are compared with their checksums, the 64-bit checksums that stand where they are pointed to.
-/// A page that differs gives [`Error::Corrupted`] to the operation that wanted it. Recovery, checks, backups
-/// and salvage compare in any case.
+/// When pages are compared with their 64-bit checksums, which are stored next to the references to
+/// them. The operation that reads a page with a wrong checksum returns [`Error::Corrupted`].
+/// Recovery, checks, backups and salvage always compare.
 ///
 /// ```
 /// use teak::{Options, Verification};
@@ -33,23 +34,22 @@ use std::sync::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// Never. Damage of what pages are made of is still an error, and never undefined behaviour;
-    /// damage of keys and values is not noticed.
+    /// Never. Damage to the structure of pages is still an error, and never undefined behaviour.
+    /// Damage to keys and values is not noticed.
     Off,
-    /// Once for each page since the database was opened, when it is first read. Later reads cost a look at
-    /// one bit for each page.
+    /// Once for each page since the database was opened, when it is first read. Later reads check
+    /// one bit per page.
     #[default]
     FirstTouch,
-    /// Each time that a read comes to a page from the one that points to it, and each time that a large
-    /// value is loaded.
+    /// Each time a read follows a reference to a page, and each time a large value is loaded.
     Always,
 }
 
-/// Bits of a word.
+/// Bits in a word.
 const WORD: usize = 64;
 
-/// A bit for each page; set where there is no need to compare. No bits at all where nothing is
-/// compared; and none is ever set where everything is.
+/// One bit for each page, set if no comparison is needed. There are no bits with
+/// [`Verification::Off`], and no bit is ever set with [`Verification::Always`].
 #[derive(Clone, Debug)]
 pub(crate) struct VerifiedBitmap {
     words: Arc<[AtomicU64]>,
@@ -57,11 +57,11 @@ pub(crate) struct VerifiedBitmap {
     verification: Verification,
 }
 
-/// Whether what was right may not stay so: see [`VerifiedBitmap::distrust`].
+/// Whether verified pages may have changed since. See [`VerifiedBitmap::distrust`].
 #[derive(Default, Debug)]
 struct DistrustFlag {
     is_raised: AtomicBool,
-    /// All bits that there are.
+    /// All bitmaps in use.
     words: Mutex<Vec<Weak<[AtomicU64]>>>,
 }
 
@@ -72,7 +72,7 @@ impl DistrustFlag {
 }
 
 impl VerifiedBitmap {
-    /// Pages of which nothing is known.
+    /// A bitmap in which no page is verified.
     pub(crate) fn new(verification: Verification, page_count: u64) -> Self {
         let nothing = Self {
             words: Arc::new([]),
@@ -82,8 +82,8 @@ impl VerifiedBitmap {
         nothing.covering(page_count)
     }
 
-    /// None of the bits, with room for as many pages: for a state whose pages are the newest one's only if nothing is damaged. What
-    /// was right in one of them need not be in the other.
+    /// An empty bitmap of the same size, for a state that shares its pages with the newest state
+    /// only if nothing is damaged. A page verified for one of them need not be right for the other.
     pub(crate) fn apart(&self) -> Self {
         let nothing = Self {
             words: Arc::new([]),
@@ -93,8 +93,8 @@ impl VerifiedBitmap {
         nothing.covering((self.words.len() * WORD) as u64)
     }
 
-    /// The same bits, with room for at least so many pages. Where that takes another place, pages that
-    /// are noted in the old one from now on may be compared once more.
+    /// The same bits, with room for at least `page_count` pages. If that needs a new allocation,
+    /// pages noted in the old one from now on may be verified once more.
     pub(crate) fn covering(&self, page_count: u64) -> Self {
         let words = usize::try_from(page_count).map_or(0, |count| count.div_ceil(WORD));
         if words <= self.words.len() || self.verification == Verification::Off {
@@ -117,7 +117,7 @@ impl VerifiedBitmap {
         }
     }
 
-    /// Whether a page is to be compared with its checksum.
+    /// Whether a page has to be compared with its checksum.
     #[inline]
     pub(crate) fn is_unverified(&self, number: PageNumber) -> bool {
         match self.words.get(number.index() / WORD) {
@@ -126,7 +126,7 @@ impl VerifiedBitmap {
         }
     }
 
-    /// Notes pages whose checksums are right.
+    /// Notes pages whose checksums match.
     pub(crate) fn note(&self, extent: Extent) {
         if self.verification != Verification::FirstTouch
             || self.distrust_flag.is_raised.load(Relaxed)
@@ -136,15 +136,16 @@ impl VerifiedBitmap {
         self.for_each_word(extent, |word, bits| {
             word.fetch_or(bits, Relaxed);
         });
-        // Either this sees that doubt was raised meanwhile, or what is cleared then is cleared behind this.
+        // Either this sees that `distrust` was called meanwhile, or `distrust` clears the bits
+        // after this.
         fence(SeqCst);
         if self.distrust_flag.is_raised.load(Relaxed) {
             self.forget(extent);
         }
     }
 
-    /// From now on all pages are compared each time, by readers of older states too: a flush has failed,
-    /// and the system may drop from its cache what never reached the disk.
+    /// From now on all pages are verified at each read, by readers of older states too. A flush has
+    /// failed, and the system may drop pages from its cache that never reached the disk.
     pub(crate) fn distrust(&self) {
         if self.distrust_flag.is_raised.load(Relaxed)
             || self.distrust_flag.is_raised.swap(true, Relaxed)
@@ -157,14 +158,14 @@ impl VerifiedBitmap {
         }
     }
 
-    /// Forgets pages that are about to be written anew.
+    /// Forgets pages that are about to be rewritten.
     pub(crate) fn forget(&self, extent: Extent) {
         self.for_each_word(extent, |word, bits| {
             word.fetch_and(!bits, Relaxed);
         });
     }
 
-    /// Forgets all pages: another process has written anew nobody here knows which.
+    /// Forgets all pages: another process has rewritten pages, and it is not known which.
     pub(crate) fn forget_all(&self) {
         self.words.iter().for_each(|word| word.store(0, Relaxed));
     }
@@ -184,8 +185,8 @@ impl VerifiedBitmap {
         }
     }
 
-    /// Compares `bytes`, which stand in the file from page `start` on, with their checksum. The system is
-    /// asked for them first, so that what it cannot read is an error.
+    /// Compares `bytes`, which are at `offset` in the file, with their checksum. The system is
+    /// asked for them first, so that an unreadable sector is an error.
     fn compare(
         &self,
         mapping: &Mapping,
@@ -216,7 +217,8 @@ impl VerifiedBitmap {
         Ok(())
     }
 
-    /// Compares a page with its checksum, and its birth with `written`, and notes it if both are right.
+    /// Compares a page with its checksum, and its birth with `written`. Notes the page if both are
+    /// right.
     #[cold]
     pub(crate) fn compare_page(
         &self,
@@ -243,7 +245,8 @@ impl VerifiedBitmap {
         )
     }
 
-    /// Compares a large value with its checksum, and its birth with `written`, and notes its first page if both are right.
+    /// Compares a large value with its checksum, and its birth with `written`. Notes its first page
+    /// if both are right.
     #[cold]
     pub(crate) fn compare_value(
         &self,
@@ -272,15 +275,15 @@ impl VerifiedBitmap {
     }
 }
 
-/// What a comparison is about.
+/// The parameters of a comparison.
 struct ExpectedChecksum<B> {
     start: PageNumber,
     checksum: Checksum,
-    /// What is wrong if the checksum is.
+    /// The error text for a wrong checksum.
     what: &'static str,
-    /// What leads to it is no younger than this, and so it is not either.
+    /// The transaction that wrote the reference. The page cannot be younger.
     written: TransactionId,
-    /// Its birth, to be read once its bytes can be.
+    /// Reads the birth, once the bytes are readable.
     birth: B,
     operation: &'static str,
 }
@@ -289,12 +292,12 @@ fn bit(number: PageNumber) -> u64 {
     1 << (number.index() % WORD)
 }
 
-/// What a reader of a named snapshot takes for compared with its checksum.
+/// Which verifications a reader of a named snapshot relies on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trust {
-    /// Only what it compared itself: another state may have another page in that place.
+    /// Only its own: another state may have another page at the same position.
     Own,
-    /// What the newest state compared, too, since the caller compares all that counts.
+    /// Those of the newest state too, because the caller verifies all relevant pages.
     Newest,
 }
 

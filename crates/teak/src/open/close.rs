@@ -1,4 +1,4 @@
-//! Closing: the last who has a database open notes that all is well.
+//! Closing: the last process that has the database open records a clean close.
 
 use crate::{Error, Result, record::Record};
 use crate::{
@@ -9,15 +9,16 @@ use crate::{
 };
 use std::time::Duration;
 
-/// So long closing waits for the end of a write transaction.
+/// How long closing waits for the end of a write transaction.
 const WRITER_PATIENCE: Duration = match cfg!(test) {
     true => Duration::from_secs(2),
     false => Duration::from_secs(30),
 };
 
 impl Engine {
-    /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
-    /// begun afterwards. Returns `false`, and has done nothing, if a write transaction did not end for so long: the caller may be in it.
+    /// Flushes, truncates the free end of the file, and records a clean close. No operation can
+    /// begin afterwards. Returns `false` and does nothing if a write transaction did not end in
+    /// time: the caller may be inside it.
     pub(crate) fn close(&self) -> Result<bool> {
         self.refuse_forked()?;
         let Some(writer_lock) = &self.writer_lock else {
@@ -43,7 +44,9 @@ impl Engine {
         closed.map(|()| true)
     }
 
-    /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
+    /// Closes as the last process, or makes all commits durable. `writer` does not hold the
+    /// cross-process writer lock yet: if others have the database open, closing does not wait for
+    /// their writers.
     fn write_last(&self, writer: HeldWriterLock) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return self.close_alone(writer);
@@ -56,8 +59,8 @@ impl Engine {
         self.flusher.wait_without_waking(self.flusher.newest())
     }
 
-    /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
-    /// the gate.
+    /// Records a clean close, since no other process has the database open. If other processes are
+    /// possible, the caller holds the gate.
     fn close_alone(&self, mut writer: HeldWriterLock) -> Result<()> {
         let shared = &self.flusher.shared;
         if shared.is_some() {
@@ -70,7 +73,7 @@ impl Engine {
         if writer.is_changed {
             self.note_clean_close(&mut writer)?;
         } else {
-            // It may have grown for what came to nothing.
+            // The file may have grown for a transaction that was aborted.
             self.cut_to(self.file.storage.len())?;
         }
         if let Some(shared) = shared {
@@ -79,13 +82,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the file so long, which may be longer than is known.
+    /// Sets the length of the file, which may be longer than is known.
     fn cut_to(&self, bytes: u64) -> Result<()> {
         let cut = self.file.storage.set_len(bytes);
         cut.map_err(Error::io("making the file shorter"))
     }
 
-    /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
+    /// Leaves the other processes. If several processes close at the same time, the last one finds
+    /// out only now that it is the last.
     pub(crate) fn leave(&self, shared: &Shared) {
         let gate = shared.lock_file.pass_gate().ok();
         if let Some(writer_lock) = self.writer_lock.as_ref().filter(|_| gate.is_some())
@@ -105,13 +109,13 @@ impl Engine {
         self.flusher
             .wait_without_waking(writer.newest.transaction)?;
         self.flusher.flush_journaled()?;
-        // What the last durable commit saw and this one does not is free now.
+        // Pages that the last durable commit used and this one does not are free now.
         writer.space.reclaim(&self.flusher.pins(&writer.named)?);
         let used = writer.space.page_count() - writer.space.trailing_free();
         let lower = writer.newest.geometry.lower_limit_bytes / self.file.page_size as u64;
         (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
         let page_count = writer.space.page_count();
-        // Two, so that one may rot: the records before them may speak of a longer file.
+        // Two records, so that one may be damaged: the earlier records may refer to a longer file.
         let ([one, other], sequence) = {
             let state = self.flusher.commit_state.lock();
             let spare = state.spare_slots().ok_or(Error::Poisoned)?;
@@ -143,11 +147,12 @@ impl Engine {
 }
 
 impl Engine {
-    /// Takes the name of the lock file away if no link to the database file is left: who has the database open goes on with
-    /// both files, nobody else can come to it, and another database may get their names.
+    /// Removes the lock file if the database file has no link left. Processes that have the
+    /// database open keep both files. No other process can open it, and another database may take
+    /// the names.
     pub(crate) fn give_lock_name_up(&self) {
         let is_gone = || {
-            // It looks how many links there are.
+            // This call updates the link count.
             let _ = self.file.storage.refuse_cut();
             self.file
                 .storage

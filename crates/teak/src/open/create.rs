@@ -1,4 +1,4 @@
-//! Creating and opening.
+//! Creating and opening databases.
 
 use crate::{
     Error, Result,
@@ -42,7 +42,7 @@ impl Engine {
             Err(_) if !had_temporary_names && needs_temporary_names() => {
                 Self::open_in(path, access, create, settings)
             }
-            // That is of the lock file, or is met again.
+            // The error concerns the lock file, or occurs again without it.
             Err(failed)
                 if access == Access::ReadOnly
                     && settings.sharing == Sharing::Processes
@@ -57,7 +57,7 @@ impl Engine {
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
         let exists = match path.try_exists() {
-            // It may be there, and is not to be seen.
+            // The file may exist but be inaccessible.
             Err(error) if error.kind() != ErrorKind::NotADirectory => {
                 return Err(Error::io("opening the database file")(error).at(path));
             }
@@ -82,7 +82,7 @@ impl Engine {
             Sharing::Unlocked => Self::open_unlocked(path, settings, None),
             Sharing::Alone => Self::open_unshared(file, settings),
             Sharing::Processes => match Self::open_shared(file, settings.clone()) {
-                // Who writes is alone then; who reads is led on by `open`.
+                // Without a lock file, a writer must be alone. `open` handles readers.
                 Err(lack) if access == Access::ReadWrite && is_lack_of_lock_file(&lack) => {
                     let alone = Self::open_unshared(file, settings);
                     alone.map_err(|error| match error {
@@ -120,7 +120,8 @@ impl Engine {
         ))
     }
 
-    /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
+    /// Joins the processes that have the database open. If there are none, or the database is not
+    /// in order, recovers it and then admits the others. `attach` has mapped the shared memory.
     fn attach(
         mut attach: Attach,
         storage: Arc<dyn Storage>,
@@ -142,7 +143,7 @@ impl Engine {
         }
         let mut recovered = recover_database(&storage, &request)?;
         if let Some(writer) = recovered.writer.as_mut().filter(|_| !attach.is_alone()) {
-            // What readers of other processes hold is pending, and not free.
+            // Pages that readers of other processes hold are pending, not free.
             writer.is_stale = true;
         }
         admit_others().map_err(Error::io("locking the database file"))?;
@@ -158,8 +159,8 @@ impl Engine {
         ))
     }
 
-    /// Opens the database in a storage as one of several processes would, all of which this one plays. They share a lock file and
-    /// that storage.
+    /// Opens the database in a storage as one of several simulated processes, all in this process.
+    /// They share a lock file and the storage.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(
         storage: Arc<dyn Storage>,
@@ -181,11 +182,12 @@ impl Engine {
         Self::attach(attach, storage, request, || Ok(()))
     }
 
-    /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
-    /// with it.
+    /// Keeps the rest of this process's actions from the other processes, as if it had been killed.
+    /// `false` if the database is not shared.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> io::Result<bool> {
         match &self.flusher.shared {
@@ -194,7 +196,7 @@ impl Engine {
         }
     }
 
-    /// Opens the database in a storage, whatever is behind it, for this process alone.
+    /// Opens the database in any storage, for this process alone.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
         storage: Arc<dyn Storage>,

@@ -1,7 +1,9 @@
-//! Deleting a database: its file and its lock file, through the gate that everybody passes who comes and goes.
+//! Deleting a database: its file and its lock file, under the gate that every opening and closing
+//! process passes.
 //!
-//! Whoever is in the gate is alone with both names, so nobody finds one without the other. Who waits there finds afterwards that
-//! the lock file is another one, or none, and looks at the name of the database anew.
+//! The holder of the gate has exclusive use of both names, so no process finds one file without the
+//! other. A process that waited for the gate may find the lock file replaced or removed afterwards.
+//! It then looks up the name of the database again.
 
 use crate::{
     Error, Result,
@@ -28,23 +30,26 @@ use std::{
     time::Duration,
 };
 
-/// What [`delete`] does while somebody has the database open, in this process or another.
+/// What [`delete`] does while the database is open in this or another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Deletion {
-    /// That is [`Error::InUse`], and nothing is deleted.
+    /// Returns [`Error::InUse`] and deletes nothing.
     IfUnused,
-    /// It waits until nobody has. In a process that has it open itself another thread has to close it.
+    /// Waits until the database is closed. If this process has it open, another thread has to close
+    /// it.
     WhenUnused,
-    /// The names go at once. Those who have it open go on with it, and it is gone for good when the last of them closes it; who opens it
-    /// from now on finds none, and can make another one of that name.
+    /// Removes the names at once. Processes that have the database open continue to use it, and it
+    /// disappears when the last of them closes it. From now on opening finds no database, and can
+    /// create a new one with the same name.
     Now,
 }
 
-/// How long to wait before looking again.
+/// How long to wait before trying again.
 const PAUSE: Duration = Duration::from_millis(5);
 const DELETING: &str = "deleting the database";
 
-/// Deletes the database in the file at `path`, with its lock file. Says `false` if there is none. A symbolic link is followed, and stays.
+/// Deletes the database in the file at `path`, with its lock file. Returns `false` if there is
+/// none. A symbolic link is followed, and stays.
 ///
 /// ```
 /// use teak::{Database, Deletion, Error};
@@ -61,7 +66,9 @@ const DELETING: &str = "deleting the database";
 ///
 /// # Errors
 ///
-/// [`Error::InUse`] as [`Deletion`] says; [`Error::NotADatabase`] for another file, which stays; [`Error::Io`].
+/// - [`Error::InUse`] if the database is open and `deletion` is [`Deletion::IfUnused`].
+/// - [`Error::NotADatabase`] if the file is not a database. The file stays.
+/// - [`Error::Io`] if the system refuses an operation.
 pub fn delete(path: impl AsRef<Path>, deletion: Deletion) -> Result<bool> {
     let path = path.as_ref();
     loop {
@@ -72,7 +79,7 @@ pub fn delete(path: impl AsRef<Path>, deletion: Deletion) -> Result<bool> {
     }
 }
 
-/// The same without waiting.
+/// Like [`delete`], without waiting.
 fn delete_once(path: &Path, deletion: Deletion) -> Result<bool> {
     let names = match DatabaseFiles::of(path)? {
         Some(names) => names,
@@ -85,7 +92,7 @@ fn delete_once(path: &Path, deletion: Deletion) -> Result<bool> {
             false => Err(names.in_use()),
         };
     }
-    // The lock file must not be opened once more by a process that has it open.
+    // A process that has the lock file open must not open it a second time.
     match here.iter().find_map(|engine| engine.shared()) {
         Some(shared) => names.delete_used_here(shared),
         None => names.delete_used(),
@@ -99,10 +106,11 @@ struct DatabaseFiles {
 }
 
 impl DatabaseFiles {
-    /// `None` where there is no file.
+    /// `None` if there is no file.
     ///
     /// # Errors
-    /// `NotADatabase` if it is no database: nothing there looks like a commit record.
+    ///
+    /// `NotADatabase` if nothing in the file looks like a commit record.
     fn of(path: &Path) -> Result<Option<Self>> {
         let file = match fs::canonicalize(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -129,8 +137,8 @@ impl DatabaseFiles {
         Error::InUse(self.file.clone())
     }
 
-    /// Passes the gate; says whether anybody has the database open. `None` if there is no lock file and no block for one, so that nobody is
-    /// known by one.
+    /// Passes the gate, and returns whether this process is alone. `None` if there is no lock file
+    /// and no disk block for one, so that no process can be registered in it.
     fn pass_gate(&self) -> Result<Option<(LockFile, bool)>> {
         let mode = LockMode::beside(&self.file, FILE_MODE);
         match LockFile::open(&self.lock_file, mode) {
@@ -146,7 +154,7 @@ impl DatabaseFiles {
         if matches!(passed, Some((_, false))) {
             return Err(self.in_use());
         }
-        // Against those who have no lock file.
+        // Excludes processes that use no lock file.
         let is_deleted = match lock_exclusively(&self.file) {
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
@@ -174,7 +182,7 @@ impl DatabaseFiles {
         Ok(is_deleted)
     }
 
-    /// Removes the file for good; says whether there was one.
+    /// Removes the file durably. Returns whether there was one.
     fn remove_file(&self) -> Result<bool> {
         match fs::remove_file(&self.file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -189,7 +197,7 @@ impl DatabaseFiles {
     }
 }
 
-/// There are file systems that have no such thing as flushing a directory.
+/// Some file systems cannot flush a directory.
 fn accept_unflushable(error: io::Error) -> io::Result<()> {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::Unsupported => Ok(()),

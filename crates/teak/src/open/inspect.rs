@@ -1,4 +1,4 @@
-//! What can be said of a database without opening it: what its commit records say.
+//! Inspecting a database without opening it: the content of its commit records.
 
 use crate::{
     Error, Geometry, Result, TransactionId,
@@ -15,34 +15,35 @@ use std::{
 
 use crate::record::durability::Durability;
 
-/// What [`inspect`] found.
+/// The result of [`inspect`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FileInfo {
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_size: usize,
-    /// How long the file is.
+    /// Length of the file in bytes.
     pub file_bytes: u64,
-    /// How much of it the newest commit speaks of.
+    /// Length of the database in bytes, according to the newest commit.
     pub database_bytes: u64,
     /// The newest commit.
     pub transaction: TransactionId,
     /// The last commit that is known to have been durable.
     pub durable_transaction: TransactionId,
-    /// When the newest commit was made.
+    /// Time of the newest commit.
     pub committed: SystemTime,
-    /// Whether the database was closed after it, and nothing has to be recovered.
+    /// Whether the database was closed after it, so that no recovery is needed.
     pub was_closed: bool,
-    /// What it grows by, and how far.
+    /// Growth steps and size limits of the file.
     pub geometry: Geometry,
-    /// The durability that commits have if nothing else is asked for.
+    /// The default durability of commits.
     pub durability: Durability,
-    /// Commit records that cannot be read, in words. While somebody commits there may be one.
+    /// Descriptions of commit records that cannot be read. During a commit there may be one.
     pub unreadable_records: Vec<String>,
 }
 
-/// Looks at the commit records of a database, without opening or locking it: whoever uses it is not disturbed, and may have committed
-/// again when this returns. Nothing is recovered: after a crash opening may decide for an older commit.
+/// Reads the commit records of a database without opening or locking it. Processes that use the
+/// database are not disturbed, and may have committed again when this returns. Nothing is
+/// recovered: after a crash, opening may choose an older commit.
 ///
 /// ```
 /// # use teak::Database;
@@ -60,7 +61,10 @@ pub struct FileInfo {
 ///
 /// # Errors
 ///
-/// [`Error::NotFound`], [`Error::NotADatabase`]; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::Io`].
+/// - [`Error::NotFound`] if there is no file.
+/// - [`Error::NotADatabase`] if the file is not a database.
+/// - [`Error::UnknownFormat`] if a newer version wrote it.
+/// - [`Error::Io`] if it cannot be read.
 pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
     let path = path.as_ref();
     let (head, file_bytes) = read_head(path, PROBE_LEN).map_err(|error| error.at(path))?;
@@ -85,7 +89,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
     })
 }
 
-/// All records that can be read, of the database that the newest belongs to, the newest first.
+/// All readable records of the database that the newest record belongs to, the newest first.
 pub(crate) fn records_in(
     head: &[u8],
     path: &Path,
@@ -110,7 +114,7 @@ pub(crate) fn records_in(
     Ok(records)
 }
 
-/// The last transaction that the records prove to have been durable.
+/// The last transaction that the records prove to be durable.
 pub(crate) fn known_durable(records: &[Record]) -> TransactionId {
     let known = records.iter().map(|record| match record.clean_close {
         true => record.transaction,
@@ -131,7 +135,7 @@ pub(crate) fn refusal(fault: RecordFault, path: &Path) -> Error {
     }
 }
 
-/// The last transaction that records say was durable, by a flush or by the journal.
+/// The last transaction that the records report as durable, by a flush or by the journal.
 pub(crate) fn acknowledged(records: &[Record]) -> TransactionId {
     let acknowledged = records.iter().map(|record| record.acknowledged).max();
     acknowledged.unwrap_or_default().max(known_durable(records))

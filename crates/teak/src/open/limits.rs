@@ -1,4 +1,4 @@
-//! What fits into a database, by the size of its pages.
+//! The limits of a database, which depend on its page size.
 
 use crate::{
     Error, Result,
@@ -7,24 +7,24 @@ use crate::{
     record::is_page_size,
 };
 
-/// What fits into a database; see [`limits`].
+/// The limits of a database. See [`limits`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest key, and the longest name of a table, in bytes. The shortest has none.
+    /// The longest key and the longest table name, in bytes. Both may be empty.
     pub key_len_max: usize,
-    /// The longest value of a table in which a key has several, in bytes. The shortest has none.
+    /// The longest value in a multi-value table, in bytes. Values may be empty.
     pub multi_value_len_max: usize,
-    /// A value stands in its leaf if key and value together have no more bytes than this, with a few for their description; a longer one
-    /// stands in pages of its own, and costs at least one.
+    /// A value is stored in its leaf if key, value and a few bytes of header together do not exceed
+    /// this. A longer value is stored in at least one page of its own.
     pub inline_record_len_max: usize,
-    /// No value has more bytes: the largest file has no more room.
+    /// The longest value in bytes. The largest file has no room for a longer one.
     pub value_len_max: u64,
-    /// The longest file.
+    /// The longest file in bytes.
     pub file_bytes_max: u64,
 }
 
-/// What fits into a database with pages of this size.
+/// Returns the limits of a database with this page size.
 ///
 /// ```
 /// let limits = teak::limits(4096)?;
@@ -36,7 +36,7 @@ pub struct Limits {
 ///
 /// # Errors
 ///
-/// [`Error::InvalidArgument`] if no database has pages of this size.
+/// [`Error::InvalidArgument`] if this is not a valid page size.
 pub fn limits(page_size_bytes: usize) -> Result<Limits> {
     if !u32::try_from(page_size_bytes).is_ok_and(is_page_size) {
         let text = format!(
@@ -44,7 +44,7 @@ pub fn limits(page_size_bytes: usize) -> Result<Limits> {
         );
         return Err(Error::InvalidArgument(text));
     }
-    // Pages are counted in 32 bits.
+    // Page numbers have 32 bits.
     let page_count = u64::from(u32::MAX);
     let bytes = |pages: u64| pages * page_size_bytes as u64;
     Ok(Limits {

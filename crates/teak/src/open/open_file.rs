@@ -1,4 +1,4 @@
-//! Opening or making the file of a database.
+//! Opening or creating the file of a database.
 
 use crate::{
     Error, Result,
@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is wrong with a symbolic link that leads to nothing.
+/// The error for a symbolic link whose target does not exist.
 pub(crate) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
     let target = path.parent().unwrap_or(Path::new("")).join(target);
     if create == Create::Never {
@@ -35,7 +35,8 @@ pub(crate) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error
     ))
 }
 
-/// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
+/// Opens and locks the file, or creates it. `attach` maps the shared memory as soon as the file is
+/// locked.
 pub(crate) fn open_file(
     (path, access, create): (&Path, Access, Create),
     file_sharing: FileSharing,
@@ -57,17 +58,18 @@ pub(crate) fn open_file(
         && access == Access::ReadWrite
         && file_sharing == FileSharing::Exclusive;
     if may_format && is_blank(&storage)? {
-        // As `mktemp` makes it.
+        // An empty file, as made by `mktemp`.
         format_in_place(&storage, path, &settings, boot)?;
     }
     let mut formatted = None;
     if created == Created::Yes {
         formatted = Some(format(&storage, path, &settings, boot)?);
         drop(storage);
-        // The system knows what is open by the path that it was opened by, and a new file had none.
+        // The system tracks open files by the path that was used to open them, and a new file had
+        // none.
         storage = opened(Create::Never)?.0;
         if let Some(attach) = attach {
-            // There are file systems that number a file anew when it is opened again.
+            // Some file systems assign a new inode number when a file is opened again.
             attach.note_file(storage.id());
         }
     }
@@ -83,7 +85,7 @@ pub(crate) fn open_file(
     Ok((Arc::new(storage), request))
 }
 
-/// Looks at the database file before anything is done to its lock file.
+/// Checks the database file before its lock file is touched.
 pub(crate) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
     if create == Create::New && path.symlink_metadata().is_ok() {
         return Err(Error::AlreadyExists(path.to_path_buf()));
@@ -93,7 +95,7 @@ pub(crate) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
         read => read.map(|(head, _)| head),
     };
     let head = read(QUICK_PROBE_LEN)?;
-    // What is empty, or not there, is for who opens it.
+    // An empty or missing file is handled when it is opened.
     if head.is_empty() || begins_with_record(&head) {
         return Ok(());
     }
@@ -107,7 +109,7 @@ pub(crate) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
     }
 }
 
-/// Whether nothing is in the file: it is empty, or is as a crash in [`format_in_place`] leaves it.
+/// Whether the file is empty, or in the state that a crash in [`format_in_place`] leaves.
 pub(crate) fn is_blank(storage: &FileStorage) -> Result<bool> {
     let file_len = storage.len();
     if file_len == 0 {
@@ -121,20 +123,21 @@ pub(crate) fn is_blank(storage: &FileStorage) -> Result<bool> {
     Ok(file_reads::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
 }
 
-/// Whether a file of that length, which begins with `bytes`, has the length of an empty database and no record yet.
+/// Whether a file of that length, which begins with `bytes`, has the length of an empty database
+/// and no record yet.
 pub(crate) fn is_half_formatted(file_len: u64, bytes: &[u8]) -> bool {
     FORMATTED_LENS.contains(&file_len)
         && bytes.len() as u64 == file_len
         && bytes.iter().all(|byte| *byte == 0)
 }
 
-/// The lengths of empty databases, of each page size.
+/// The lengths of empty databases, for each page size.
 pub(crate) const FORMATTED_LENS: [u64; 5] = [4 << 12, 4 << 13, 4 << 14, 4 << 15, 4 << 16];
 
-/// Bytes that tell whether there is a record in the first place for one.
+/// Number of bytes that show whether the first slot has a record.
 pub(crate) const QUICK_PROBE_LEN: usize = 64;
 
-/// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
+/// Calls `open`, and retries for a while: a process that was killed may not be gone completely.
 pub(crate) fn retry_while_in_use<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     let began = Instant::now();
     loop {
@@ -147,11 +150,12 @@ pub(crate) fn retry_while_in_use<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     }
 }
 
-/// How long a process may take to go.
+/// How long a process may take to exit.
 pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
-/// a database, since the record is one sector.
+/// Like [`format`], for an existing empty file. If it fails, the file is empty again. A crash
+/// leaves it empty, [half formatted](is_half_formatted), or as a database, because the record is
+/// one sector.
 pub(crate) fn format_in_place(
     storage: &dyn Storage,
     path: &Path,
@@ -159,7 +163,8 @@ pub(crate) fn format_in_place(
     boot: [u8; 16],
 ) -> Result<()> {
     let formatted = format(storage, path, settings, boot).inspect_err(|_| {
-        // If that fails too, the file is one of these all the same, unless the record was written in part.
+        // If that fails too, the file is in one of these states nevertheless, unless the record was
+        // written partially.
         let _ = storage.set_len(0);
     });
     formatted.map(drop)

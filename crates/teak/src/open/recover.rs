@@ -1,24 +1,25 @@
-//! Which commit counts when a database is opened.
+//! Recovery: which commit counts when a database is opened.
 //!
-//! A process that was killed loses nothing: all that it wrote is in the system's cache, the newest
-//! record with it. When the machine went down (the boot id in the record is another) a record may
-//! be there without its pages. Then the records are tried from the newest on: the pages that were
-//! written since the last durable commit are walked, and their checksums checked; the first record that
-//! is whole wins. A record that is known to have been durable and is not whole is not rolled back
-//! over, because its commit was promised: that is corruption.
+//! A process that was killed loses nothing: everything that it wrote, including the newest record,
+//! is in the system's cache. If the machine went down, the boot id in the record differs from the
+//! present one, and a record may be on the disk without its pages. The records are then tried from
+//! the newest on. Recovery walks the pages written since the last durable commit and verifies their
+//! checksums. The first complete record wins. A record that is known to have been durable but is
+//! not complete is an error (corruption) and not rolled back, because its commit was acknowledged.
 //!
-//! The same walk is made after a kill, since a flush may have failed before it, and the system may
-//! have dropped from its cache what never reached the disk. Whatever the outcome, what is whole is
-//! written once more, and flushed, before anything counts as durable: nobody can tell whether a flush
-//! failed before, in this boot of the machine.
+//! The same walk is made after a process was killed. A flush may have failed before that, and the
+//! system may have dropped pages from its cache that never reached the disk. In all cases the
+//! complete state is written once more and flushed before anything counts as durable, because it is
+//! unknown whether an earlier flush failed during this boot of the machine.
 //!
-//! The system may drop pages from its cache meanwhile, but none that were just written, so what was
-//! written again, the record too, is verified once more, and if it is not whole any more it is decided anew.
+//! The system may drop older pages from its cache meanwhile, but not pages that were just written.
+//! After the rewrite, pages and record are therefore verified once more. If they are not complete
+//! any more, the decision starts again.
 //!
-//! What the journal says is put in its place before: see [`journal`](super::journal).
+//! The changes of the journal are applied first: see [`journal`](super::journal).
 //!
-//! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
-//! the records that lost erased, before anything is written where their pages may be.
+//! The decision changes nothing, so a crash meanwhile leads to the same decision. Only after it are
+//! the losing records erased, before anything is written where their pages may be.
 
 use crate::{
     Error, Extent, PageNumber, Result, TransactionId,
@@ -51,30 +52,32 @@ use crate::{
 };
 use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
 
-/// What was found at the head of a file.
+/// The commit that counts, and what was found with it.
 #[derive(Debug)]
 pub(crate) struct RecoveredCommit {
     pub(crate) newest: Record,
-    /// What was written since the last flush, if it is the commit of an entry of the journal.
+    /// Extents written since the last flush, if the commit is that of a journal entry.
     entry_extents: Option<Vec<Extent>>,
     pub(crate) sequences: [u64; SLOT_COUNT as usize],
     pub(crate) recovery: Recovery,
-    /// A slot whose record is surely on the disk, or will be once all is settled, of the same transaction as the newest.
+    /// A slot with a record of the same transaction as the newest. The record is certainly on the
+    /// disk, or will be once the database is settled.
     pub(crate) durable_slot: u8,
-    /// Whether that and all else is on the disk, and nothing has to be settled.
+    /// Whether that record and its pages are on the disk, so that nothing has to be settled.
     is_on_disk: bool,
-    /// The last transaction that the records prove to be on the disk; once all is settled the newest
-    /// one is, too.
+    /// The last transaction that the records prove to be on the disk. Once the database is settled,
+    /// the newest transaction is too.
     pub(crate) known_durable: TransactionId,
     /// A table that was changed since the last durable commit, and that only a newer version can
     /// verify.
     pub(crate) unverified: Option<Vec<u8>>,
-    /// Slots of records that are not whole, or that cannot be read, to be erased. The latter too:
-    /// where an erasure was not flushed, the disk may still have what the cache has not.
+    /// Slots to erase: records that are incomplete or unreadable. Unreadable ones too, because
+    /// after an erasure that was not flushed the disk may still have a record that the cache does
+    /// not.
     losers: Vec<u8>,
 }
 
-/// What is to be done at the head of a file.
+/// What has to be done when a file is opened.
 #[derive(Debug)]
 pub(crate) enum Decision {
     Found(Box<RecoveredCommit>),
@@ -97,7 +100,7 @@ pub(crate) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         }
         redo => redo,
     };
-    // What the commit of the last entry has written, whose own list may have become too long.
+    // The extents written by the commit of the last entry, whose own list may have become too long.
     let entry_extents = redo.as_ref().map(Redo::extents);
     let entry_extents_of = |record: &Record| match &redo {
         Some(redo) if redo.record == *record => entry_extents.as_deref(),
@@ -199,10 +202,11 @@ pub(crate) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     ))
 }
 
-/// A slot with a record of a database that was closed of which it is certain that it is on the disk, if there is one. Those of the
-/// clean close may be in the system's cache only, if their flush failed or the process ended before it; then the file was
-/// not cut yet, and the record that they repeat is on the disk. If that one speaks of a longer file, and the file is as long,
-/// nobody can tell: it may have been cut, and have become longer again since.
+/// A slot whose record of a cleanly closed database is certainly on the disk, if there is one. The
+/// two records of the clean close may only be in the system's cache, if their flush failed or the
+/// process ended before it. The file was not truncated in that case, and the record that they
+/// repeat is on the disk. If that record refers to a longer file, and the file has that length, the
+/// answer is unknown: the file may have been truncated and have grown again since.
 fn durable_slot(records: &[Record], file_len: u64) -> Option<u8> {
     let newest = &records[0];
     let repeated = records
@@ -225,12 +229,14 @@ fn is_cut_short(record: &Record, file_len: u64) -> bool {
 }
 
 impl RecoveredCommit {
-    /// Makes what was decided hold: nothing of what lost is left, and all that counts is on disk.
-    /// Says `false` if it is to be decided anew: pages that were whole are not any more, or the record is not
-    /// there, since the system has dropped them from its cache meanwhile, and the disk never had them.
+    /// Makes the decision permanent: no losing record is left, and the complete state is on the
+    /// disk. Returns `false` if the decision must be repeated, because pages are no longer complete
+    /// or the record is gone. In that case the system has dropped them from its cache meanwhile,
+    /// and the disk never had them.
     ///
-    /// A database that was closed needs this too where a slot has no record, which may have been erased by an opening whose
-    /// flush failed, and still be on the disk; and where it is uncertain which record is on the disk.
+    /// A cleanly closed database needs this too in two cases: if a slot has no record, because an
+    /// opening may have erased it without a successful flush, so that the disk still has it; and if
+    /// it is uncertain which record is on the disk.
     pub(crate) fn settle(&self, storage: &Arc<dyn Storage>) -> Result<bool> {
         if self.is_on_disk {
             return Ok(true);
@@ -238,7 +244,7 @@ impl RecoveredCommit {
         if !is_planted(Planted::WriteNothingAgain) {
             self.write_again(&**storage)?;
         }
-        // What is written again stays in the cache until it is on the disk.
+        // Pages that are written again stay in the cache until they are on the disk.
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let verdict = verify(
             &self.newest,
@@ -267,7 +273,7 @@ impl RecoveredCommit {
         Ok(true)
     }
 
-    /// Whether the record that counts is still the one in its slot.
+    /// Whether the record that counts is still in its slot.
     fn is_record_there(&self, mapping: &Mapping) -> Result<bool> {
         let page_size = self.newest.page_size as usize;
         let mut image = vec![0; page_size];
@@ -277,9 +283,9 @@ impl RecoveredCommit {
         Ok(is_read && there.is_ok_and(|record| record == self.newest))
     }
 
-    /// Writes all that came after the last durable commit again. If a flush failed before, that of
-    /// an earlier opening included, the system's cache has these pages, but may count them as
-    /// written although they never reached the disk; another flush would say nothing about them.
+    /// Writes everything after the last durable commit again. If a flush failed before, even one by
+    /// an earlier opening, the system's cache has these pages but may count them as written
+    /// although they never reached the disk. Another flush would prove nothing about them.
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
@@ -320,12 +326,13 @@ impl RecoveredCommit {
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
-/// All runs that were written since the last flush, by the record's own list or by that of an entry of the journal.
+/// All extents written since the last flush, from the record's own list or from that of a journal
+/// entry.
 fn listed<'r>(record: &'r Record, entry_extents: Option<&'r [Extent]>) -> Option<&'r [Extent]> {
     record.written.as_deref().or(entry_extents)
 }
 
-/// All runs that are younger than the last durable commit and that are not listed.
+/// All extents that are younger than the last durable commit and not listed.
 fn young_extents(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Result<Vec<Extent>> {
     let snapshot = Snapshot::unchecked(record.clone(), Arc::clone(mapping))?;
     let mut audit = RecoveryAudit::new(record, None);
@@ -342,15 +349,15 @@ fn young_extents(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> R
     Ok(extents)
 }
 
-/// What stands in the slots.
+/// The content of the slots.
 struct SlotRecords {
-    /// At least one.
+    /// At least one record.
     records: Vec<Record>,
-    /// Slots with something else than a record, and not erased.
+    /// Slots that contain neither a record nor an erasure.
     unreadable: Vec<u8>,
 }
 
-/// Reads all slots of the file; an error if there is no record.
+/// Reads all slots of the file. Fails if there is no record.
 fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecords> {
     let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
     let not_a_database = |fault: RecordFault| match fault {
@@ -375,7 +382,7 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecor
         match Record::decode(&head[start..end], slot) {
             Ok(record) if record.page_size == page_size => records.push(record),
             Ok(_) => {}
-            // Whatever it says, it is the newer version's to go on from there.
+            // Whatever it contains, only the newer version may continue from there.
             Err(found @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
                 return Err(not_a_database(found));
             }
@@ -401,21 +408,21 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecor
     })
 }
 
-/// Damage in what a record needs.
+/// Damage to a page that a record needs.
 #[derive(Debug)]
 struct PageFault {
     page: PageNumber,
     detail: String,
 }
 
-/// What is to be said of a record.
+/// The result of verifying a record.
 #[derive(Default, Debug)]
 struct RecordVerdict {
     fault: Option<PageFault>,
     unverified: Option<Vec<u8>>,
 }
 
-/// Looks through all that was written since the last durable commit before this one.
+/// Verifies everything that was written between the last durable commit and this one.
 fn verify(
     record: &Record,
     entry_extents: Option<&[Extent]>,
@@ -464,14 +471,15 @@ fn verify(
     })
 }
 
-/// Walks what is young.
+/// Walks the young pages.
 struct RecoveryAudit<'r> {
     written: Option<&'r [Extent]>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
-    /// Pages that trees may still have: a forged file makes runs overlap.
+    /// Number of pages that trees may still contain. It bounds the walk in a forged file with
+    /// overlapping extents.
     pages_left: u64,
-    /// What the walk entered last, and all that it found to be young.
+    /// The extent that the walk entered last, and (below) all extents that it found to be young.
     entered: Option<Extent>,
     young: Vec<Extent>,
     fault: Option<PageFault>,
@@ -507,7 +515,8 @@ impl<'r> RecoveryAudit<'r> {
         }
     }
 
-    /// Walks the named snapshots that may not be on the disk. What they use and the newest state does not is not listed.
+    /// Walks the named snapshots that may not be on the disk. Pages that only they use are not
+    /// listed.
     fn walk_named(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.written = None;
         for (name, named) in snapshot.all_named()? {

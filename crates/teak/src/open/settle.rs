@@ -1,4 +1,4 @@
-//! Putting a database in order: which commit counts, and what to begin with.
+//! Settling a database: the commit that counts, and the state to begin with.
 
 use crate::{
     Error, Geometry, Result, TransactionId,
@@ -34,7 +34,7 @@ use std::{
     sync::Arc,
 };
 
-/// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
+/// Finds the commit that counts, and makes that permanent unless the database must not be written.
 pub(crate) fn recover_database(
     storage: &Arc<dyn Storage>,
     request: &OpenRequest,
@@ -50,7 +50,7 @@ pub(crate) fn recover_database(
     };
     let found = find_and_recover(storage, request, formatted.as_ref())?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    // What goes on from here, or is taken back to here, is of this boot.
+    // Records that continue from here, or are taken back to here, belong to this boot.
     let newest = Record {
         boot_id: request.boot,
         clean_close: false,
@@ -66,7 +66,7 @@ pub(crate) fn recover_database(
     )?;
     let space = match snapshot.load_space_map() {
         Ok(space) => space,
-        // Reading does without the space map: what is there can be saved.
+        // Reading works without the free-space map, so the data can be saved.
         Err(_) if request.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
         Err(error) => return Err(error),
     };
@@ -93,13 +93,14 @@ pub(crate) fn recover_database(
     })
 }
 
-/// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
+/// Opens a database that other processes have open and have recovered. `newest` is the state that
+/// readers see.
 pub(crate) fn join(
     storage: &Arc<dyn Storage>,
     request: &OpenRequest,
     newest: Record,
 ) -> Result<RecoveredDatabase> {
-    // It may have been made, and the file have grown, since the file was opened.
+    // The commit may have been made, and the file may have grown, since the file was opened.
     storage
         .refresh(true)
         .map_err(Error::io("reading the length of the file"))?;
@@ -133,7 +134,7 @@ pub(crate) fn join(
     })
 }
 
-/// Decides which commit counts, and makes that hold unless nothing may be written.
+/// Decides which commit counts, and makes that permanent unless the database must not be written.
 pub(crate) fn find_and_recover(
     storage: &Arc<dyn Storage>,
     request: &OpenRequest,
@@ -141,7 +142,8 @@ pub(crate) fn find_and_recover(
 ) -> Result<RecoveredCommit> {
     let is_read_only = request.is_read_only;
     let mut redone = None;
-    // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
+    // Each repetition means that another record has lost, or that a part of the journal was
+    // applied.
     for _ in 0..=SLOT_COUNT + 2 {
         let found = match recover::find(storage, &request.path, request.boot)? {
             Decision::Found(found) => *found,
@@ -150,8 +152,11 @@ pub(crate) fn find_and_recover(
                 if is_read_only {
                     return Err(Error::InvalidArgument(IN_JOURNAL.into()));
                 }
-                // With these pages a newer commit may be whole, whose record may be where the other belongs. The system may drop an entry
-                // meanwhile that had not reached the disk: then it is the pages of another commit that count.
+                // With these pages a newer commit may be complete, and its record may be in the
+                // slot that the entry's record belongs to. The pages are therefore written first,
+                // and the record only if the same entry wins again. The system may drop an entry
+                // meanwhile that had not reached the disk. In that case the pages of another commit
+                // count.
                 match redone.replace(redo.record.clone()) {
                     Some(record) if record == redo.record => redo.write_record(&**storage)?,
                     _ => redo.write_pages(&**storage)?,
@@ -164,7 +169,7 @@ pub(crate) fn find_and_recover(
             return Ok(found);
         }
         refuse_unverified(&found)?;
-        // There is nothing in a new file but a record that was flushed.
+        // A new file has only a record that was flushed.
         if formatted == Some(&found.newest) || found.settle(storage)? {
             return Ok(found);
         }
@@ -176,7 +181,7 @@ pub(crate) fn find_and_recover(
 pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits stand in the journal only; open it for writing once, which puts \
                           them where they can be read";
 
-/// Refuses what this version may not write, or cannot read.
+/// Refuses a database that this version must not write, or cannot read.
 pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
     let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
     if unknown != 0 && !is_read_only {
@@ -191,8 +196,8 @@ pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> 
     Ok(())
 }
 
-/// Refuses to build upon what nobody here can verify. Tables of newer versions that have not changed
-/// since the last durable commit are no hindrance.
+/// Refuses to build on a table that this version cannot verify. Tables of newer versions are no
+/// obstacle if they have not changed since the last durable commit.
 pub(crate) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
     let Some(name) = &found.unverified else {
         return Ok(());
@@ -204,7 +209,7 @@ pub(crate) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
     )))
 }
 
-/// What the first write transaction begins with.
+/// The writer's state for the first write transaction.
 pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterState {
     WriterState {
         space,
@@ -227,7 +232,8 @@ pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterSt
     }
 }
 
-/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns the record.
+/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns
+/// the record.
 pub(crate) fn format(
     storage: &dyn Storage,
     path: &Path,

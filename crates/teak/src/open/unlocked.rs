@@ -1,16 +1,16 @@
-//! Reading without a lock file, for a database whose lock file cannot be made or written to: on a
-//! medium that is read-only, in a directory of another user, on a full disk.
+//! Reading without a lock file, for a database whose lock file cannot be created or written: on a
+//! read-only medium, in another user's directory, or on a full disk.
 //!
-//! The reader holds a shared lock on the database file. A process that opens the database for
-//! writing needs an exclusive lock for a moment if it comes first, so it is refused as long as the
-//! reader stays, and nothing changes under the reader. Only processes that had the database open
-//! before can write. The lock file says whether there are any, if it can be read:
+//! The reader holds a shared lock on the database file. The first process that opens the database
+//! for writing briefly needs an exclusive lock. It is refused while the reader stays, so nothing
+//! changes under the reader. Only processes that had the database open before can write. The lock
+//! file shows whether there are any, if it can be read:
 //!
-//! - By default the reader is refused then, with the error that the lock file gave.
-//! - With [`Options::no_lock_file`](crate::Options::no_lock_file) it reads beside them. Writers do
-//!   not know what it reads, and may use its pages again after two more commits. So each page is
-//!   compared with its checksum each time. If it differs and there is a newer commit, the state is
-//!   lost. Each read transaction begins with the newest record in the file.
+//! - By default the reader is refused in that case, with the error of the lock file.
+//! - With [`Options::no_lock_file`](crate::Options::no_lock_file) it reads concurrently. Writers do
+//!   not know what it reads, and may reuse its pages after two more commits. Each page is therefore
+//!   compared with its checksum at each read. If it differs and there is a newer commit, the state
+//!   is lost. Each read transaction begins with the newest record in the file.
 
 use crate::{
     Error, Result,
@@ -31,14 +31,16 @@ use crate::{
 };
 use std::{io::ErrorKind, path::Path, sync::Arc};
 
-/// Whether a database may be read without a lock file when making or opening that failed for this reason.
+/// Whether a database may be read without a lock file if opening or creating one failed with this
+/// error.
 pub(crate) fn is_reason(error: &Error) -> bool {
     let kinds = [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied];
     matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()) || is_full(source))
 }
 
 impl Engine {
-    /// Opens a database for reading, without a lock file. `failed` is why none can be used; without it that was asked for.
+    /// Opens a database for reading without a lock file. `failed` is the reason why none can be
+    /// used; `None` if the caller asked for it.
     pub(crate) fn open_unlocked(
         path: &Path,
         mut settings: Settings,
@@ -47,7 +49,7 @@ impl Engine {
         let access = Access::ReadOnly;
         let opened = || FileStorage::open(path, access, Create::Never, FileSharing::Shared, 0);
         let storage = retry_while_in_use(opened)?.0;
-        // After the file was locked: a process that comes later finds the lock.
+        // Checked after the file was locked: a process that comes later finds the lock.
         let lock_path = lock_path(path, settings.lock_file.as_deref());
         let has_other_users = lock_path.is_ok_and(|lock_path| LockFile::is_used(&lock_path));
         match failed {
@@ -78,7 +80,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Has readers begin with the newest commit in the file, which a process has made that knows nothing of this one.
+    /// Makes the newest commit in the file visible to readers. Another process has made it that
+    /// does not know of this one.
     #[cold]
     pub(crate) fn refresh_from_file(&self) -> Result<()> {
         let known = self.flusher.published.newest_here();
@@ -100,7 +103,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What an error means for a reader of `snapshot`: of pages that were used again it is no damage.
+    /// Translates an error for a reader of `snapshot`: a reused page is a lost snapshot and not
+    /// damage.
     #[cold]
     pub(crate) fn lost_or(&self, error: Error, snapshot: &Snapshot) -> Error {
         if self.readers.has_unknown_writers

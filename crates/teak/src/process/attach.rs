@@ -1,7 +1,9 @@
-//! Coming to a database that other processes may have open: through the gate of its lock file, one at a time.
+//! Attaching to a database that other processes may have open. One process at a time passes the
+//! gate of the lock file.
 //!
-//! Who finds nobody there, or only such as read what nobody has put in order, looks at the file as after a crash,
-//! and tells the others what was found. Who finds the database in order joins.
+//! If no other process is attached, or only readers of a database that was not recovered, the
+//! attaching process recovers the database as after a crash and publishes the result to the others.
+//! If the database is in order, it joins.
 
 use crate::{
     Error, Result, TransactionId,
@@ -33,25 +35,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So long those who write when a failure is noticed may take to notice it too.
+/// How long writers may take to notice a failure that this process has noticed.
 const WRITERS_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The gate of a lock file, passed, and a place among the processes that have the database open.
+/// The held gate of a lock file, and an entry in the table of processes.
 pub(crate) struct Attach {
-    /// Absent only at the end.
+    /// `None` only at the end.
     lock_file: Option<LockFile>,
-    /// From [`Self::map_region`] on, with this process in its table.
+    /// Set by [`Self::map_region`], which enters this process in the table.
     region: Option<(Region, Membership)>,
     pid_namespace: u64,
     place: u32,
     is_alone: bool,
-    /// Whether nobody else may write until the database is in order.
+    /// Whether this process keeps all others from writing until the database is in order.
     has_locks: bool,
     path: PathBuf,
 }
 
 impl Drop for Attach {
-    /// Nothing came of it.
+    /// Undoes an attach that did not succeed.
     fn drop(&mut self) {
         if let Some(lock_file) = self.lock_file.take() {
             self.give_locks_back();
@@ -78,14 +80,15 @@ impl Attach {
         Self::with(lock_file, is_alone, path)
     }
 
-    /// Passes the gate of a lock file as a process of its own, for tests in which one process plays several.
+    /// Passes the gate of a lock file as a separate process, for tests in which one process plays
+    /// several.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn enter_gate_apart(lock_path: &Path) -> Result<Self> {
         let (lock_file, is_alone) = LockFile::open_apart(lock_path).map_err(lock_file_error)?;
         Self::with(lock_file, is_alone, lock_path)
     }
 
-    /// Takes a place. `path` is for messages.
+    /// Takes an entry in the table of processes. `path` is for error messages.
     fn with(lock_file: LockFile, is_alone: bool, path: &Path) -> Result<Self> {
         let place = lock_file.take_place().map_err(lock_file_error)?;
         let place = place.ok_or_else(|| {
@@ -104,8 +107,9 @@ impl Attach {
         })
     }
 
-    /// Looks at the shared memory; who is alone makes it anew. `file_id` is that of the database file, which who is alone
-    /// has locked, so that nobody uses it whom the lock file does not know.
+    /// Maps the shared memory, and initializes it if this process is alone. `file_id` identifies
+    /// the database file. A process that is alone has locked that file, so no process uses it
+    /// without being registered in the lock file.
     pub(crate) fn map_region(&mut self, file_id: (u64, u64), boot: [u8; 16]) -> Result<()> {
         let lock_file = self.lock_file();
         let memory = match self.is_alone {
@@ -121,7 +125,7 @@ impl Attach {
             self.allocate(0..REGION_HEAD_LEN)?;
             region.set_file_id(file_id);
         } else if !region.is_known() || region.boot() != boot || region.file_id() != file_id {
-            // Another version's, or of a file that has been replaced by this one.
+            // It belongs to another version, or to a file that was replaced by this one.
             return Err(Error::InUse(self.path.clone()));
         }
         self.allocate(region.processes.entry_bytes(self.place))?;
@@ -130,7 +134,7 @@ impl Attach {
         Ok(())
     }
 
-    /// Notes which file it is that the processes have open, if this one is alone.
+    /// If this process is alone, notes which file the processes have open.
     pub(crate) fn note_file(&self, file_id: (u64, u64)) {
         if self.is_alone {
             self.region().set_file_id(file_id);
@@ -153,7 +157,7 @@ impl Attach {
         &self.attached().0
     }
 
-    /// What this process marks locks with.
+    /// The token with which this process marks locks.
     fn me(&self) -> u32 {
         self.attached().1.token()
     }
@@ -209,15 +213,15 @@ impl Attach {
                 .and_then(|record| refuse_shorter(storage, &record).map(|()| record));
             match found {
                 Err(error) if region.readers.visible() == visible => return Err(error),
-                // A newer state is visible, and the file may be shorter since.
+                // A newer state is visible meanwhile, and the file may have been truncated since.
                 Err(_) => {}
                 Ok(record) => return Ok(Some(record)),
             }
         }
     }
 
-    /// A write or flush has failed, and what counts is to be found out anew. Nobody begins to write any more; who has begun
-    /// is waited for.
+    /// After a failed write or flush, when recovery is needed: keeps writers from beginning, and
+    /// waits for those that have begun.
     fn wait_for_writers(&mut self) -> Result<()> {
         self.take(&self.region().writer)?;
         if let Err(error) = self.take(&self.region().flush) {
@@ -243,9 +247,9 @@ impl Attach {
         }
     }
 
-    /// Leaves the gate, to be one of those who have the database open.
+    /// Leaves the gate as one of the processes that have the database open.
     pub(crate) fn finish(mut self, storage: &Arc<dyn Storage>, page_size: usize) -> Arc<Shared> {
-        // Another process had the place, and may have died there.
+        // An earlier process with the same table entry may have died.
         let readers = &self.region().readers;
         let had_place = |owner: &u64| place_of(*owner as u32) == Some(self.place);
         for owner in (readers.owners().unwrap_or_default().into_iter()).filter(had_place) {
@@ -267,7 +271,7 @@ impl Attach {
         ))
     }
 
-    /// Tells the others, if there are any, and those to come what was found, and enters.
+    /// Publishes the result of recovery to present and future processes, and leaves the gate.
     pub(crate) fn begin_and_finish(
         self,
         storage: &Arc<dyn Storage>,
@@ -276,7 +280,8 @@ impl Attach {
     ) -> Result<Arc<Shared>> {
         let (newest, region) = (&recovered.snapshot.record, self.region());
         if newest.transaction.0 < region.readers.visible() {
-            // Others read states that are not there any more, and their pages must not be used again.
+            // Other processes read states that no longer exist, and the pages of those must not be
+            // reused.
             return Err(Error::InUse(self.path.clone()));
         }
         let page_size = newest.page_size as usize;
@@ -298,9 +303,10 @@ impl Attach {
     }
 }
 
-/// Fails unless the file has records of the same database as `record`, which is from the lock file.
+/// Fails unless the file has records of the same database as `record`, which comes from the lock
+/// file.
 fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
-    // The file may have been made, and have grown, since it was opened.
+    // The file may have been created, and may have grown, since it was opened.
     storage
         .refresh(true)
         .map_err(Error::io("reading the length of the file"))?;
@@ -308,7 +314,7 @@ fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
     let mut bytes = vec![0; record.page_size as usize];
     let mut is_of_same = |slot: u8| {
         let offset = u64::from(slot) * u64::from(record.page_size);
-        // A slot that cannot be read, or is just being written, leaves three others.
+        // A slot that cannot be read or is being written leaves three others.
         matches!(file_reads::copy(&mapping, offset, &mut bytes), Ok(true))
             && Record::decode(&bytes, slot).is_ok_and(|there| there.has_same_file(record))
     };

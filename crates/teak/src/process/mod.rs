@@ -1,4 +1,5 @@
-//! Other processes that have the database open: attaching, the writer lock between processes, and waiting for their commits.
+//! Coordination with other processes that have the database open: attaching, the cross-process
+//! writer lock, and waiting for their commits.
 
 pub(crate) mod attach;
 pub(crate) mod wait_for_commits;

@@ -1,18 +1,21 @@
-//! Waiting for what others commit, in this process or another.
+//! Waiting for commits of this process and of other processes.
 
 use crate::instance::opening::Opening;
 use crate::{Result, TransactionId};
 use std::time::{Duration, Instant};
 
-/// So long who waits sleeps before looking anyway: a process may have died between making a state visible and
-/// saying so.
+/// How long a waiting thread sleeps before it checks without a notification. A process may die
+/// between making a state visible and notifying.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Opening {
-    /// Waits until readers see a commit behind `after`, for as long as `limit`; returns the newest that they see.
+    /// Waits up to `limit` until readers see a commit after `after`. Returns the newest commit that
+    /// they see, or `None`.
     ///
     /// # Errors
-    /// Those of [`Opening::readable`].
+    ///
+    /// - [`Error::InvalidArgument`](crate::Error::InvalidArgument) if this opening was closed.
+    /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that opened it.
     pub(crate) fn wait_for_commit(
         &self,
         after: TransactionId,

@@ -1,5 +1,6 @@
-//! The writer's place among processes: whoever writes has it, and this process keeps it from one turn to the
-//! next only as long as it has commits in memory that no other process could build upon.
+//! The cross-process writer lock. The writing process holds it. A process keeps it between
+//! transactions only while it has deferred commits in memory, because no other process could build
+//! on those.
 
 use crate::share::LockOutcome;
 use crate::{commit::state::CommitState, share::attachment::Shared, sync::lock};
@@ -8,33 +9,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether this process has the place of the writer, and what for. Threads of the process keep each other
-/// out by their turns.
+/// Whether this process holds the cross-process writer lock, and whether a thread uses it. The
+/// in-process writer lock keeps the threads of a process apart.
 #[derive(Debug)]
 pub(crate) struct CrossProcessWriterLock {
-    /// Absent where no other process can have the database open.
+    /// `None` if no other process can have the database open.
     shared: Option<Arc<Shared>>,
     state: Mutex<HoldState>,
 }
 
-/// So long one waits before looking whether there is still something to be waited for.
+/// How long a thread waits before it checks whether waiting still makes sense.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How the place was entered.
+/// The result of acquiring the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Acquisition {
-    /// Nobody else has had it since the last turn.
+    /// No other process has held it since the last use.
     StillHeld,
-    /// Others may have had it.
+    /// Other processes may have held it.
     Acquired(LockOutcome),
-    /// Not in the time that there was.
+    /// It was not free in time.
     TimedOut,
 }
 
 #[derive(Default, Debug)]
 struct HoldState {
     is_held: bool,
-    /// Whether a thread has its turn.
+    /// Whether a thread holds the in-process writer lock and uses this one.
     is_in_use: bool,
 }
 
@@ -46,7 +47,7 @@ impl CrossProcessWriterLock {
         }
     }
 
-    /// Waits for the place, for as long as `limit`. The caller has the turn.
+    /// Waits up to `limit` for the lock. The caller holds the in-process writer lock.
     pub(crate) fn acquire(&self, limit: Option<Duration>) -> Acquisition {
         let Some(shared) = &self.shared else {
             return Acquisition::StillHeld;
@@ -65,14 +66,14 @@ impl CrossProcessWriterLock {
                 self.lock().is_held = true;
                 return Acquisition::Acquired(taken);
             }
-            // After a failure whoever has the place may never give it back.
+            // After a failure the holder may never release it.
             if left == Some(Duration::ZERO) || shared.has_failed() {
                 return Acquisition::TimedOut;
             }
         }
     }
 
-    /// The turn ends.
+    /// Ends the use by a thread. Releases the lock unless deferred commits remain.
     pub(crate) fn end_use(&self, commit_state: &CommitState) {
         if self.shared.is_some() {
             let mut state = self.lock();
@@ -81,7 +82,7 @@ impl CrossProcessWriterLock {
         }
     }
 
-    /// What was kept in memory is in the file.
+    /// Notes that deferred commits are in the file. Releases the lock unless a thread uses it.
     pub(crate) fn note_deferred_written(&self, commit_state: &CommitState) {
         if self.shared.is_some() {
             let mut state = self.lock();
@@ -101,7 +102,7 @@ impl CrossProcessWriterLock {
         }
     }
 
-    /// Whether another process waits for the place.
+    /// Whether another process waits for the lock.
     pub(crate) fn has_waiters(&self) -> bool {
         let is_waited_for = |shared: &Arc<Shared>| shared.region.writer.is_waited_for();
         self.shared.as_ref().is_some_and(is_waited_for)

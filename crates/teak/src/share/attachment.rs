@@ -1,4 +1,4 @@
-//! This process's part in a database that others may have open as well.
+//! This process's attachment to a database that other processes may have open as well.
 
 use crate::{
     Error, Result,
@@ -13,18 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// At most so often somebody looks who has died.
+/// The shortest time between two checks for dead processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The memory that processes share, and this process's place among them.
+/// The shared memory, and this process's entry in its table of processes.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) region: Region,
     pub(crate) lock_file: LockFile,
-    /// This process, as the shared memory knows it.
+    /// This process's entry in the table of processes.
     membership: Membership,
     pid_namespace: u64,
-    /// Of the shared memory when the database was opened.
+    /// Epoch of the shared memory when the database was opened.
     epoch: u64,
     generation: ForkGeneration,
     storage: Arc<dyn Storage>,
@@ -54,30 +54,32 @@ impl Shared {
         }
     }
 
-    /// The owner of blocks of slots.
+    /// This process as the owner of blocks of reader slots.
     pub(crate) fn owner(&self) -> u64 {
         self.me().into()
     }
 
-    /// What this process marks locks with.
+    /// The token with which this process marks locks.
     pub(crate) fn me(&self) -> u32 {
         self.membership.token()
     }
 
-    /// The id of the process that owns a block of slots, if it is known in this PID namespace.
+    /// The id of the process that owns a block of reader slots, if it is known in this PID
+    /// namespace.
     pub(crate) fn process_of(&self, owner: u64) -> Option<u32> {
         let token = u32::try_from(owner).ok()?;
         (self.region.processes).process(token, self.pid_namespace)
     }
 
-    /// Whether others have declared this process dead, although it lives: something in this process, or a system without
-    /// locks of open file descriptions, has let go of its locks. What it had in the shared memory is another one's by now.
+    /// Whether other processes have declared this one dead although it lives. Code in this process,
+    /// or a system without open-file-description locks, has released its lock. What it held in the
+    /// shared memory may belong to another process by now.
     #[inline]
     pub(crate) fn is_evicted(&self) -> bool {
         !self.region.processes.is_current(self.membership)
     }
 
-    /// What a process is told that was declared dead.
+    /// The error for a process that was declared dead.
     #[cold]
     pub(crate) fn evicted(&self) -> Error {
         if self.region.is_lost() {
@@ -90,16 +92,17 @@ impl Shared {
         Error::LocksLost(self.lock_file.path().to_path_buf())
     }
 
-    /// Whether another process has recovered the database from a failure since this one opened it, or has declared
-    /// this one dead: the state is not this one's any more.
+    /// Whether another process has recovered the database from a failure since this one opened it,
+    /// or has declared this one dead. The shared state is no longer this process's to change.
     pub(crate) fn is_ousted(&self) -> bool {
         self.region.epoch() != self.epoch || self.is_evicted()
     }
 
-    /// Gives a lock back.
+    /// Releases a lock.
     pub(crate) fn release(&self, lock: impl Fn(&Region) -> &SharedLock) {
         lock(&self.region).give_back(self.me());
-        // What this process has lost the others have, perhaps, and wait. What readers pin here stays pinned until they end.
+        // If this process has lost the shared memory, other processes may still have it and wait
+        // for the lock. Pins of readers of this process stay until the readers end.
         if self.is_evicted()
             && self.region.is_lost()
             && let Ok(memory) = self.lock_file.map(REGION_HEAD_LEN)
@@ -114,7 +117,7 @@ impl Shared {
             .expect("without a limit there is no end but the lock")
     }
 
-    /// Waits for a lock, for as long as `limit`.
+    /// Waits up to `limit` for a lock.
     pub(crate) fn try_take(
         &self,
         lock: &SharedLock,
@@ -124,7 +127,7 @@ impl Shared {
         lock.take(self.me(), limit, is_alive)
     }
 
-    /// The record in a slot, if there is one that can be read.
+    /// The record in a slot, if it is readable.
     pub(crate) fn record_in(&self, slot: u8) -> Result<Option<Record>> {
         let mapping = self
             .storage
@@ -139,12 +142,13 @@ impl Shared {
         Ok(record.filter(|record| record.page_size as usize == self.page_size))
     }
 
-    /// Whether this process is a child of the one that opened the database.
+    /// Whether this process is a forked child of the one that opened the database.
     pub(crate) fn is_inherited(&self) -> bool {
         self.generation.is_past()
     }
 
-    /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.
+    /// Notes that no process may write any more. If only this process has lost its attachment, the
+    /// others continue.
     pub(crate) fn set_failed(&self) {
         if !self.is_evicted() {
             self.region.set_failed();
@@ -155,15 +159,17 @@ impl Shared {
         self.region.has_failed() || self.is_ousted()
     }
 
-    /// Whether something has failed since this process opened the database, so that what it reads has to be compared again.
+    /// Whether something has failed since this process opened the database, so that pages must be
+    /// verified again when they are read.
     #[inline]
     pub(crate) fn is_distrusted(&self) -> bool {
         self.region.has_failed_since(self.epoch)
     }
 
-    /// Takes a block of slots for this process; `None` if all are taken.
+    /// Takes a block of reader slots for this process; `None` if all are taken.
     ///
     /// # Errors
+    ///
     /// [`Error::Io`] if there is no room for one.
     pub(crate) fn take_block(&self) -> Result<Option<Vec<ReaderSlot>>> {
         let table = &self.region.readers;
@@ -172,14 +178,14 @@ impl Shared {
         taken.map_err(|error| refused(error).at(self.lock_file.path()))
     }
 
-    /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
+    /// Checks which processes have died, unless that was checked recently, and releases their pins.
     pub(crate) fn reclaim_dead_processes(&self) {
         let mut last_checked = lock(&self.last_checked);
         if last_checked.is_some_and(|last_checked| last_checked.elapsed() < CHECK_INTERVAL) {
             return;
         }
         *last_checked = Some(Instant::now());
-        // With the gate nobody takes the place of a dead process meanwhile.
+        // While this process holds the gate, no other process takes over the entry of a dead one.
         if let Some(_gate) = self.lock_file.try_gate() {
             self.release_dead_readers_blocks();
         }
@@ -187,7 +193,7 @@ impl Shared {
 
     fn release_dead_readers_blocks(&self) {
         let readers = &self.region.readers;
-        // Whoever cannot see all of the table leaves the dead to others.
+        // A process that cannot map the whole table leaves this to others.
         for owner in readers.owners().unwrap_or_default() {
             let is_other = owner != self.owner();
             if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
@@ -196,8 +202,8 @@ impl Shared {
         }
     }
 
-    /// What is left to others of a process that was killed, for tests in which one process plays several. What it does from then on
-    /// comes to nothing.
+    /// Leaves the shared memory as a killed process would, for tests in which one process plays
+    /// several. Its later actions have no effect on the others.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> io::Result<()> {
         self.region.die()?;
@@ -205,9 +211,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Has nothing more to do with the others. The shared memory may end after this.
+    /// Leaves the other processes. The shared memory may be gone after this.
     pub(crate) fn leave(&self, gate: Option<GateGuard<'_>>) {
-        // What cannot be given up now is that of a dead process.
+        // Blocks that cannot be released now are treated like those of a dead process.
         let _ = self.region.readers.give_up_blocks(self.owner());
         let Some(_gate) = gate else {
             return;
@@ -223,7 +229,8 @@ impl Shared {
     }
 }
 
-/// Whether the process with this token lives. One that has lost its lock is declared dead first, so that it sees that if it lives all the same.
+/// Whether the process with this token lives. A process that has lost its lock is declared dead
+/// first, so that it notices if it lives nevertheless.
 pub(crate) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> bool {
     let Some(suspect) = region.processes.suspect(token) else {
         return false;

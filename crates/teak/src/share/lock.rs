@@ -1,15 +1,17 @@
-//! A lock that processes share, and that outlives whoever dies with it.
+//! A lock that processes share and that survives the death of its holder.
 //!
-//! It is a word: who holds it, or 0, and whether somebody may sleep until it is free. Taking it is one
-//! instruction, and the word says from then on whose it is; so nothing is in between at which a process could
-//! die unnoticed. Who waits looks now and then whether the holder lives, and takes the lock from the dead. A lock of
-//! the C library would do that too, but belongs to a thread, and a write transaction may end on another one than it
-//! began on.
+//! The lock is a word: its holder, or 0, and whether a process may be sleeping until it is free.
+//! Taking it is one instruction, after which the word names the holder. There is thus no moment at
+//! which a process could die unnoticed. A waiting process checks periodically whether the holder
+//! lives, and takes the lock from a dead one. A robust mutex of the C library does that too, but
+//! belongs to a thread, and a write transaction may end on another thread than it began on.
 //!
-//! Who comes when it is free takes it, even if others wait who are not awake yet. So that none of them waits for
-//! ever, that happens only so often, and then who comes has to sleep as well.
+//! A process that arrives when the lock is free takes it, even if others wait that are not awake
+//! yet. This is limited to [`PASSED_OVER_MAX`] times, so that no process waits for ever; after
+//! that, an arriving process has to sleep as well.
 //!
-//! Threads of one process count as one: they have to keep each other out before they come here.
+//! The threads of one process count as one. They have to exclude each other before they take the
+//! lock.
 
 use crate::io::{Memory, sleep_on, wake_one};
 use std::{
@@ -23,21 +25,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Set while somebody may sleep.
+/// Set while a process may be sleeping.
 const WAITED_FOR: u32 = 1 << 31;
-/// A holder that is no process: whoever waits takes the lock from the dead.
+/// A holder that is no process: a waiting process takes the lock as from a dead one.
 const ABANDONED: u32 = !WAITED_FOR;
-/// So often somebody is passed over.
+/// How often waiting processes may be passed over.
 const PASSED_OVER_MAX: u32 = 16;
-/// So long one sleeps before looking whether the holder lives.
+/// How long a process sleeps before it checks whether the holder lives.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A lock in shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedLock {
     memory: Arc<Memory>,
-    /// Which word of 32 bits. The one behind it counts how often somebody was passed over, and the next says who took the
-    /// lock last.
+    /// Index of the lock's 32-bit word. The next word counts how often waiting processes were
+    /// passed over, and the one after it names the last taker.
     index: usize,
 }
 
@@ -47,9 +49,10 @@ pub(crate) struct SharedLock {
 pub(crate) enum LockOutcome {
     /// It was free.
     Free,
-    /// It was free, and nobody else has had it since this process had.
+    /// It was free, and no other process has held it since this one did.
     Unchanged,
-    /// This process had it; or it was taken from a process that died with it. What it guards may be half-changed.
+    /// It was held by this process, or taken from a process that died. The data that it guards may
+    /// be half-changed.
     Abandoned,
 }
 
@@ -58,7 +61,8 @@ impl SharedLock {
         Self { memory, index }
     }
 
-    /// Waits for the lock, for as long as `limit`; `None` if that was not enough. `me` is not 0, and `is_alive` tells of others.
+    /// Waits up to `limit` for the lock; `None` if it was not free in time. `me` is not 0.
+    /// `is_alive` reports whether another process lives.
     pub(crate) fn take(
         &self,
         me: u32,
@@ -92,7 +96,7 @@ impl SharedLock {
                     !is_alive(holder)
                 };
             if is_dead || holder == 0 && (has_slept || self.may_pass(found)) {
-                // Others may sleep as well.
+                // Other processes may be sleeping as well.
                 let taken = me
                     | if has_slept {
                         WAITED_FOR
@@ -131,7 +135,8 @@ impl SharedLock {
         }
     }
 
-    /// Gives the lock back that `me` took. Does nothing if another process has taken it from this one meanwhile.
+    /// Releases the lock that `me` took. Does nothing if another process has taken it from this one
+    /// meanwhile.
     pub(crate) fn give_back(&self, me: u32) {
         let word = self.word();
         let mut found = word.load(Relaxed);
@@ -151,7 +156,8 @@ impl SharedLock {
         }
     }
 
-    /// Has others take the lock from `me` as from the dead. Does nothing if another process has it.
+    /// Lets others take the lock from `me` as from a dead process. Does nothing if another process
+    /// holds it.
     pub(crate) fn abandon(&self, me: u32) {
         let abandoned = |found: u32| {
             let is_own = found & !WAITED_FOR == me;
@@ -160,18 +166,18 @@ impl SharedLock {
         let _ = self.word().fetch_update(Release, Relaxed, abandoned);
     }
 
-    /// Nobody has it.
+    /// Marks the lock as free.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn forget(&self) {
         self.word().store(0, Release);
     }
 
-    /// Who has the lock at this moment; 0 if nobody has.
+    /// The present holder; 0 if there is none.
     pub(crate) fn holder(&self) -> u32 {
         self.word().load(Relaxed) & !WAITED_FOR
     }
 
-    /// Whether somebody waits for the lock, which is the caller's.
+    /// Whether a process waits for the lock, which the caller holds.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.word().load(Relaxed) & WAITED_FOR != 0
     }
@@ -180,7 +186,7 @@ impl SharedLock {
         found & WAITED_FOR == 0 || self.passed_over().load(Relaxed) < PASSED_OVER_MAX
     }
 
-    /// Only who has the lock counts.
+    /// Counts how often waiting processes were passed over. Only the holder calls this.
     fn note_passing(&self, has_passed: bool) {
         let count = match has_passed {
             true => self.passed_over().load(Relaxed).wrapping_add(1),
@@ -189,7 +195,8 @@ impl SharedLock {
         self.passed_over().store(count, Relaxed);
     }
 
-    /// Who dies before this is done leaves a lock that is taken from the dead.
+    /// Notes the holder as the last taker. If it dies before this is done, the lock is taken as
+    /// from a dead process.
     fn note_taker(&self, me: u32) -> LockOutcome {
         let last = &self.memory.half_words()[self.index + 2];
         if last.load(Relaxed) == me {

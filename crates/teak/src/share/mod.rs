@@ -1,5 +1,5 @@
-//! What transactions of one database share: which state is visible, who reads which, and the writer's
-//! place.
+//! State that transactions of one database share: the visible state, the reader table, and the
+//! writer lock.
 
 pub(crate) mod attachment;
 mod lock;
@@ -21,7 +21,7 @@ pub(crate) use writer_lock::{WriterLock, WriterLockGuard};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks `mutex`. Nothing here can leave what it guards half-changed by panicking.
+/// Locks `mutex`. No panic in this module can leave the guarded data half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

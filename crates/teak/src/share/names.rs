@@ -1,4 +1,4 @@
-//! The names of a database and of its lock file, and which new files would get one of these.
+//! The names of a database and of its lock file, and conflicts of new files with these names.
 
 use crate::{
     Checksum, Error, Result,
@@ -18,8 +18,9 @@ use std::{
 
 const SUFFIX: &[u8] = b"-lock";
 
-/// The path of the lock file that the database at `path` has, or would have, unless [`Options::lock_file`](crate::Options::lock_file)
-/// names another. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+/// Returns the path of the lock file of the database at `path`, whether or not it exists.
+/// [`Options::lock_file`](crate::Options::lock_file) can choose another path. Symbolic links in
+/// `path` are followed. Neither file has to exist, but their directory does.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -52,13 +53,15 @@ pub(crate) fn refuse_as_own_lock(target: &Path, chosen: Option<&Path>) -> Result
     }
 }
 
-/// Refuses to create a database at `target` if that is the name of the lock file of an existing database, or if its own lock file would
-/// be an existing database: whichever is opened next would take one file for the other. `sources` count as databases whatever they hold.
+/// Refuses to create a database at `target` if that is the lock file name of an existing database,
+/// or if its own lock file would be an existing database. Otherwise one file would later be opened
+/// in place of the other. `sources` count as databases, whatever they contain.
 ///
 /// # Errors
-/// `InvalidArgument`.
+///
+/// `InvalidArgument` if the name is refused.
 pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
-    // What cannot be resolved cannot be created either, and creating it says why.
+    // A path that cannot be resolved cannot be created either, and creating it reports the reason.
     let Ok(own_lock) = lock_path(target, None) else {
         return Ok(());
     };
@@ -88,7 +91,7 @@ pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Whether two names are of one file.
+/// Whether two paths lead to one file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let id = |path| fs::metadata(path).ok().map(|found| id_of(&found));
     id(a).is_some_and(|id_of_a| id(b) == Some(id_of_a))
@@ -100,7 +103,7 @@ fn is_database(path: &Path) -> bool {
         .is_ok_and(|(head, _)| !matches!(find_page_size(&head), Err(RecordFault::NotARecord)))
 }
 
-/// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
+/// The path of a database's lock file: `chosen`, or else next to the file itself, following links.
 pub(crate) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(chosen) = chosen {
         return in_resolved_directory(chosen);
@@ -110,13 +113,13 @@ pub(crate) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBu
     Ok(path.with_file_name(lock_name(name)))
 }
 
-/// The most bytes that a file name has.
+/// The most bytes in a file name.
 pub(crate) const NAME_MAX: usize = 255;
 
 pub(crate) const LOCK_SUFFIX: &str = "-lock";
 
-/// The name of a database with `-lock` behind it; of one that leaves no room for that, its beginning and a number that all
-/// compute alike.
+/// The name of a database followed by `-lock`. If that is too long, the beginning of the name and a
+/// checksum of it, which every process computes alike.
 pub(crate) fn lock_name(name: &OsStr) -> OsString {
     let mut lock = name.to_os_string();
     if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
@@ -136,7 +139,7 @@ pub(crate) fn lock_name(name: &OsStr) -> OsString {
     lock
 }
 
-/// A path without links but perhaps the last name, which is looked at as it is.
+/// A path whose directory has no links. The last component is not resolved.
 pub(crate) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
     let parent = path
         .parent()
@@ -146,7 +149,7 @@ pub(crate) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
     Ok(parent.join(name))
 }
 
-/// A path without links, of a file that need not be there.
+/// A path without links, of a file that need not exist.
 pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => in_resolved_directory(path),

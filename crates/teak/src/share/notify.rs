@@ -1,23 +1,25 @@
-//! A bell that is rung when a state becomes visible, for those who wait for that in whatever process.
+//! The commit notification: a word on which threads of any process wait until a state becomes
+//! visible.
 //!
-//! It is a word: how often it was rung for somebody, and whether somebody waits since. Who waits says so first and
-//! looks then whether there is anything to wait for; who rings has made it so first and looks then whether somebody
-//! waits. Between the two stands a fence on either side, so one of the two sees the other. Where nobody waits, ringing is a
-//! look at a word that stands in the cache line of the visible state.
+//! The word contains the number of wake-ups, and whether a thread may have been waiting since the
+//! last one. A waiter first sets that bit and then checks whether it still has to wait. A notifier
+//! first makes the state visible and then checks the bit. Both have a fence between the two steps,
+//! so one of the two sees the other. If no thread waits, notifying is one read of a word in the
+//! cache line of the visible state.
 //!
-//! Ringing takes back what who waited has said, so that who died waiting is woken once and then forgotten.
+//! Notifying clears the bit, so a process that died while waiting is woken once and then forgotten.
 
 use super::words::{AcqRel, AtomicU32, Memory, Relaxed, SeqCst, fence, sleep_on, wake_all};
 use std::{sync::Arc, time::Duration};
 
-/// Set while somebody may wait.
+/// Set while a thread may wait.
 const WAITED_FOR: u32 = 1 << 31;
 
-/// A bell in memory that processes may share.
+/// A commit notification in memory that processes may share.
 #[derive(Clone, Debug)]
 pub(crate) struct CommitNotifier {
     memory: Arc<Memory>,
-    /// Which word of 32 bits.
+    /// Index of its 32-bit word.
     index: usize,
 }
 
@@ -26,7 +28,7 @@ impl CommitNotifier {
         Self { memory, index }
     }
 
-    /// Wakes all who wait. What they wait for is so already.
+    /// Wakes all waiting threads. The state that they wait for is visible already.
     pub(crate) fn notify(&self) {
         fence(SeqCst);
         if self.word().load(Relaxed) & WAITED_FOR != 0 {
@@ -41,8 +43,8 @@ impl CommitNotifier {
         wake_all(self.word());
     }
 
-    /// Waits until the bell is rung, for as long as `limit`, unless there is nothing to wait for any more; may return for no
-    /// reason.
+    /// Waits up to `limit` for a notification, unless `is_over` returns `true`. May return
+    /// spuriously.
     pub(crate) fn wait(&self, limit: Duration, is_over: impl FnOnce() -> bool) {
         let awaited = self.word().fetch_or(WAITED_FOR, AcqRel) | WAITED_FOR;
         fence(SeqCst);

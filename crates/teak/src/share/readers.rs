@@ -1,23 +1,23 @@
-//! The table of readers: which states are visible, and which somebody reads.
+//! The reader table: the visible state, and the states that readers pin.
 //!
-//! A state is a number that grows. The newest that readers may begin with is *visible*. A reader has a
-//! *slot*, a cache line that nobody else writes to, and notes the state there that it *pins*. Beginning
-//! and ending takes no lock, no call to the system, and no write but to the slot. Slots are taken in
-//! *blocks*, by a process at a time, and stay its own until it gives them up.
+//! A state is a number that grows. The newest state that readers may begin with is *visible*. A
+//! reader has a *slot*, a cache line that no other thread writes to, and stores in it the state
+//! that it *pins*. Beginning and ending a read takes no lock, no system call, and no write except
+//! to the slot. A process takes slots in *blocks*, and keeps them until it releases them.
 //!
 //! # Why no state is taken from under a reader
 //!
-//! Between reading which state is visible and noting it, a reader may be arbitrarily slow. So it looks
-//! again once it has noted it, and begins anew if another state is visible by then. Whoever wants to
-//! know what is pinned, to use pages again, knows of a state V that is visible, and reads all slots. Between a
-//! reader's note and its second look stands a fence, and so it does between V becoming visible and the
-//! look at the slots. Of two such fences one comes first. If it is the reader's, its note is seen. If it is
-//! the other's, the reader's second look shows V, or a state that became visible later, and the reader begins
-//! anew with that.
+//! Between reading the visible state and storing it, a reader may be arbitrarily slow. It therefore
+//! checks again after storing, and starts over if another state is visible by then. A thread that
+//! wants to know the pins, in order to reuse pages, knows of a state V that is visible, and reads
+//! all slots. There is a fence between a reader's store and its second check, and a fence between V
+//! becoming visible and the scan of the slots. One of the two fences comes first. If it is the
+//! reader's, the scan sees its pin. If it is the scanner's, the reader's second check sees V or a
+//! later visible state, and the reader starts over with that one.
 //!
-//! So a state that is not visible any more, and that nobody was seen to pin, is never pinned again; and one
-//! that may become visible later must be kept by whoever knows of it. The same holds for a block that is taken
-//! meanwhile: it is taken before its slots are used.
+//! Therefore a state that is no longer visible, and that the scan did not find pinned, is never
+//! pinned again. A state that may become visible later must be kept by the thread that knows of it.
+//! The same holds for a block that is taken meanwhile: it is taken before its slots are used.
 
 use super::words::{
     AcqRel, Acquire, AtomicU64, LINE, Memory, Ordering, PAGE, Relaxed, Release, SLOTS_PER_BLOCK,
@@ -25,30 +25,30 @@ use super::words::{
 };
 use std::{io, ops::Range, sync::Arc};
 
-/// Where the visible state stands.
+/// Word with the visible state.
 const VISIBLE: usize = 0;
-/// A word in the cache line of the visible state that the table leaves to others.
+/// A word in the cache line of the visible state that the table does not use itself.
 pub(crate) const SPARE: usize = 1;
-/// Where the number of blocks stands that were ever taken.
+/// Word with the number of blocks that were ever taken.
 pub(super) const BLOCKS_USED: usize = LINE;
 
-/// In a slot, behind what it pins: the reader's thread, and when it began.
+/// In a slot, after the pinned state: the reader's thread, and (below) when it began.
 const THREAD: usize = 1;
 const BEGAN: usize = 2;
-/// The reader's number, which no other one of the slot has, and whether it is cancelled.
+/// The reader's number, which is unique in the slot, and whether it is cancelled.
 const NUMBER: usize = 3;
 
-/// In the first slot of a block: who has the block; 0 for nobody.
+/// In the first slot of a block: the owner of the block; 0 if there is none.
 const OWNER: usize = 4;
 
-/// In a reader's number: it is asked to end.
+/// In a reader's number: the reader is asked to end.
 const CANCELLED: u64 = 1;
 
-/// A reader, as the table knows it.
+/// A reader, as listed in the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PinnedReader {
     pub(crate) state: u64,
-    /// Who has the block of its slot.
+    /// The owner of the block of its slot.
     pub(crate) owner: u64,
     pub(crate) thread: u64,
     pub(crate) began: u64,
@@ -57,7 +57,7 @@ pub(crate) struct PinnedReader {
     pub(crate) reader: ReaderId,
 }
 
-/// A reader, of all that a slot ever has.
+/// Identifies a reader among all that a slot ever has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct ReaderId {
     slot: ReaderSlot,
@@ -65,35 +65,35 @@ pub(crate) struct ReaderId {
 }
 
 impl ReaderId {
-    /// Whether the reader has, or had, this slot.
+    /// Whether the reader has or had this slot.
     pub(crate) fn is_at(self, slot: ReaderSlot) -> bool {
         self.slot == slot
     }
 }
 
-/// In what a slot pins: it may be taken away.
+/// In the pinned state of a slot: the state may be taken away.
 const PARKED: u64 = 1 << 63;
 
-/// A reader's place in the table.
+/// A reader's slot in the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct ReaderSlot(u32);
 
-/// The table, in memory that all who use it share.
+/// The table, in memory that all its users share.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderTable {
     memory: Arc<Memory>,
-    /// The first word.
+    /// Index of its first word.
     start: usize,
     block_count: usize,
 }
 
 impl ReaderTable {
-    /// How much memory a table of so many blocks takes.
+    /// The size of a table with this many blocks.
     pub(crate) const fn len_bytes(block_count: usize) -> usize {
         (PAGE + block_count * SLOTS_PER_BLOCK * LINE) * size_of::<u64>()
     }
 
-    /// The table in `memory` from this word on, which holds one of so many blocks, or zeros.
+    /// The table in `memory` from word `start` on. The memory contains such a table, or zeros.
     pub(crate) fn new(memory: Arc<Memory>, start: usize, block_count: usize) -> Self {
         Self {
             memory,
@@ -108,21 +108,22 @@ impl ReaderTable {
         self.word(VISIBLE).load(Acquire)
     }
 
-    /// Has readers begin with `state` from now on.
+    /// Makes `state` visible: readers begin with it from now on.
     pub(crate) fn publish(&self, state: u64) {
         self.word(VISIBLE).store(state, Release);
     }
 
-    /// Pins the visible state, and returns it. The slot is the caller's, and pins nothing else.
+    /// Pins the visible state, and returns it. The slot belongs to the caller, and pins nothing
+    /// else.
     #[inline]
     pub(crate) fn pin(&self, slot: ReaderSlot) -> u64 {
         let (visible, slot) = (self.word(VISIBLE), self.slot(slot));
         let mut state = visible.load(Acquire);
         loop {
-            // Release: whoever sees this and not the end of the reader before it sees that what was read
-            // through that one was read before.
+            // Release: a thread that sees this store, and not the end of the previous reader, also
+            // sees that the reads through the previous pin are over.
             slot.store(pinning(state), Release);
-            // See above.
+            // See the head of this file.
             fence(SeqCst);
             let again = visible.load(Acquire);
             if again == state {
@@ -132,20 +133,21 @@ impl ReaderTable {
         }
     }
 
-    /// Pins a state that something else pins, too, until this one is looked at: it is looked for first by whoever sees later that
-    /// nothing else does.
+    /// Pins a state that something else pins too, until the new pin is visible to scans. A thread
+    /// that later finds the other pin gone scans the slots after that, and finds this one.
     pub(crate) fn pin_state(&self, slot: ReaderSlot, state: u64) {
         self.slot(slot).store(pinning(state), Release);
         fence(SeqCst);
     }
 
-    /// Says who is about to pin by a slot, and when that is, for those who ask; nobody has cancelled that reader. Returns its
-    /// number.
+    /// Notes which thread is about to pin with a slot, and when, for callers that list readers. The
+    /// new reader is not cancelled. Returns its number.
     #[inline]
     pub(crate) fn note(&self, slot: ReaderSlot, thread: u64, began: u64) -> u64 {
         let line = self.line(slot);
         let number = &line[NUMBER];
-        // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
+        // A cancellation between the two accesses was for the previous reader. Release, also for
+        // the following stores: see `readers`.
         let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
         overwrite(number, next);
         line[THREAD].store(thread, Release);
@@ -153,8 +155,8 @@ impl ReaderTable {
         next
     }
 
-    /// Asks a reader to end, as it finds by [`Self::is_cancelled`]; says `false` if it has ended. Whoever has its slot by then
-    /// has another number.
+    /// Asks a reader to end; it notices that by [`Self::is_cancelled`]. Returns `false` if it has
+    /// ended already. A later reader of the slot has another number.
     pub(crate) fn cancel(&self, reader: ReaderId) -> bool {
         let (number, marked) = (reader.number, reader.number | CANCELLED);
         let word = self.word_of(reader.slot, NUMBER);
@@ -163,23 +165,23 @@ impl ReaderTable {
         is_marked && self.slot(reader.slot).load(Relaxed) != 0
     }
 
-    /// Whether the reader with this number is asked to end, or has lost its slot to another one.
+    /// Whether the reader with this number is asked to end, or has lost its slot to another reader.
     #[inline]
     pub(crate) fn is_cancelled(&self, slot: ReaderSlot, number: u64) -> bool {
         self.word_of(slot, NUMBER).load(Relaxed) != number
     }
 
-    /// The number of the last reader that had a slot, which is the caller's.
+    /// The number of the last reader of a slot, which belongs to the caller.
     pub(crate) fn number(&self, slot: ReaderSlot) -> u64 {
         self.word_of(slot, NUMBER).load(Relaxed) & !CANCELLED
     }
 
-    /// Lets others take away what a slot pins.
+    /// Allows others to take away the state that a slot pins.
     pub(crate) fn park(&self, slot: ReaderSlot) {
         self.slot(slot).fetch_or(PARKED, Release);
     }
 
-    /// Ends that; says `false` if it was taken away.
+    /// Ends parking. Returns `false` if the state was taken away.
     pub(crate) fn unpark(&self, slot: ReaderSlot) -> bool {
         let word = self.slot(slot);
         let parked = word.load(Acquire);
@@ -187,10 +189,11 @@ impl ReaderTable {
         parked != 0 && kept.is_ok()
     }
 
-    /// Takes away those states from parked slots that are to be.
+    /// Takes the matching states away from parked slots.
     ///
     /// # Errors
-    /// What the system answers to mapping blocks that this process has not seen.
+    ///
+    /// The system's error from mapping blocks that this process has not mapped before.
     pub(crate) fn take_parked(&self, is_taken: impl Fn(u64) -> bool) -> io::Result<()> {
         self.for_each_slot_that_pins(|_, slot, state| {
             if is_taken(state) {
@@ -200,7 +203,8 @@ impl ReaderTable {
         })
     }
 
-    /// Ends what the reader with this number pinned, unless the slot is another one's by now, whose process has taken this one for dead.
+    /// Ends the pin of the reader with this number, unless the slot belongs to another reader by
+    /// now because another process has taken this one for dead.
     #[inline]
     pub(crate) fn unpin_own(&self, slot: ReaderSlot, number: u64) {
         let line = self.line(slot);
@@ -210,26 +214,30 @@ impl ReaderTable {
         }
     }
 
-    /// Ends what [`Self::pin`] began.
+    /// Ends the pin that [`Self::pin`] began.
     #[inline]
     pub(crate) fn unpin(&self, slot: ReaderSlot) {
-        // Release: what was read through the pin was read before.
+        // Release: orders the reads through the pin before this store.
         self.slot(slot).store(0, Release);
     }
 
-    /// Calls `pinned` for the state of each reader. What was visible before this is called stays pinned by
-    /// those only.
+    /// Calls `pinned` for the state of each reader. States that were visible before this call stay
+    /// pinned only by these readers.
     ///
     /// # Errors
-    /// What the system answers to mapping blocks that this process has not seen. There may be readers in these.
+    ///
+    /// The system's error from mapping blocks that this process has not mapped before. These may
+    /// have readers.
     pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(u64)) -> io::Result<()> {
         self.for_each_slot_that_pins(|_, _, state| pinned(state))
     }
 
-    /// All readers, with what they have said of themselves; but for such as began while this looks at their slots.
+    /// All readers, with the information that they stored. May omit readers that began during the
+    /// scan.
     ///
     /// # Errors
-    /// As for [`Self::for_each_pinned`].
+    ///
+    /// The system's error from mapping blocks that this process has not mapped before.
     pub(crate) fn readers(&self) -> io::Result<Vec<PinnedReader>> {
         let mut readers = Vec::new();
         self.for_each_slot_that_pins(|owner, slot, _| {
@@ -237,7 +245,8 @@ impl ReaderTable {
             let number = number_word.load(Acquire) & !CANCELLED;
             let word = self.slot(slot).load(Acquire);
             let [thread, began] = [THREAD, BEGAN].map(|at| self.word_of(slot, at).load(Acquire));
-            // Who has read something of a later reader finds its number here.
+            // If any of the values above is a later reader's, this load returns that reader's
+            // number.
             let marked = number_word.load(Relaxed);
             let Some(state) = (word & !PARKED).checked_sub(1) else {
                 return;
@@ -278,7 +287,7 @@ impl ReaderTable {
         Ok(())
     }
 
-    /// The blocks that were ever taken, by whatever process.
+    /// The blocks that were ever taken, by any process.
     fn blocks_in_sight(&self) -> io::Result<Range<usize>> {
         let used = self.blocks_used(Acquire);
         if used > 0 {
@@ -292,16 +301,17 @@ impl ReaderTable {
         used.min(self.block_count as u64) as usize
     }
 
-    /// How many slots have to be looked at to know what is pinned.
+    /// Number of slots to scan for pins.
     pub(crate) fn slots_used(&self) -> usize {
         self.blocks_used(Relaxed) * SLOTS_PER_BLOCK
     }
 
-    /// Takes a block for `owner`, which is not 0; `None` if all are taken. One that nobody has had is made room for first:
-    /// `make_room` is told which bytes of the memory it is.
+    /// Takes a block for `owner`, which is not 0; `None` if all are taken. For a block that was
+    /// never taken, `make_room` is called first with its bytes in the memory.
     ///
     /// # Errors
-    /// What `make_room` answers, and the system to a mapping.
+    ///
+    /// The error of `make_room`, or the system's error from mapping the block.
     pub(crate) fn take_block(
         &self,
         owner: u64,
@@ -332,15 +342,16 @@ impl ReaderTable {
         start * size_of::<u64>()..(start + words) * size_of::<u64>()
     }
 
-    /// The bytes that a table takes in which nobody has had more than so many blocks.
+    /// The bytes of a table of which no more than this many blocks were ever taken.
     pub(crate) fn bytes(&self, blocks: usize) -> Range<usize> {
         self.start * size_of::<u64>()..self.block_bytes(blocks).start
     }
 
-    /// The owners of blocks, each once.
+    /// The owners of blocks, without duplicates.
     ///
     /// # Errors
-    /// As for [`Self::for_each_pinned`].
+    ///
+    /// The system's error from mapping blocks that this process has not mapped before.
     pub(crate) fn owners(&self) -> io::Result<Vec<u64>> {
         let blocks = self.blocks_in_sight()?;
         let owners = blocks.map(|block| self.owner(block).load(Acquire));
@@ -350,11 +361,13 @@ impl ReaderTable {
         Ok(owners)
     }
 
-    /// Gives up all blocks of an owner that does not use them any more: it may have died. If it lives all the same, its readers
-    /// find that they are cancelled.
+    /// Releases all blocks of an owner that no longer uses them, for example because it has died.
+    /// If it lives nevertheless, its readers find that they are cancelled.
     ///
     /// # Errors
-    /// As for [`Self::for_each_pinned`]; none is given up then.
+    ///
+    /// The system's error from mapping blocks that this process has not mapped before. No block is
+    /// released then.
     pub(crate) fn give_up_blocks(&self, owner: u64) -> io::Result<()> {
         for block in self.blocks_in_sight()? {
             if self.owner(block).load(Acquire) == owner {
@@ -394,10 +407,10 @@ impl ReaderTable {
     }
 }
 
-/// What a slot holds that pins `state`; 0 is for one that pins nothing.
+/// The content of a slot that pins `state`; 0 is for a slot that pins nothing.
 #[inline]
 fn pinning(state: u64) -> u64 {
-    // No state has the highest number, but anything may have been written to the lock file.
+    // No state has the highest number, but the lock file may contain anything.
     state.wrapping_add(1)
 }
 

@@ -1,23 +1,23 @@
-//! The memory that all processes with a database open share: what stands where.
+//! The layout of the memory that all processes with a database open share.
 //!
-//! | from byte | what |
+//! | from byte | content |
 //! |---|---|
-//! | 0 | magic; which layout this is; the boot of the machine; the database; whether it is in order; its *epoch*; device and inode of its file |
-//! | 128 | the writer's lock |
-//! | 192 | the lock of who flushes |
-//! | 256 | the lock of the state of commits |
-//! | 320 | which of the two copies of that state counts; whether a write or flush has failed; how often blocks of the file were given back |
+//! | 0 | magic; layout version; the boot of the machine; the database; whether it is in order; its *epoch*; device and inode of its file |
+//! | 128 | the cross-process writer lock |
+//! | 192 | the flush lock |
+//! | 256 | the lock of the commit state |
+//! | 320 | which of the two copies of that state is valid; whether a write or flush has failed; how often blocks of the file were given back |
 //! | 512, 1024 | the two copies |
 //! | 4,096 | the table of processes: incarnation and process id, PID namespace |
-//! | 69,632 | four places for the commit records of visible states |
-//! | 389,120 | the table of readers: the visible state; behind that, the bell that is rung when it changes |
-//! | 393,216 | blocks of slots, each with its owner: as many as were ever taken at once, and some more |
+//! | 69,632 | four areas for the commit records of visible states |
+//! | 389,120 | the reader table: the visible state; after it, the commit notification |
+//! | 393,216 | blocks of reader slots, each with its owner: as many as were ever taken at once, and some more |
 //!
-//! The state of commits is changed by whoever has its lock, in the copy that does not count, which then counts by one
-//! store. So a process may die at any instruction.
+//! The holder of its lock changes the commit state in the copy that is not valid. One store then
+//! makes that copy valid. A process may therefore die at any instruction.
 //!
-//! The epoch grows when the database is recovered while processes have it open that were told of a failure; to those it
-//! stays closed for writing.
+//! The epoch grows when the database is recovered while processes have it open that know of a
+//! failure. For those it stays closed for writing.
 
 use super::{
     lock::SharedLock,
@@ -30,7 +30,7 @@ use std::{ops::Range, sync::Arc};
 
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(crate::io::LOCK_MAGIC);
-/// Grows with each change of what is described above.
+/// Grows with each change of the layout described above.
 const LAYOUT: u64 = 7;
 
 const BOOT: usize = 2;
@@ -44,28 +44,29 @@ const STATE_LOCK: usize = 256;
 const WHICH: usize = 40;
 const HAS_FAILED: usize = 41;
 const GIVEN_BACK: usize = 42;
-/// Words up to the copies.
+/// Words before the two copies.
 const HEAD_LEN: usize = COPIES[0];
 const COPIES: [usize; 2] = [64, 128];
 const PROCESSES: usize = 512;
 const PLACES: usize = PROCESSES + TABLE_WORDS;
 const PLACE_COUNT: usize = 4;
-/// Words of a place: a line before the longest record.
+/// Words of an area: one cache line, and the longest record.
 const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
-/// How long the file is without any reader: pages of all systems end there.
+/// Length of the file without any reader. It is a multiple of the page size of every system.
 pub(crate) const REGION_LEN: usize = 6 << 16;
 const READERS: usize = REGION_LEN / 8 - PAGE;
 const _: () = assert!(READERS >= PLACES + PLACE_COUNT * PLACE_WORDS);
 /// Blocks of slots: 1,048,576 readers.
 const BLOCK_COUNT: usize = 16_384;
-/// Blocks that there is room for from the start on, so that the first readers find it on a disk that is full by then.
+/// Blocks that are allocated from the start, so that the first readers have room even if the disk
+/// is full by then.
 const BLOCKS_AT_FIRST: usize = 8;
-/// How much of it is used from the start on, whatever is in it.
+/// Length of the part that is always used.
 pub(crate) const REGION_HEAD_LEN: usize = PROCESSES * 8;
 
-/// Words of the state of commits.
+/// Words of the commit state.
 pub(crate) const STATE_LEN: usize = 32;
-/// The state of commits, as the layer above lays it out.
+/// The commit state, in the layout of the layer above.
 pub(crate) type StateWords = [u64; STATE_LEN];
 
 /// The shared memory of one database.
@@ -77,7 +78,7 @@ pub(crate) struct Region {
     pub(crate) state: SharedLock,
     pub(crate) processes: ProcessTable,
     pub(crate) readers: ReaderTable,
-    /// Rung when another state becomes visible.
+    /// Notified when another state becomes visible.
     pub(crate) notifier: CommitNotifier,
 }
 
@@ -95,7 +96,7 @@ impl Region {
         }
     }
 
-    /// The boot of the machine in which it was begun.
+    /// The boot of the machine in which the memory was initialized.
     pub(crate) fn boot(&self) -> [u8; 16] {
         self.id(BOOT)
     }
@@ -105,12 +106,12 @@ impl Region {
         self.word(1).load(Acquire) == LAYOUT && self.word(0).load(Relaxed) == MAGIC
     }
 
-    /// Whether somebody has the database open who found it in order.
+    /// Whether a process has the database open and has found or put it in order.
     pub(crate) fn is_ready(&self) -> bool {
         self.word(IS_READY).load(Acquire) == 1
     }
 
-    /// Notes that the database is closed: who comes next looks at its file.
+    /// Notes that the database is closed. The next process recovers it from its file.
     pub(crate) fn set_closed(&self) {
         self.word(IS_READY).store(0, Release);
     }
@@ -123,13 +124,14 @@ impl Region {
         )
     }
 
-    /// Notes which file the state is of.
+    /// Notes the file that the shared state belongs to.
     pub(crate) fn set_file_id(&self, id: (u64, u64)) {
         self.word(FILE).store(id.0, Relaxed);
         self.word(FILE + 1).store(id.1, Relaxed);
     }
 
-    /// Begins with what was found in the file. The caller has the lock of the state.
+    /// Initializes the memory with the state found in the file. The caller holds the lock of the
+    /// commit state.
     pub(crate) fn begin(&self, database: [u8; 16], boot: [u8; 16], state: &StateWords) {
         self.set_id(DATABASE, database);
         self.set_id(BOOT, boot);
@@ -138,7 +140,7 @@ impl Region {
         self.store_state(state);
     }
 
-    /// What was found has been put in order. After a failure a new epoch begins.
+    /// Notes that the database is in order. After a failure this begins a new epoch.
     pub(crate) fn set_ready(&self) {
         if self.has_failed() {
             self.word(EPOCH).fetch_add(1, AcqRel);
@@ -167,10 +169,11 @@ impl Region {
         self.word(HAS_FAILED).store(1, Release);
     }
 
-    /// What a process does that has died: nothing that others see. To itself all is closed for writing, and nobody has a lock.
+    /// Simulates the death of this process: other processes no longer see its actions. For itself,
+    /// all is closed for writing and no lock is held.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> std::io::Result<()> {
-        // Nobody has so many readers that what is behind this matters.
+        // No test has enough readers to use the memory after this.
         self.memory.detach(READERS * 8 + (1 << 20))?;
         self.word(EPOCH).store(u64::MAX, Relaxed);
         self.set_failed();
@@ -180,24 +183,24 @@ impl Region {
         Ok(())
     }
 
-    /// How often the writers gave blocks of the file back. The caller has the writer's lock.
+    /// How often writers have given blocks of the file back. The caller holds the writer lock.
     pub(crate) fn blocks_given_back(&self) -> u64 {
         self.word(GIVEN_BACK).load(Relaxed)
     }
 
-    /// The caller, who has the writer's lock, gave blocks back.
+    /// Notes that the caller, which holds the writer lock, gave blocks back.
     pub(crate) fn note_blocks_given_back(&self) {
         self.word(GIVEN_BACK).fetch_add(1, Relaxed);
     }
 
-    /// The state of commits. The caller has its lock.
+    /// The commit state. The caller holds its lock.
     pub(crate) fn load_state(&self) -> StateWords {
         let copy = COPIES[self.word(WHICH).load(Acquire) as usize % 2];
         let words = &self.memory.words()[copy..][..STATE_LEN];
         std::array::from_fn(|index| words[index].load(Relaxed))
     }
 
-    /// Has this be the state of commits. The caller has its lock.
+    /// Stores the commit state. The caller holds its lock.
     pub(crate) fn store_state(&self, state: &StateWords) {
         let which = (self.word(WHICH).load(Relaxed) % 2 + 1) % 2;
         let copy = &self.memory.words()[COPIES[which as usize]..];
@@ -207,15 +210,15 @@ impl Region {
         self.word(WHICH).store(which, Release);
     }
 
-    /// Keeps the record of a state for all processes, with two counts of the caller's, and has readers begin with
-    /// it. One at a time does that.
+    /// Stores the record of a state for all processes, with two counts of the caller, and makes the
+    /// state visible. One thread at a time does that.
     pub(crate) fn publish(&self, transaction: u64, record: &[u8], counts: [u64; 2]) {
         let visible = self.readers.visible().wrapping_add(1);
         let is_of_visible = |place: &usize| self.word(place_at(*place)).load(Relaxed) == visible;
         let of_visible = (0..PLACE_COUNT).find(is_of_visible);
         let start = place_at(of_visible.map_or(0, |place| (place + 1) % PLACE_COUNT));
         self.word(start).store(0, Relaxed);
-        // So that nobody takes what follows for the record that was there.
+        // Keeps readers from taking the following stores for the previous record.
         fence(Release);
         self.word(start + 1).store(record.len() as u64, Relaxed);
         self.word(start + 2).store(counts[0], Relaxed);
@@ -230,8 +233,8 @@ impl Region {
         self.readers.publish(transaction);
     }
 
-    /// Has only the record at `start` be found for a state: it may have become visible before, and have another record since it was closed, or
-    /// found again behind a failure.
+    /// Forgets other records of this state. It may have become visible before and have a new record
+    /// since it was closed, or since it was recovered after a failure.
     fn forget_others_of(&self, transaction: u64, start: usize) {
         for other in (0..PLACE_COUNT).map(place_at) {
             if other != start && self.word(other).load(Relaxed) == transaction + 1 {
@@ -240,7 +243,8 @@ impl Region {
         }
     }
 
-    /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.
+    /// The record of a state; `None` if it is not among the last visible states, or was overwritten
+    /// during the read.
     pub(crate) fn record(&self, transaction: u64) -> Option<(Vec<u8>, [u64; 2])> {
         let wanted = transaction.checked_add(1)?;
         let starts = (0..PLACE_COUNT).map(place_at);
@@ -256,19 +260,20 @@ impl Region {
         (self.word(start).load(Relaxed) == wanted).then_some((record, counts))
     }
 
-    /// The bytes that a database with pages of this size needs whatever happens: to be allocated.
+    /// The bytes that a database with pages of this size always needs, and that must be allocated.
     pub(crate) fn needed(&self, page_size: usize) -> impl Iterator<Item = Range<usize>> {
         let starts = (0..PLACE_COUNT).map(|place| place_at(place) * 8);
         let places = starts.map(move |start| start..start + 64 + page_size);
         places.chain([self.readers.bytes(BLOCKS_AT_FIRST)])
     }
 
-    /// Whether this process has lost the memory, as when somebody has cut the file short: what it has by now is its own, and zeros at first.
+    /// Whether this process has lost the shared memory, for example because the file was truncated.
+    /// Its memory is then private, and initially zero.
     pub(crate) fn is_lost(&self) -> bool {
         self.memory.is_lost()
     }
 
-    /// Has it be [lost](Self::is_lost), as by a fault.
+    /// Makes the memory [lost](Self::is_lost), as by a fault.
     #[cfg(test)]
     pub(crate) fn lose(&self) {
         self.memory.lose();

@@ -1,5 +1,5 @@
-//! Words that are shared, and what goes with them. A model of what is built on them has its own in the
-//! place of these.
+//! Words in shared memory, and their operations. A model of the code built on them replaces this
+//! file.
 
 pub(crate) use crate::io::{LINE, Memory, sleep_on, wake_all};
 pub(super) use std::sync::atomic::{
@@ -8,13 +8,13 @@ pub(super) use std::sync::atomic::{
     fence,
 };
 
-/// Stores a value over one that others compare and exchange: what they put there before is gone.
+/// Overwrites a word that other threads compare and exchange. Their previous value is lost.
 #[inline]
 pub(super) fn overwrite(word: &AtomicU64, value: u64) {
     word.store(value, Release);
 }
 
-/// Words of a page of the system's.
+/// Words of a system page.
 pub(super) const PAGE: usize = 512;
-/// Slots that a process takes at once: a page of the system's, of one cache line for each.
+/// Slots that a process takes at once: one system page, with a cache line for each slot.
 pub(super) const SLOTS_PER_BLOCK: usize = 64;

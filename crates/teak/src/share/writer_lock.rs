@@ -1,9 +1,10 @@
-//! One writer at a time: whoever takes the turn takes what only the writer may touch with it, and
-//! whoever ends the turn puts it back. Turns may end on another thread than they began on.
+//! The in-process writer lock: one writer at a time. Taking the lock takes the writer's state with
+//! it, and releasing it puts the state back. The lock may be released on another thread than the
+//! one that took it.
 //!
-//! Who comes when the turn is free takes it, even if others wait who are not awake yet: a turn is
-//! shorter than waking somebody. So that nobody starves, the first in line is passed over only so
-//! often.
+//! A thread that arrives when the lock is free takes it, even if others wait that are not awake
+//! yet: holding the lock usually takes less time than waking a thread. To avoid starvation, the
+//! first waiting thread is passed over only a limited number of times.
 
 use super::lock;
 use std::{
@@ -14,10 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So often the first in line is passed over.
+/// How often the first waiting thread may be passed over.
 const OVERTAKEN_MAX: u32 = 16;
 
-/// Gives out turns, roughly in the order in which they are asked for.
+/// The lock. Threads get it roughly in the order in which they ask for it.
 #[derive(Debug)]
 pub(crate) struct WriterLock<T> {
     state: Mutex<WriterLockQueue<T>>,
@@ -25,11 +26,11 @@ pub(crate) struct WriterLock<T> {
 
 #[derive(Debug)]
 struct WriterLockQueue<T> {
-    /// What the writer has; absent while somebody has the turn.
+    /// The writer's state; `None` while a thread holds the lock.
     value: Option<Box<T>>,
     waiting: VecDeque<(u64, Thread)>,
     next_ticket: u64,
-    /// How often somebody else has got the turn since the first in line is that.
+    /// How often other threads got the lock since the first waiting thread became the first.
     overtaken_count: u32,
 }
 
@@ -46,7 +47,7 @@ impl<T> WriterLock<T> {
         })
     }
 
-    /// Waits for the turn, for as long as `limit`; `None` if that was not enough.
+    /// Waits up to `limit` for the lock; `None` if it was not free in time.
     pub(crate) fn take(self: &Arc<Self>, limit: Option<Duration>) -> Option<WriterLockGuard<T>> {
         let mut state = lock(&self.state);
         if (state.waiting.is_empty() || state.overtaken_count < OVERTAKEN_MAX)
@@ -108,14 +109,14 @@ impl<T> WriterLock<T> {
 }
 
 impl<T> WriterLockQueue<T> {
-    /// Who is to be woken, if the turn is free and somebody waits.
+    /// The thread to wake, if the lock is free and a thread waits.
     fn thread_to_wake(&self) -> Option<Thread> {
         self.value.as_ref()?;
         self.waiting.front().map(|(_, thread)| thread.clone())
     }
 }
 
-/// The turn; dropping it ends it.
+/// The held lock. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct WriterLockGuard<T> {
     value: Option<Box<T>>,

@@ -1,8 +1,8 @@
-//! A stretch of addresses that stays valid as long as it lives: a mapped file, or heap memory of
-//! the simulated disk.
+//! An address range that stays valid while it lives: a mapped file, or heap memory of the simulated
+//! disk.
 //!
-//! A mapped stretch holds its file, and with it the lock on the file: nobody else can change
-//! bytes that somebody here still reads, even when the storage itself is long gone.
+//! A mapped range holds its file, and with it the lock on the file. No other process can therefore
+//! change bytes that are still being read here, even when the storage itself is long gone.
 
 use super::{
     faults::{FaultWatch, Faults},
@@ -25,7 +25,7 @@ use std::{
     },
 };
 
-/// Set once the system has said that it cannot populate memory on demand (Linux before 5.14).
+/// Set once the system has reported that it cannot populate memory on demand (Linux before 5.14).
 static CANNOT_POPULATE: AtomicBool = AtomicBool::new(false);
 
 /// How a file is mapped.
@@ -35,37 +35,38 @@ pub(super) enum Protection {
     ReadWrite,
 }
 
-/// Addresses from `base` on, `len` bytes.
+/// An address range of `len` bytes from `base`.
 #[derive(Debug)]
 pub(super) struct AddressRange {
     base: NonNull<u8>,
     len: u64,
     origin: Origin,
-    /// Absent where there is no file.
+    /// `None` if there is no file.
     watch: Option<FaultWatch>,
 }
 
 #[derive(Debug)]
 enum Origin {
-    /// The file is held for its lock, and read by calls where memory cannot be populated.
+    /// The file is held for its lock, and read by calls if memory cannot be populated.
     File { locked: Arc<LockedFile> },
     Heap {
         start: NonNull<u8>,
         layout: std::alloc::Layout,
     },
-    /// Words that threads, or, with a file behind them, processes share. Nothing but words is read or written there.
+    /// Words that threads share, or processes if a file backs them. Only words are read or written
+    /// there.
     Shared,
 }
 
-// SAFETY: a stretch owns its addresses and gives out nothing but their values; whoever reads or
-// writes there argues for it on the spot.
+// SAFETY: the range owns its addresses and gives out only their values. Each access there has its
+// own safety argument.
 unsafe impl Send for AddressRange {}
-// SAFETY: as above; no method changes the stretch itself.
+// SAFETY: as above; no method changes the range itself.
 unsafe impl Sync for AddressRange {}
 
 impl AddressRange {
-    /// Maps `file` from its start on: `wanted` bytes, or, where so many addresses are not to be
-    /// had, half of that, and so on down to `needed`.
+    /// Maps `file` from its start: `wanted` bytes, or half of that if the address space is not
+    /// available, and so on down to `needed`.
     pub(super) fn map(
         file: &Arc<LockedFile>,
         needed: u64,
@@ -82,7 +83,7 @@ impl AddressRange {
         let needed = round(needed);
         let mut len = round(wanted).max(needed);
         let is_writable = protection == Protection::ReadWrite;
-        // A child keeps the mapping, and must not keep the lock.
+        // A child process keeps the mapping, and must not keep the lock.
         let unlocked = file.held().for_mapping(is_writable)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
         loop {
@@ -105,22 +106,23 @@ impl AddressRange {
         }
     }
 
-    /// Maps words of a file that processes share. If some of them cannot be had any more this process shares none of them, nor of
-    /// those of `head`, which lives as long.
+    /// Maps words of a file that processes share. If some of them become inaccessible, this process
+    /// stops sharing all of them, and those of `head`, which lives as long.
     ///
-    /// Its pages are touched one by one, all over the file, and most are holes. Where the system reads ahead, it would zero
-    /// megabytes of memory for the first of them, and give them back when the file is removed.
+    /// The pages are touched one by one all over the file, and most are holes. With read-ahead the
+    /// system would zero megabytes of memory for the first of them, and release it when the file is
+    /// removed.
     pub(super) fn shared(
         file: &HeldFile,
         offset: u64,
         len: usize,
         head: Option<&Self>,
     ) -> io::Result<Self> {
-        // A child keeps the mapping, and must not keep the locks.
+        // A child process keeps the mapping, and must not keep the locks.
         let unlocked = file.for_mapping(true)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
         let base = map_exactly(mapped, offset, len as u64, Protection::ReadWrite)?;
-        // SAFETY: the memory is mapped, and the advice changes nothing of what is in it.
+        // SAFETY: the memory is mapped, and the advice does not change its content.
         let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
         let own = (base.as_ptr() as usize, len);
         let head = head.map_or(own, |head| (head.base.as_ptr() as usize, head.len as usize));
@@ -132,7 +134,7 @@ impl AddressRange {
         })
     }
 
-    /// Has none of the words be shared any more.
+    /// Makes all words private to this process, as after a fault.
     #[cfg(test)]
     pub(super) fn lose(&self) {
         if let Some(watch) = &self.watch {
@@ -155,7 +157,7 @@ impl AddressRange {
         })
     }
 
-    /// Puts memory of this process alone, all zeros, where words are that it shares with others.
+    /// Replaces shared words by private memory of this process, all zeros.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn detach(&self) -> io::Result<()> {
         assert!(
@@ -165,15 +167,15 @@ impl AddressRange {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let address = self.base.as_ptr().cast();
-        // SAFETY: the addresses are those of this stretch, which stay valid; what is there is read and written as atomic words
-        // only, which may have any value at any time.
+        // SAFETY: the addresses are those of this range and stay valid. They are only read and
+        // written as atomic words, which may have any value at any time.
         unsafe { mm::mmap_anonymous(address, self.len as usize, protection, flags)? };
         Ok(())
     }
 
-    /// Zeroed memory of the heap, at the start of a page; the system provides it as it is touched.
+    /// Zeroed heap memory, at the start of a page. The system provides it as it is touched.
     pub(super) fn zeroed(len: usize) -> Self {
-        // An alignment of a page asked of the allocator would make it fill the memory itself.
+        // With page alignment the allocator would fill the memory itself.
         const ALIGN: usize = 4096;
         let layout = std::alloc::Layout::from_size_align(len + ALIGN, 16)
             .expect("a capacity that memory can have");
@@ -192,7 +194,7 @@ impl AddressRange {
         }
     }
 
-    /// Writes to heap memory that others may be copying from meanwhile.
+    /// Writes to heap memory that other threads may be copying from.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn store(&self, offset: u64, bytes: &[u8]) {
         use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -206,8 +208,8 @@ impl AddressRange {
             "a write inside of the stretch"
         );
         for (index, byte) in bytes.iter().enumerate() {
-            // SAFETY: inside the stretch, as checked; whoever may look at these bytes meanwhile
-            // does so with atomic loads, see `Mapping::copy`.
+            // SAFETY: inside the range, as checked. Concurrent readers of these bytes use atomic
+            // loads, see `Mapping::copy`.
             unsafe {
                 AtomicU8::from_ptr(self.base.as_ptr().add(offset as usize + index))
                     .store(*byte, Relaxed)
@@ -226,15 +228,15 @@ impl AddressRange {
         self.len
     }
 
-    /// Counts what could not be read.
+    /// The fault counter of this range.
     pub(super) fn faults(&self) -> &'static Faults {
         self.watch
             .as_ref()
             .map_or(Faults::none(), FaultWatch::faults)
     }
 
-    /// Advises the system about the pages of memory that these bytes touch. A hint: errors are of
-    /// no interest, and bytes outside are ignored.
+    /// Advises the system about the memory pages that these bytes touch. A hint: errors are
+    /// ignored, and so are bytes outside of the range.
     pub(super) fn advise(&self, offset: u64, len: u64, advice: Advice) {
         if !self.is_mapped() {
             return;
@@ -245,7 +247,7 @@ impl AddressRange {
         if start >= end {
             return;
         }
-        // SAFETY: start < end <= len, so the range is inside what this stretch has mapped; no
+        // SAFETY: start < end <= len, so the bytes are inside of what this range has mapped. No
         // advice used here changes content.
         let _ = unsafe {
             let address = self.base.add(start as usize).as_ptr();
@@ -253,16 +255,16 @@ impl AddressRange {
         };
     }
 
-    /// Has the system begin to read bytes. A hint: errors are of no interest.
+    /// Asks the system to begin reading bytes. A hint: errors are ignored.
     pub(super) fn announce(&self, offset: u64, len: u64) {
         if let (Origin::File { locked }, Some(len)) = (&self.origin, NonZeroU64::new(len)) {
-            // `madvise` would look for the mapping first, which takes as long again.
+            // `madvise` would look up the mapping first, which takes as long again.
             let soon = rustix::fs::Advice::WillNeed;
             let _ = rustix::fs::fadvise(locked.as_fd(), offset, Some(len), soon);
         }
     }
 
-    /// Whether the page of memory at `offset` is not in memory, as far as the system tells.
+    /// Whether the memory page at `offset` is not in memory, as far as the system reports.
     pub(super) fn is_absent(&self, offset: u64) -> bool {
         if !self.is_mapped() || offset >= self.len {
             return false;
@@ -270,7 +272,7 @@ impl AddressRange {
         let page_size = rustix::param::page_size();
         let start = offset as usize / page_size * page_size;
         let mut state = 1u8;
-        // SAFETY: the page is inside what this stretch has mapped, and its state takes one byte.
+        // SAFETY: the page is inside of what this range has mapped, and its state takes one byte.
         let answer = unsafe {
             let address = self.base.add(start).as_ptr();
             libc::mincore(address.cast(), page_size, &mut state)
@@ -278,10 +280,11 @@ impl AddressRange {
         answer == 0 && state & 1 == 0
     }
 
-    /// Locks these bytes in memory. They have to be inside of the stretch, and of the file.
+    /// Locks these bytes in memory. They must be inside of the range, and of the file.
     ///
     /// # Errors
-    /// What the system answers; where it has a limit, what that is.
+    ///
+    /// The system's error. If a limit applies, the text states it.
     pub(super) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
         if !self.is_mapped() {
             return Ok(());
@@ -292,7 +295,7 @@ impl AddressRange {
             "bytes inside of the stretch"
         );
         let skipped = offset % rustix::param::page_size() as u64;
-        // SAFETY: the range is inside what this stretch has mapped; locking changes no content.
+        // SAFETY: the bytes are inside of what this range has mapped; locking changes no content.
         let locked = unsafe {
             let address = self.base.add((offset - skipped) as usize).as_ptr();
             mm::mlock(address.cast(), len + skipped as usize)
@@ -300,36 +303,39 @@ impl AddressRange {
         locked.map_err(explain_lock)
     }
 
-    /// Unlocks all that was locked.
+    /// Unlocks everything that was locked.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     pub(super) fn unlock_all(&self) -> io::Result<()> {
         if !self.is_mapped() {
             return Ok(());
         }
-        // SAFETY: exactly what this stretch has mapped; unlocking changes no content.
+        // SAFETY: exactly what this range has mapped; unlocking changes no content.
         unsafe { mm::munlock(self.base.as_ptr().cast(), self.len as usize)? };
         Ok(())
     }
 
-    /// Says that nothing of the file is needed in memory just now.
+    /// Advises the system that the file is not needed in memory for now.
     pub(super) fn release(&self) {
         let Origin::File { locked } = &self.origin else {
             return;
         };
-        // What is mapped stays in the cache whatever is said of it there. It is read from the file again when it is touched.
+        // Mapped pages stay in the cache regardless of advice about the file, so they are unmapped
+        // first. They are read again when touched.
         self.advise(0, self.len, Advice::LinuxDontNeed);
         let all = rustix::fs::Advice::DontNeed;
         let _ = rustix::fs::fadvise(locked.as_fd(), 0, None, all);
     }
 
-    /// Has the system bring these bytes into memory now, so that what cannot be read is an error here
-    /// and not a signal to whoever looks at them. They have to be inside of the stretch.
+    /// Brings these bytes into memory now, so that an unreadable sector is an error here and not a
+    /// signal at the later access. The bytes must be inside of the range.
     ///
     /// # Errors
-    /// What the system answers to reading them: the file may have been cut short behind our back, or
-    /// the disk may not give a sector.
+    ///
+    /// The system's error from reading the bytes: another program may have truncated the file, or
+    /// the disk may fail to read a sector.
     pub(super) fn populate(&self, offset: u64, len: usize) -> io::Result<()> {
         let file = match &self.origin {
             Origin::File { locked } => locked,
@@ -345,8 +351,8 @@ impl AddressRange {
         let skipped = offset % rustix::param::page_size() as u64;
         let (start, len_bytes) = (offset - skipped, len + skipped as usize);
         loop {
-            // SAFETY: the range is inside what this stretch has mapped (its end is rounded up to a page
-            // of the system, as the length of the stretch is), and populating changes no content.
+            // SAFETY: the bytes are inside of what this range has mapped (the end is rounded up to
+            // a system page, like the length of the range), and populating changes no content.
             let populated = unsafe {
                 let address = self.base.add(start as usize).as_ptr();
                 mm::madvise(address.cast(), len_bytes, Advice::LinuxPopulateRead)
@@ -354,13 +360,13 @@ impl AddressRange {
             return match populated {
                 Ok(()) => Ok(()),
                 Err(Errno::INTR) => continue,
-                // It has no memory to spare just now, which says nothing about the bytes.
+                // The system has no memory to spare just now. That does not concern the bytes.
                 Err(Errno::AGAIN | Errno::NOMEM) => read_through(file, offset, len),
                 Err(Errno::INVAL) => {
                     CANNOT_POPULATE.store(true, Relaxed);
                     read_through(file, offset, len)
                 }
-                // Reading the memory would be a signal; reading the file says why.
+                // Accessing the memory would raise a signal; reading the file returns the reason.
                 Err(error) => read_through(file, offset, len).and(Err(error.into())),
             };
         }
@@ -374,7 +380,7 @@ impl AddressRange {
     }
 }
 
-/// Reads bytes of a file for nothing but the answer.
+/// Reads bytes of a file only to find out whether that succeeds.
 fn read_through(file: &File, offset: u64, len: usize) -> io::Result<()> {
     let mut scratch = [0; 4096];
     for done in (0..len).step_by(scratch.len()) {
@@ -412,7 +418,7 @@ fn map_exactly(
     Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)
 }
 
-/// What to do where the system locks no more memory.
+/// An error with advice if the system refuses to lock more memory.
 fn explain_lock(error: Errno) -> io::Error {
     if !matches!(error, Errno::NOMEM | Errno::PERM | Errno::AGAIN) {
         return error.into();
@@ -421,7 +427,7 @@ fn explain_lock(error: Errno) -> io::Error {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the structure is there to be written to.
+    // SAFETY: the structure is valid for writing.
     let is_known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
     let allowed = match limit.rlim_cur {
         bytes if is_known && bytes != libc::RLIM_INFINITY => {
@@ -438,8 +444,8 @@ impl Drop for AddressRange {
     fn drop(&mut self) {
         self.watch = None;
         match &self.origin {
-            // SAFETY: these addresses were mapped here, once, and whoever looks into them
-            // holds the stretch.
+            // SAFETY: these addresses were mapped here, once, and every reader of them holds the
+            // range.
             Origin::File { .. } | Origin::Shared => unsafe {
                 let _ = mm::munmap(self.base.as_ptr().cast(), self.len as usize);
             },

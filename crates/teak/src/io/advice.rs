@@ -1,4 +1,4 @@
-//! What the system is told of how a file is read: whether it is to read more than it is asked for.
+//! Advice to the system about read-ahead.
 
 use super::mapping::Mapping;
 use rustix::mm::Advice;
@@ -7,24 +7,25 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Whether the system reads ahead of what is asked for, where the file is not in memory; see
+/// Whether the system reads ahead when the file is not in memory. See
 /// [`Options::read_ahead`](crate::Options::read_ahead).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum ReadAhead {
-    /// While the file is at most half as long as the machine has memory. That is looked at again whenever it has doubled.
+    /// Reads ahead while the file is at most half as long as the machine's memory. This is checked
+    /// again whenever the file has doubled.
     Auto,
-    /// Always: around each page that is missing, as much as the system thinks fit.
+    /// Always reads ahead: around each missing page, as much as the system chooses.
     On,
-    /// Never: what is missing is read page by page.
+    /// Never reads ahead: missing pages are read one by one.
     #[default]
     Off,
 }
 
-/// What was advised, and what to advise next.
+/// The advice given, and when to check again.
 #[derive(Debug)]
 pub(super) struct Advisor {
     how: OnceLock<ReadAhead>,
-    /// How long the file was when its length was looked at last.
+    /// Length of the file at the last check.
     looked_at: AtomicU64,
 }
 
@@ -36,19 +37,19 @@ impl Advisor {
         }
     }
 
-    /// From now on, if nothing was said before.
+    /// Sets the policy, unless one was set before.
     pub(super) fn set(&self, how: ReadAhead) {
         let _ = self.how.set(how);
     }
 
-    /// What to advise for a file of this length.
+    /// The advice for a file of this length.
     pub(super) fn advice(&self, file_len: u64) -> Advice {
         self.looked_at.store(file_len, Relaxed);
         let how = self.how.get().copied().unwrap_or_default();
         advice_for(how, file_len, memory_bytes())
     }
 
-    /// Advises anew, if the file has doubled.
+    /// Repeats the advice if the file has doubled.
     pub(super) fn note_growth(&self, file_len: u64, mapping: &Mapping) {
         let is_automatic = self.how.get() == Some(&ReadAhead::Auto);
         if is_automatic && file_len / 2 >= self.looked_at.load(Relaxed) {
@@ -62,12 +63,12 @@ fn advice_for(how: ReadAhead, file_len: u64, memory_bytes: Option<u64>) -> Advic
     match how {
         ReadAhead::On => Advice::Normal,
         ReadAhead::Auto if is_small => Advice::Normal,
-        // Point reads: the system would read megabytes around each page for nothing.
+        // For point reads the system would read megabytes around each page for nothing.
         ReadAhead::Auto | ReadAhead::Off => Advice::Random,
     }
 }
 
-/// How much memory the machine has, if it says so.
+/// Bytes of memory of the machine, if known.
 fn memory_bytes() -> Option<u64> {
     // SAFETY: the call has no requirements.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };

@@ -1,4 +1,4 @@
-//! A place for one thing, which whoever comes first takes.
+//! A cell for one `Arc` that any thread can take.
 
 use std::{
     marker::PhantomData,
@@ -9,8 +9,8 @@ use std::{
     },
 };
 
-/// A place for a counted reference. Taking it and leaving it there are one instruction each, and have
-/// one order with each other and with all else that is sequentially consistent.
+/// A cell for an `Arc`. Taking and putting are one instruction each, and are sequentially
+/// consistent with each other and with other such operations.
 #[derive(Debug)]
 pub(crate) struct ArcCell<T> {
     /// Null, or from `Arc::into_raw`.
@@ -18,26 +18,27 @@ pub(crate) struct ArcCell<T> {
     holds: PhantomData<Arc<T>>,
 }
 
-// SAFETY: a seat is a place for an `Arc`, which may be taken by another thread than the one that left it.
+// SAFETY: the cell holds an `Arc`, which another thread may take than the one that put it there.
 unsafe impl<T: Send + Sync> Send for ArcCell<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for ArcCell<T> {}
 
 impl<T> ArcCell<T> {
-    /// Takes what is there.
+    /// Takes the value.
     #[inline]
     pub(crate) fn take(&self) -> Option<Arc<T>> {
         Self::owned(self.pointer.swap(ptr::null_mut(), SeqCst))
     }
 
-    /// Leaves something there; returns what was there.
+    /// Puts a value into the cell, and returns the previous one.
     #[inline]
     pub(crate) fn put(&self, value: Arc<T>) -> Option<Arc<T>> {
         Self::owned(self.pointer.swap(Arc::into_raw(value).cast_mut(), SeqCst))
     }
 
     fn owned(pointer: *mut T) -> Option<Arc<T>> {
-        // SAFETY: it came from `Arc::into_raw`, and the swap that gave it here left none behind.
+        // SAFETY: it came from `Arc::into_raw`, and the swap that returned it left no copy in the
+        // cell.
         (!pointer.is_null()).then(|| unsafe { Arc::from_raw(pointer) })
     }
 }

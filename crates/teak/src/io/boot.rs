@@ -1,9 +1,9 @@
-//! Numbers that tell one boot of the machine, or one file, from another.
+//! Identifiers of a boot of the machine, of a PID namespace, and of a file.
 
 use std::{fs, io, os::unix::fs::MetadataExt};
 
-/// The id of this boot of the machine; all zero where the system does not tell, which must be
-/// taken as "the machine may have gone down since".
+/// The id of this boot of the machine. All zeros if the system does not report it; callers must
+/// then assume that the machine may have gone down.
 pub(crate) fn boot_id() -> [u8; 16] {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .ok()
@@ -11,7 +11,8 @@ pub(crate) fn boot_id() -> [u8; 16] {
         .unwrap_or_default()
 }
 
-/// The PID namespace of this process: ids of processes mean the same only within one. 0 where the system does not tell.
+/// The PID namespace of this process: process ids are only comparable within one. 0 if the system
+/// does not report it.
 pub(crate) fn pid_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
 }

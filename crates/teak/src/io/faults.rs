@@ -1,15 +1,16 @@
-//! Faults while mapped files are read: a sector that the disk does not give, or a file that was cut short
-//! behind our back. The system says SIGBUS, which ends a program that does nothing about it.
+//! Handling of faults in mapped files: a sector that the disk fails to read, or a file that another
+//! program has truncated. The system raises SIGBUS, which by default ends the program.
 //!
-//! A handler puts a page of zeros where the file could not be read and counts the fault, so that the
-//! thread goes on, and whoever read there finds at the end of its operation that the count has changed. What
-//! it read is worth nothing then, and its operation fails. The next one that begins has the file mapped
-//! there again. Words that processes share, in their lock file, are not mapped again: zeros take the place of all of them at once, so that this process
-//! finds in no table that it is there, and does nothing more. Signals for other addresses go to the handler that was there before.
+//! A signal handler maps a page of zeros where the file could not be read, and counts the fault, so
+//! that the thread continues. At the end of its operation the reader finds that the count has
+//! changed. The data that it read is invalid, and the operation fails. The next operation maps the
+//! file there again. Words that processes share, in their lock file, are not mapped again. Zeros
+//! replace all of them at once, so that this process finds itself in no table and stops. Signals
+//! for other addresses are passed to the previous handler.
 //!
-//! Orderings: a fault is counted before the zeros can be read, an operation reads the count before anything
-//! else, and once more behind a fence after everything else. So either it sees another count, or it has seen none
-//! of the zeros.
+//! Orderings: a fault is counted before the zeros can be read. An operation reads the count before
+//! anything else, and once more after a fence at its end. It therefore either sees another count,
+//! or has seen none of the zeros.
 
 use rustix::{
     fd::BorrowedFd,
@@ -28,19 +29,19 @@ use std::{
     },
 };
 
-/// Stands in [`Faults::base`] of an entry that nobody uses, and of one that is being filled in.
+/// Values of [`Faults::base`] for an unused entry, and (below) for one that is being filled in.
 const UNUSED: usize = 0;
 const CLAIMED: usize = 1;
 
-/// In [`Faults::word`]: zeros stand somewhere in the place of the file. The rest counts faults.
+/// In [`Faults::word`]: zeros replace the file somewhere. The other bits count faults.
 const ZEROS: u64 = 1;
 const ONE_FAULT: u64 = 2;
 
-/// All stretches of mapped files, for the handler, which may neither wait for a lock that a thread holds nor
-/// allocate. Entries are used again, and never freed.
+/// All mapped ranges, for the handler. It must neither wait for a lock that a thread holds nor
+/// allocate. Entries are reused and never freed.
 static ENTRIES: AtomicPtr<Faults> = AtomicPtr::new(ptr::null_mut());
 
-/// The faults of one stretch of addresses.
+/// The faults of one address range.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Faults {
@@ -49,21 +50,22 @@ pub(crate) struct Faults {
     len: AtomicUsize,
     descriptor: AtomicI32,
     is_writable: AtomicBool,
-    /// Addresses that zeros take the place of when some of those here are lost, with all of those here; 0 for those of a database.
+    /// Head of shared words: addresses that are replaced by zeros together with those of this range
+    /// when a part of it is lost. 0 for a database file.
     head_base: AtomicUsize,
     head_len: AtomicUsize,
-    /// Held by the handler and by [`Faults::heal`] for a few instructions and a call. No code that holds it
-    /// touches a mapped file, so no thread meets its own.
+    /// Held by the handler and by [`Faults::heal`] for a few instructions and a system call. No
+    /// code that holds it touches a mapped file, so no thread waits for itself.
     is_locked: AtomicBool,
-    /// From the first address with zeros to behind the last.
+    /// From the first address with zeros to the end of the last.
     zeros_start: AtomicUsize,
     zeros_end: AtomicUsize,
-    /// Where in the file the last fault was.
+    /// Offset of the last fault in the file.
     last_offset: AtomicU64,
     next: AtomicPtr<Faults>,
 }
 
-/// Faults of memory that has none.
+/// The fault counter of memory that cannot fault.
 static NONE: Faults = Faults::new();
 
 impl Faults {
@@ -84,12 +86,12 @@ impl Faults {
         }
     }
 
-    /// Those of memory that has none.
+    /// The fault counter of memory that cannot fault.
     pub(crate) fn none() -> &'static Self {
         &NONE
     }
 
-    /// A number that the next fault changes. Where zeros stand the file is mapped again first.
+    /// A number that changes with the next fault. Maps the file again where zeros replace it.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         let word = self.word.load(Acquire);
@@ -99,22 +101,22 @@ impl Faults {
         }
     }
 
-    /// Whether there was a fault since [`Faults::count`] said so.
+    /// Whether there was a fault since [`Faults::count`] returned `count`.
     #[inline]
     pub(crate) fn are_more_than(&self, count: u64) -> bool {
         fence(Acquire);
         self.word.load(Relaxed) != count
     }
 
-    /// Whether zeros stand somewhere in the place of the file.
+    /// Whether zeros replace the file somewhere.
     pub(super) fn has_zeros(&self) -> bool {
         self.word.load(Acquire) & ZEROS != 0
     }
 
-    /// Puts zeros in the place of all words, if these are words. Called by the handler, too.
+    /// If this range has shared words, replaces all of them by zeros. The handler calls this too.
     ///
-    /// Those at the head come first: a thread that finds zeros in the place of readers finds by the head, behind that, that they are
-    /// lost.
+    /// The words at the head are replaced first. A thread that finds zeros in the reader table
+    /// therefore finds afterwards, at the head, that the memory is lost.
     pub(super) fn lose_words(&self) -> bool {
         let head = (&self.head_base, &self.head_len);
         let _locked = self.lock();
@@ -128,19 +130,20 @@ impl Faults {
                 }
                 let protection = ProtFlags::READ | ProtFlags::WRITE;
                 let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-                // SAFETY: the addresses are mapped as long as this is watched, and so are those of the head; what is there is read and
-                // written as atomic words only, which may have any value at any time.
+                // SAFETY: the addresses stay mapped while the range is watched, and so do those of
+                // the head. They are only read and written as atomic words, which may have any
+                // value at any time.
                 unsafe { mm::mmap_anonymous(base as *mut _, len, protection, flags) }.is_ok()
             })
     }
 
-    /// [`Faults::count`] for who has read something before.
+    /// [`Faults::count`], for callers that have read data before.
     pub(crate) fn count_behind(&self) -> u64 {
         fence(Acquire);
         self.count()
     }
 
-    /// Where in the file the last fault was, and what reading the file says there.
+    /// The file offset of the last fault, and the error from reading the file there.
     pub(crate) fn last(&self) -> (u64, io::Error) {
         let offset = self.last_offset.load(Relaxed);
         let gone = || io::Error::other("it could not be read, and can be now");
@@ -148,7 +151,7 @@ impl Faults {
         if descriptor < 0 {
             return (offset, gone());
         }
-        // SAFETY: whoever asks holds the stretch, and that holds the file.
+        // SAFETY: the caller holds the range, and the range holds the file.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let mut byte = [0];
         let error = match rustix::io::pread(file, &mut byte, offset) {
@@ -159,8 +162,8 @@ impl Faults {
         (offset, error)
     }
 
-    /// Whether these bytes are not all in the file any more, if they are of the stretch. Where it ends inside of a page of the system's the rest of
-    /// that is zeros, and no fault.
+    /// Whether these bytes belong to the range and are no longer all in the file. If the file ends
+    /// inside of a system page, the rest of that page reads as zeros without a fault.
     #[cold]
     pub(crate) fn are_cut(&self, bytes: &[u8]) -> bool {
         let (base, len) = (self.base.load(Relaxed), self.len.load(Relaxed));
@@ -169,7 +172,7 @@ impl Faults {
         if descriptor < 0 || base <= CLAIMED || start >= len {
             return false;
         }
-        // SAFETY: whoever asks holds the stretch, and that holds the file.
+        // SAFETY: the caller holds the range, and the range holds the file.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
         rustix::fs::fstat(file)
             .is_ok_and(|found| (found.st_size as u64) < (start + bytes.len()) as u64)
@@ -182,8 +185,8 @@ impl Faults {
         FaultsGuard(self)
     }
 
-    /// Maps the file where zeros stand, and returns the count. If the system refuses, that is one that does not
-    /// come again, so that whatever is read fails.
+    /// Maps the file again where zeros replace it, and returns the count. If the system refuses,
+    /// returns a count that will not recur, so that every read fails.
     #[cold]
     fn heal(&self) -> u64 {
         let _locked = self.lock();
@@ -212,9 +215,10 @@ impl Faults {
 
     fn map_again(&self, start: usize, len: usize) -> Result<(), Errno> {
         let base = self.base.load(Relaxed);
-        // SAFETY: whoever heals holds the stretch, and that holds the file.
+        // SAFETY: the caller holds the range, and the range holds the file.
         let file = unsafe { BorrowedFd::borrow_raw(self.descriptor.load(Relaxed)) };
-        // SAFETY: these addresses are inside the stretch, and show the same bytes of the same file afterwards.
+        // SAFETY: these addresses are inside of the range, and show the same bytes of the same file
+        // afterwards.
         unsafe {
             let (start, flags) = (start as *mut _, MapFlags::SHARED | MapFlags::FIXED);
             let offset = (start as usize - base) as u64;
@@ -224,7 +228,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Puts zeros where `address` is, and counts. Called by the handler.
+    /// Maps zeros at `address`, and counts the fault. Called by the handler.
     fn note(&self, base: usize, address: usize) -> bool {
         if self.head_base.load(Relaxed) != 0 {
             return self.lose_words();
@@ -235,7 +239,8 @@ impl Faults {
         let word = self.word.load(Relaxed);
         self.last_offset.store((start - base) as u64, Relaxed);
         self.word.store((word + ONE_FAULT) | ZEROS, Release);
-        // SAFETY: the address is inside the stretch, which is mapped, since a thread has just read there.
+        // SAFETY: the address is inside of the range, which is mapped, since a thread has just read
+        // there.
         let mapped = unsafe {
             let flags = MapFlags::PRIVATE | MapFlags::FIXED;
             mm::mmap_anonymous(start as *mut _, page_size, self.protection(), flags)
@@ -254,19 +259,20 @@ impl Drop for FaultsGuard<'_> {
     }
 }
 
-/// Has the faults of a stretch counted while it lives.
+/// Registers an address range, so that its faults are counted, while this lives.
 #[derive(Debug)]
 pub(super) struct FaultWatch(&'static Faults);
 
 impl FaultWatch {
-    /// The addresses belong to whoever calls until it drops this, before it unmaps them; `file` stays open
-    /// as long.
+    /// The addresses must belong to the caller until it drops this, before it unmaps them. `file`
+    /// must stay open as long.
     pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
         use rustix::fd::AsRawFd;
         Self::begin((base, len), (0, 0), file.as_raw_fd(), is_writable)
     }
 
-    /// The same for words that are shared, each as the first address and the length: these ones, and those at the head of them.
+    /// Like [`Self::new`], for shared words, given as first address and length: the words of this
+    /// range, and those at their head.
     pub(super) fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
         Self::begin(own, head, -1, true)
     }
@@ -278,7 +284,8 @@ impl FaultWatch {
         is_writable: bool,
     ) -> Self {
         let entry = claim_entry();
-        // A child may have inherited it locked, from a thread that it has not.
+        // A forked child may have inherited the entry in the locked state, from a thread that does
+        // not exist in it.
         entry.is_locked.store(false, Relaxed);
         entry.len.store(len, Release);
         entry.descriptor.store(descriptor, Relaxed);
@@ -336,25 +343,26 @@ fn entries() -> impl Iterator<Item = &'static Faults> {
     std::iter::successors(entry_at(&ENTRIES), move |entry| entry_at(&entry.next))
 }
 
-/// Takes a fault, if the address is in a stretch.
+/// Handles a fault if the address is in a registered range.
 fn absorb(address: usize) -> bool {
     entries().any(|entry| {
         let base = entry.base.load(Acquire);
         if base <= CLAIMED || address < base || address - base >= entry.len.load(Acquire) {
             return false;
         }
-        // An entry that was filled in meanwhile is about other addresses.
+        // An entry that was reused meanwhile concerns other addresses.
         entry.base.load(Relaxed) == base && entry.note(base, address)
     })
 }
 
-/// What to do with signals that are none of ours.
+/// The previous handler, for signals that do not concern a registered range.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Has the faults of all stretches handled from now on, in the whole process.
+/// Installs the fault handler, for the whole process.
 ///
 /// # Errors
-/// What the system answers.
+///
+/// The system's error.
 pub(crate) fn handle_faults() -> io::Result<()> {
     static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| install().map_err(|e| e.raw_os_error().unwrap_or(0)));
@@ -362,8 +370,9 @@ pub(crate) fn handle_faults() -> io::Result<()> {
 }
 
 fn install() -> io::Result<()> {
-    // SAFETY: `sigaction` is a plain structure, for which zeros are valid, and both are valid for the calls. The handler is
-    // one for `SA_SIGINFO`. It runs on the alternate stack, if the thread has one.
+    // SAFETY: `sigaction` is a plain structure for which zeros are valid, and both are valid for
+    // the calls. The handler is one for `SA_SIGINFO`. It runs on the alternate stack if the thread
+    // has one.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) != 0 {
@@ -381,7 +390,8 @@ fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Only what may be done in a handler: atomic words, and calls to the system that leave `errno` alone.
+/// Does only what is allowed in a signal handler: atomic operations, and system calls that leave
+/// `errno` alone.
 extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the system calls a handler for `SA_SIGINFO` with valid information.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
@@ -394,11 +404,11 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// Does what would have been done without this handler.
+/// Does what would have happened without this handler.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, is_access: bool) {
     let Some(before) = BEFORE.get() else { return };
-    // SAFETY: what was installed before is called as it asked to be called, and the default is installed
-    // by a call that handlers may make.
+    // SAFETY: the previous handler is called in the way that it requested. The default action is
+    // installed by a call that handlers may make.
     unsafe {
         match before.sa_sigaction {
             libc::SIG_IGN if !is_access => {}
@@ -406,7 +416,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, 
                 let mut default: libc::sigaction = std::mem::zeroed();
                 default.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &default, ptr::null_mut());
-                // An access comes again by itself.
+                // A faulting access is repeated when the handler returns.
                 if !is_access {
                     libc::raise(signal);
                 }

@@ -2,8 +2,10 @@
 //!
 //! Invariants:
 //!
-//! 1. The handle holds the lock on the file, exclusive unless it only reads; so the length kept
-//!    here is the file's length, but for what was made [`ahead`] or others have added in vain. Mappings hold the lock too, and may outlive the storage.
+//! 1. The handle holds the lock on the file, exclusive unless it only reads. The length kept here
+//!    is therefore the file's length, except for bytes that were allocated [`ahead`] or that other
+//!    processes added for aborted transactions. Mappings hold the lock too, and may outlive the
+//!    storage.
 //! 2. The length is published to mappings after the file grew and before it shrinks.
 //! 3. Locks are taken in the order `growth`, `views`.
 

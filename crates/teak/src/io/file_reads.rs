@@ -1,8 +1,8 @@
-//! Bytes of the file that the system is asked for before anybody looks at them.
+//! Reads of file bytes that are prefaulted first.
 
 use crate::{Error, Extent, PageNumber, Result, io::Mapping};
 
-/// So many pages of the space map are brought into memory at once, at most.
+/// The most pages of the free-space map that are brought into memory at once.
 pub(crate) const AT_ONCE_MAX: u32 = 1024;
 
 pub(crate) fn prefault(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
@@ -10,7 +10,7 @@ pub(crate) fn prefault(mapping: &Mapping, offset: u64, len: usize) -> Result<()>
     prefaulted.map_err(Error::io("reading the file"))
 }
 
-/// Copies bytes of the file, asked for before; `false` outside of it.
+/// Copies bytes of the file after prefaulting them; `false` outside of the file.
 pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<bool> {
     if !mapping.contains(offset, out.len()) {
         return Ok(false);
@@ -24,7 +24,7 @@ pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
     }
 }
 
-/// Pages in any order, sorted and in runs.
+/// Sorts pages, and combines them into extents.
 pub(crate) fn into_extents(pages: &mut [PageNumber]) -> Vec<Extent> {
     pages.sort_unstable();
     let mut extents: Vec<Extent> = Vec::with_capacity(pages.len());

@@ -1,11 +1,12 @@
-//! Noticing that this process was forked: a child has its parent's memory and files, and none of its
-//! threads and locks, so what it inherited must not be used.
+//! Detection of forks. A child has its parent's memory and files, but none of its threads and
+//! locks, so it must not use what it inherited.
 //!
-//! Locks of open file descriptions and of `flock` last as long as anything refers to the description.
-//! A child shares the descriptions of its parent, so it would keep the locks of a parent that has
-//! ended. The child therefore replaces its copies of such descriptors when it begins, in the handler
-//! that the C library calls. Closing a copy takes nothing from the parent. A child that is forked while a descriptor is
-//! made, and not registered yet, does not know of it: [`ForkWatch`] tells.
+//! Open-file-description locks and `flock` locks last as long as anything refers to the
+//! description. A child shares its parent's descriptions, so it would keep the locks of a parent
+//! that has ended. When a child begins, it therefore replaces its copies of such descriptors, in
+//! the handler that the C library calls. Closing a copy has no effect on the parent. A child that
+//! is forked while a descriptor is opened and not registered yet does not know of it. [`ForkWatch`]
+//! detects that case.
 
 use std::{
     ptr::{self, NonNull},
@@ -18,12 +19,12 @@ use std::{
     },
 };
 
-/// How many forks there are between the process that loaded this code and this one.
+/// Number of forks between the process that loaded this code and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
-/// The newest entry of the table of descriptors. Entries are never freed, only used again.
+/// The newest entry of the table of descriptors. Entries are never freed, only reused.
 static ENTRIES: AtomicPtr<HeldEntry> = AtomicPtr::new(ptr::null_mut());
 
-/// How many forks this process has begun, and how many of them are over.
+/// Number of forks that this process has begun, and (below) of those that have ended.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
@@ -35,7 +36,7 @@ extern "C" fn note_end() {
     ENDED.fetch_add(1, SeqCst);
 }
 
-/// Runs in a child before anything else does. It may only do what a signal handler may do.
+/// Runs first in a child. It may only do what a signal handler may do.
 extern "C" fn note_fork() {
     FORKS.fetch_add(1, Relaxed);
     ENDED.store(BEGUN.load(SeqCst), SeqCst);
@@ -49,31 +50,33 @@ extern "C" fn note_fork() {
     }
 }
 
-/// A process, to be told from its children.
+/// Distinguishes a process from its children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ForkGeneration(u32);
 
 impl ForkGeneration {
-    /// That of this process. From the first call on, forks are noticed that the C library makes.
+    /// The generation of this process. After the first call, forks made through the C library are
+    /// detected.
     pub(crate) fn current() -> Self {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| {
-            // SAFETY: the handler changes atomic numbers and makes calls to the system, which a child may do
-            // at any point. It can fail for lack of memory, and then forks are not noticed.
+            // SAFETY: the handler changes atomic numbers and makes system calls, which a child may
+            // do at any point. Registration can fail for lack of memory; forks are not detected
+            // then.
             let _ =
                 unsafe { libc::pthread_atfork(Some(note_begin), Some(note_end), Some(note_fork)) };
         });
         Self(FORKS.load(Relaxed))
     }
 
-    /// Whether this is a child of the process that it is of.
+    /// Whether this process is a child of the one that `self` belongs to.
     #[inline]
     pub(crate) fn is_past(self) -> bool {
         FORKS.load(Relaxed) != self.0
     }
 }
 
-/// A moment from which on it is watched whether this process forks.
+/// Watches from its creation on whether this process forks.
 pub(super) struct ForkWatch(u32);
 
 impl ForkWatch {
@@ -82,7 +85,7 @@ impl ForkWatch {
         Self(ENDED.load(SeqCst))
     }
 
-    /// Whether no fork was under way then, and none has begun since.
+    /// Whether no fork was under way at the start of the watch, and none has begun since.
     pub(super) fn is_still(&self) -> bool {
         BEGUN.load(SeqCst) == self.0
     }
@@ -104,13 +107,15 @@ pub(super) struct HeldEntry {
     next: *const HeldEntry,
 }
 
-// SAFETY: all fields but `next` are atomic, and that is written before anybody else knows of the entry.
+// SAFETY: all fields except `next` are atomic, and `next` is written before other threads can see
+// the entry.
 unsafe impl Send for HeldEntry {}
 // SAFETY: as above.
 unsafe impl Sync for HeldEntry {}
 
 impl HeldEntry {
-    /// Has children let go of a descriptor, as long as it refers to the file with this device and inode.
+    /// Makes children release a descriptor, as long as it refers to the file with this device and
+    /// inode.
     pub(super) fn register(
         descriptor: i32,
         id: (u64, u64),
@@ -127,12 +132,13 @@ impl HeldEntry {
         entry
     }
 
-    /// Ends that. To be called before the descriptor is closed, since its number may be used again then.
+    /// Ends the registration. Must be called before the descriptor is closed, because its number
+    /// may be reused after that.
     pub(super) fn unregister(&self) {
         self.state.store(FREE, Release);
     }
 
-    /// An entry that is the caller's.
+    /// An unused entry, reserved for the caller.
     fn unused() -> &'static Self {
         let first = ENTRIES.load(Acquire);
         let mut next = first.cast_const();
@@ -160,7 +166,7 @@ impl HeldEntry {
         entry
     }
 
-    /// Puts something harmless in the place of what this child has inherited.
+    /// Replaces what this child has inherited by something harmless.
     fn let_go(&self) {
         let descriptor = self.descriptor.load(Relaxed);
         if self.is_at(descriptor) {
@@ -169,7 +175,7 @@ impl HeldEntry {
         let anchor = self.anchor.load(Relaxed);
         if !anchor.is_null() {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-            // SAFETY: the page was mapped for this entry, and nobody reads or writes there.
+            // SAFETY: the page was mapped for this entry, and no code reads or writes there.
             unsafe {
                 let len = libc::sysconf(libc::_SC_PAGESIZE) as usize;
                 libc::mmap(anchor.cast(), len, libc::PROT_NONE, flags, -1, 0);
@@ -177,10 +183,11 @@ impl HeldEntry {
         }
     }
 
-    /// Whether the descriptor still refers to the file. Somebody else may have closed it.
+    /// Whether the descriptor still refers to the file. Other code may have closed it.
     fn is_at(&self, descriptor: i32) -> bool {
         let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: the structure is there to be written to, and is read only after that has succeeded.
+        // SAFETY: the structure is valid for writing, and is read only after the call has
+        // succeeded.
         unsafe {
             libc::fstat(descriptor, found.as_mut_ptr()) == 0 && {
                 let found = found.assume_init();
@@ -191,8 +198,8 @@ impl HeldEntry {
     }
 }
 
-/// Makes the number stand for a descriptor by which nothing can be read or written. The number stays in use, so that
-/// whoever closes it later closes nothing else.
+/// Replaces a descriptor by one that can neither read nor write. The number stays in use, so that a
+/// later close of it closes nothing else.
 fn replace_descriptor(descriptor: i32) {
     let open = || {
         let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
@@ -201,8 +208,8 @@ fn replace_descriptor(descriptor: i32) {
     };
     let mut harmless = open();
     if harmless < 0 {
-        // There may be as many descriptors as are allowed.
-        // SAFETY: the descriptor was found to be the one that is to go.
+        // The limit of descriptors may be reached. SAFETY: the descriptor was found to be the one
+        // to replace.
         unsafe { libc::close(descriptor) };
         harmless = open();
     }

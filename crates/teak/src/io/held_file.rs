@@ -1,16 +1,17 @@
 //! A file whose locks last exactly as long as this process wants them.
 //!
-//! Locks of `flock` and of open file descriptions are dropped when the last reference to the
-//! description goes. Two things would go wrong with a descriptor alone:
+//! `flock` locks and open-file-description locks are dropped with the last reference to the
+//! description. With a descriptor alone, two things could go wrong:
 //!
-//! - Code that has nothing to do with Teak may close it by its number, as loops over all descriptors
-//!   do. A page that is mapped from the description, the *anchor*, keeps the locks then. The number
-//!   may soon stand for another file; so whoever is about to write by it asks
-//!   [`HeldFile::refuse_stranger`] first.
-//! - A forked child would keep the locks of a parent that has ended. It lets go of descriptor and
-//!   anchor when it begins (see [`forks`](super::forks)). A descriptor that a child may have got before that was
-//!   seen to is replaced, before anything is locked by it. Other mappings of the file, which a child
-//!   keeps, are made from a description of their own, see [`HeldFile::for_mapping`].
+//! - Unrelated code may close the descriptor by its number, as loops over all descriptors do. A
+//!   page that is mapped from the description, the *anchor*, keeps the locks in that case. The
+//!   number may soon refer to another file, so callers check [`HeldFile::refuse_stranger`] before
+//!   they write through it.
+//! - A forked child would keep the locks of a parent that has ended. It releases descriptor and
+//!   anchor when it begins (see [`forks`](super::forks)). A descriptor that a child may have
+//!   inherited before its registration is replaced before it is used for a lock. Other mappings of
+//!   the file, which a child keeps, are made from a separate description, see
+//!   [`HeldFile::for_mapping`].
 
 use super::{
     file_id::id_of,
@@ -29,7 +30,7 @@ use std::{
     ptr::{self, NonNull},
 };
 
-/// So often a descriptor is made once more, as the process forks meanwhile.
+/// How often a descriptor is opened again because the process forks meanwhile.
 const ATTEMPTS: usize = 10;
 
 /// An open file that is locked, or will be.
@@ -38,27 +39,28 @@ pub(super) struct HeldFile {
     file: File,
     /// Device and inode.
     id: (u64, u64),
-    /// Absent where a page cannot be mapped.
+    /// `None` if no page can be mapped.
     anchor: Option<NonNull<u8>>,
     entry: &'static HeldEntry,
     generation: ForkGeneration,
-    /// Its locks are the process's, which lets go of them when it closes any descriptor of the file.
+    /// Whether the locks belong to the process (POSIX), which loses them when it closes any
+    /// descriptor of the file.
     is_closed_once: bool,
 }
 
-// SAFETY: the anchor is only mapped and unmapped; nobody reads or writes there.
+// SAFETY: the anchor is only mapped and unmapped; no code reads or writes there.
 unsafe impl Send for HeldFile {}
 // SAFETY: as above.
 unsafe impl Sync for HeldFile {}
 
 impl HeldFile {
-    /// Takes a file over that is not locked yet, so that no child keeps its locks.
+    /// Takes over a file that is not locked yet, so that no child keeps its locks.
     pub(super) fn new(file: File) -> io::Result<Self> {
         let is_writable = fcntl_getfl(&file)?.contains(OFlags::RDWR);
         Self::with(file, |file, id| reopen(file, id, is_writable))
     }
 
-    /// The same, given how the file is opened once more.
+    /// Like [`Self::new`], with a function that reopens the file.
     fn with(
         file: File,
         mut reopen: impl FnMut(&File, (u64, u64)) -> Option<File>,
@@ -90,7 +92,7 @@ impl HeldFile {
         }
     }
 
-    /// From now on no other descriptor of the file is opened and closed.
+    /// Notes that no other descriptor of the file may be opened and closed from now on.
     pub(super) fn close_once(&mut self) {
         self.is_closed_once = true;
     }
@@ -100,10 +102,13 @@ impl HeldFile {
         self.id
     }
 
-    /// The same file by an open file description that has no locks, to be mapped and closed; `None` where the system gives none.
+    /// The file through another open file description, which has no locks, for mapping. `None` if
+    /// the system provides none.
     ///
     /// # Errors
-    /// As for [`Self::refuse_stranger`].
+    ///
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
     pub(super) fn for_mapping(&self, is_writable: bool) -> io::Result<Option<File>> {
         self.refuse_stranger()?;
         match self.is_closed_once {
@@ -112,18 +117,22 @@ impl HeldFile {
         }
     }
 
-    /// Fails if the descriptor does not stand for this file any more.
+    /// Fails if the descriptor no longer refers to this file.
     ///
     /// # Errors
-    /// `NotConnected` if other code in this process has closed it; what the system answers.
+    ///
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
     pub(super) fn refuse_stranger(&self) -> io::Result<()> {
         self.attributes(StatxFlags::INO).map(drop)
     }
 
-    /// How long the file is, and how many links it has.
+    /// The length of the file, and its number of links.
     ///
     /// # Errors
-    /// As for [`Self::refuse_stranger`].
+    ///
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
     pub(super) fn len_and_links(&self) -> io::Result<(u64, u32)> {
         self.attributes(StatxFlags::INO | StatxFlags::SIZE | StatxFlags::NLINK)
     }
@@ -137,7 +146,8 @@ impl HeldFile {
     }
 }
 
-/// The file with this device and inode by another open file description; `None` where the system gives none.
+/// The file with this device and inode through another open file description; `None` if the system
+/// provides none.
 fn reopen(file: &File, id: (u64, u64), is_writable: bool) -> Option<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut options = OpenOptions::new();
@@ -146,7 +156,7 @@ fn reopen(file: &File, id: (u64, u64), is_writable: bool) -> Option<File> {
     (id_of(&reopened.metadata().ok()?) == id).then_some(reopened)
 }
 
-/// What is wrong when a descriptor of ours is another one's.
+/// The error if the descriptor refers to another file.
 fn stranger() -> io::Error {
     io::Error::new(
         io::ErrorKind::NotConnected,
@@ -155,11 +165,12 @@ fn stranger() -> io::Error {
     )
 }
 
-/// Device and inode, and the length and links if these are wanted, and nothing else: whoever asks for the times of a file has the system give the next
-/// write a finer one, which each flush then writes to the inode besides.
+/// Device and inode, and the length and links if wanted. Nothing else is queried: after a query of
+/// a file's times, the system gives the next write a finer timestamp, which each flush then also
+/// writes to the inode.
 fn attributes(file: &File, wanted: StatxFlags) -> Result<((u64, u64), u64, u32), Errno> {
     match statx(file, "", AtFlags::EMPTY_PATH, wanted) {
-        // An old system has none, and a sandbox may forbid it.
+        // Old systems do not have the call, and a sandbox may forbid it.
         Err(Errno::NOSYS | Errno::PERM) => {
             let found = rustix::fs::fstat(file)?;
             let id = (found.st_dev, found.st_ino);
@@ -190,12 +201,12 @@ impl Deref for HeldFile {
 
 impl Drop for HeldFile {
     fn drop(&mut self) {
-        // A child has let go of it already, and may have used the entry again.
+        // A child has released the entry already, and may have reused it.
         if !self.generation.is_past() {
             self.entry.unregister();
         }
         if let Some(anchor) = self.anchor {
-            // SAFETY: the page was mapped for this, and nobody reads or writes there.
+            // SAFETY: the page was mapped for this file, and no code reads or writes there.
             let _ = unsafe { mm::munmap(anchor.as_ptr().cast(), rustix::param::page_size()) };
         }
     }

@@ -1,31 +1,34 @@
-//! Whether reading waits for the disk, as far as the time of what was read lately tells.
+//! Estimates from recent timings whether reads wait for the disk.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
-/// Operations of a group that take longer in the mean may have waited: what is in memory takes less, also where it is compared with
-/// its checksum for the first time.
+/// Operations of a group with a longer mean time may have waited for the disk. Operations in memory
+/// take less, even if a page's checksum is verified for the first time.
 const OPERATION_MAX: Duration = Duration::from_micros(6);
-/// After such a group so many are looked at, and so many after a page that was not in memory.
+/// Number of groups to examine after such a slow group, and (below) after a page that was not in
+/// memory.
 const GROUPS_AFTER_SLOW: u32 = 2;
 const GROUPS_AFTER_ABSENT: u32 = 32;
-/// Where all was in memory and slow otherwise, so many slow groups pass before it is looked again.
+/// If all pages were in memory and the group was slow for another reason, this many slow groups are
+/// skipped before the next examination.
 const SLOW_PASSED: u32 = 64;
 
-/// How fast groups of operations are. Where they wait for the disk it is worth a call to the system for each page to have all of a group
-/// read at the same time; where all is in memory those calls would take most of the time.
+/// Timings of groups of operations. If they wait for the disk, a system call for each page is
+/// worthwhile, to have all pages of a group read at the same time. If all pages are in memory,
+/// these calls would take most of the time.
 #[derive(Default, Debug)]
 pub(crate) struct IoWaitEstimator {
-    /// Groups to come for which it is asked what of their pages is in memory.
+    /// Number of coming groups for which the system is asked which of their pages are in memory.
     groups: AtomicU32,
-    /// Slow groups to come that are passed over.
+    /// Number of coming slow groups to skip.
     passed: AtomicU32,
 }
 
 impl IoWaitEstimator {
-    /// Of what is always in memory.
+    /// The estimator for data that is always in memory.
     pub(crate) fn fast() -> &'static Self {
         static FAST: IoWaitEstimator = IoWaitEstimator {
             groups: AtomicU32::new(0),
@@ -34,13 +37,13 @@ impl IoWaitEstimator {
         &FAST
     }
 
-    /// Whether pages are better asked for before they are read.
+    /// Whether pages should be announced before they are read.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.groups.load(Relaxed) > 0
     }
 
-    /// Notes how long a group of so many operations has taken, since it began.
+    /// Notes a group of operations that began at `begun`.
     #[inline]
     pub(crate) fn note(&self, begun: Instant, operations: usize) {
         let groups = self.groups.load(Relaxed);

@@ -1,18 +1,20 @@
-//! The lock file: memory that all processes with the database open share, and locks by which they know
-//! who lives.
+//! The lock file: memory shared by all processes with the database open, and locks that show which
+//! processes live.
 //!
-//! A process is known by a *place*, and as long as it lives it has a lock on a byte of the file that stands
-//! for that. The system drops the lock when the process ends, however it ends. Ids of processes, which are used
-//! again and differ between containers, do not come into it.
+//! Each process has an *entry index*. While it lives, it holds a lock on the byte of the file that
+//! corresponds to this index. The system drops the lock when the process ends for any reason.
+//! Process ids play no part: they are reused, and differ between containers.
 //!
-//! The locks belong to the open file description (`F_OFD_SETLK`), so it does not matter what else in the process
-//! opens and closes the file. [`HeldFile`] sees to it that neither a stranger who closes the descriptor nor a
-//! forked child changes anything about them. Where the system has no such locks (gVisor), those of POSIX
-//! are used. A process loses these when anything in it closes the file through another descriptor; it then
-//! finds in the table of processes that it was declared dead, and writes no more.
+//! The locks belong to the open file description (`F_OFD_SETLK`), so other opens and closes of the
+//! file in the process do not matter. [`HeldFile`] ensures that neither unrelated code that closes
+//! the descriptor nor a forked child affects them. If the system has no such locks (gVisor), POSIX
+//! locks are used. A process loses those when any code in it closes the file through another
+//! descriptor. It then finds in the table of processes that it was declared dead, and stops
+//! writing.
 //!
-//! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made
-//! anew, if it begins as a lock file does: any other file of that name is refused, and stays as it is.
+//! Processes that attach or leave pass through the *gate*, one at a time. If no other process is
+//! attached, the file is reinitialized, provided that it begins as a lock file does. Any other file
+//! of that name is refused and left unchanged.
 
 use super::{
     file_id::id_of,
@@ -45,25 +47,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where the bytes stand that are locked. There is nothing in the file there.
+/// Offset of the locked bytes. The file has no content there.
 const LOCKS: i64 = 1 << 62;
-/// How many processes may have a database open.
+/// The most processes that may have a database open.
 pub(crate) const PROCESSES_MAX: u32 = 4096;
 
-/// Bytes that others append between a look at the length of the file and a write: 16 processes a block each.
+/// Bytes that other processes may append between a query of the file's length and a write: one
+/// block for each of 16 processes.
 const APPENDED_MEANWHILE: u64 = 64 << 10;
 
-/// So long whoever is in the gate may take, to recover the database or to write what is left at its end.
+/// How long the holder of the gate may take, to recover the database or to write what is left when
+/// closing.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
-/// The same for who locks it in another way than processes that have a database open do.
+/// How long to wait for a holder that uses another kind of lock than processes with an open
+/// database.
 const STRANGERS_PATIENCE: Duration = Duration::from_secs(2);
-/// The first and the longest pause between two looks at the gate.
+/// The first and the longest pause between two attempts at the gate.
 const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(5)];
 
 /// The lock file of a database that this process has open.
 #[derive(Debug)]
 pub(crate) struct LockFile {
-    // In this order: the name goes when the file is closed.
+    // Declared in this order: the name is forgotten after the file is closed.
     file: Arc<HeldFile>,
     named: LockFileName,
     locks: Locks,
@@ -71,17 +76,17 @@ pub(crate) struct LockFile {
     gate: Mutex<()>,
 }
 
-/// Whose the locks are.
+/// The owner of the locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Locks {
-    /// The open file description's.
+    /// The open file description.
     OfDescription,
-    /// The process's, as POSIX has it.
+    /// The process (POSIX).
     OfProcess,
 }
 
 impl Locks {
-    /// The commands to lock, and to look who has locked.
+    /// The commands to lock, and to query the holder.
     fn commands(self) -> [libc::c_int; 2] {
         match self {
             Self::OfDescription => [libc::F_OFD_SETLK, libc::F_OFD_GETLK],
@@ -89,7 +94,7 @@ impl Locks {
         }
     }
 
-    /// Those that the system has for this file.
+    /// The kind that the system supports for this file.
     fn of_system(file: &File) -> Self {
         let known = holder(file, Self::OfDescription, 0, 1);
         match known.map_err(|error| error.raw_os_error()) {
@@ -101,12 +106,12 @@ impl Locks {
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
-/// The lock files that this process has open: a child that was forked has none yet.
+/// The lock files that this process has open. A forked child has none yet.
 static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct OpenFile {
-    /// Of all that this process opens.
+    /// Unique among all lock files that this process opens.
     number: u64,
     process: (u32, ForkGeneration),
     path: PathBuf,
@@ -115,8 +120,8 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    /// Whether it is the file that is at `path`, whose device and inode are `id`, or may yet become it. Once it is open, another file may have
-    /// got its name.
+    /// Whether this is the file at `path`, with device and inode `id`, or may become it. Once the
+    /// lock file is open, another file may have taken its name.
     fn is_at(&self, path: &Path, id: Option<(u64, u64)>) -> bool {
         match self.id {
             Some(_) => self.id == id,
@@ -125,7 +130,7 @@ impl OpenFile {
     }
 }
 
-/// The name of a lock file, which this process has open once.
+/// The name of a lock file. This process has it open once.
 #[derive(Debug)]
 struct LockFileName {
     number: u64,
@@ -138,7 +143,7 @@ fn this_process() -> (u32, ForkGeneration) {
 }
 
 impl LockFileName {
-    /// Looks by the name alone what is there: opening and closing the file would drop locks of the kind that POSIX has.
+    /// Identifies the file by its name alone: opening and closing it would drop POSIX locks.
     fn new(path: &Path) -> io::Result<Self> {
         let process = this_process();
         let id = fs::metadata(path).ok().map(|found| id_of(&found));
@@ -164,7 +169,7 @@ impl LockFileName {
         })
     }
 
-    /// The same for one that plays a process of its own.
+    /// Like [`Self::new`], for a simulated process.
     #[cfg(any(test, feature = "testing"))]
     fn apart(path: &Path) -> Self {
         Self {
@@ -199,9 +204,9 @@ impl Drop for LockFileName {
     }
 }
 
-/// `None` if another one was made meanwhile, or removed.
+/// Opens or creates the file; `None` if another one was created or removed meanwhile.
 fn open_or_create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
-    // Before it is opened: opening a device may be an action.
+    // Checked before opening: opening a device may have effects.
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return create(path, mode),
         found => refuse_irregular(&found?)?,
@@ -219,7 +224,7 @@ fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who has it keeps all others from coming and going.
+/// The held gate. It keeps other processes from attaching and leaving.
 #[derive(Debug)]
 pub(crate) struct GateGuard<'f> {
     file: &'f LockFile,
@@ -227,16 +232,20 @@ pub(crate) struct GateGuard<'f> {
 }
 
 impl LockFile {
-    /// Opens the lock file at `path`, or creates it, and passes the gate: nobody else comes or
-    /// goes until [`Self::leave_gate`]. Says whether anybody is there.
+    /// Opens or creates the lock file at `path`, and passes the gate: no other process attaches or
+    /// leaves until [`Self::leave_gate`]. Returns whether this process is alone.
     ///
     /// # Errors
-    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput`, with the reason, for what is no lock file of ours: nothing was written to that.
+    ///
+    /// - The system's error.
+    /// - `ResourceBusy` if this process has the file open already.
+    /// - `InvalidInput`, with the reason, if it is not a lock file of Teak. Nothing was written to
+    ///   it.
     pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
         Self::open_as(LockFileName::new(path)?, mode)
     }
 
-    /// The same for one that plays a process of its own, beside others in this process.
+    /// Like [`Self::open`], for a simulated process next to others in this process.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(path: &Path) -> io::Result<(Self, bool)> {
         let mode = LockMode::Masked(0o600);
@@ -256,12 +265,13 @@ impl LockFile {
             if locks == Locks::OfProcess {
                 file.close_once();
             }
-            // One that an older version is just making anew, in the gate, has no first bytes yet.
+            // If an older version is just reinitializing the file, under the gate, it has no first
+            // bytes yet.
             if !is_locked(&file, locks, 0, PROCESSES_MAX + 1)? {
                 refuse_foreign(&file)?;
             }
             wait_for_gate(&file, locks)?;
-            // It may have been removed, and another made, meanwhile.
+            // It may have been removed and recreated meanwhile.
             if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
                 named.note_id(id_of(&found));
                 let is_alone = !is_locked(&file, locks, 1, PROCESSES_MAX)?;
@@ -279,7 +289,7 @@ impl LockFile {
         }
     }
 
-    /// Whether any process uses the lock file at `path`, for who cannot write to it.
+    /// Whether any process uses the lock file at `path`, for callers that cannot write to it.
     pub(crate) fn is_used(path: &Path) -> bool {
         let mut options = OpenOptions::new();
         let options = options.read(true).custom_flags(libc::O_NONBLOCK);
@@ -310,20 +320,23 @@ impl LockFile {
         &self.named.path
     }
 
-    /// The memory of the file, all zeros but for its first bytes. The caller is in the gate and alone: nobody looks at what was there.
+    /// Reinitializes the memory of the file: all zeros except its first bytes. The caller holds the
+    /// gate and is alone, so no process uses the previous content.
     ///
     /// # Errors
-    /// What the system answers; `EFBIG` where this process may not make so long a file.
+    ///
+    /// - The system's error.
+    /// - `EFBIG` if this process must not create a file of that length.
     pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
         self.file.refuse_stranger()?;
         refuse_file_len(len_bytes as u64)?;
         let head_len = LOCK_MAGIC.len() as u64;
-        // They may have been lost with the power.
+        // The first bytes may have been lost in a power cut.
         self.file().write_all_at(&LOCK_MAGIC, 0)?;
         self.file().set_len(head_len)?;
         self.file().set_len(len_bytes as u64)?;
         if !self.allocate_blocks(0..head_len)? {
-            // Zeros that are written have their blocks.
+            // Zeros that are written get their blocks.
             self.file().set_len(head_len)?;
             let zeros = vec![0; len_bytes - LOCK_MAGIC.len()];
             self.file().write_all_at(&zeros, head_len)?;
@@ -331,10 +344,12 @@ impl LockFile {
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
-    /// The memory of the file as others use it.
+    /// The memory of the file, as other processes use it.
     ///
     /// # Errors
-    /// What the system answers; `InvalidData` where the file is shorter.
+    ///
+    /// - The system's error.
+    /// - `InvalidData` if the file is shorter.
     pub(crate) fn map(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
         if self.file().metadata()?.len() < len_bytes as u64 {
             return Err(ErrorKind::InvalidData.into());
@@ -342,11 +357,13 @@ impl LockFile {
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
-    /// Has these bytes be in the file, with their blocks, so that a full disk is an error here and not a signal later. What is there
-    /// stays.
+    /// Ensures that these bytes are in the file and have their blocks, so that a full disk is an
+    /// error here and not a signal later. Existing content stays.
     ///
     /// # Errors
-    /// What the system answers; `EFBIG` where this process may not make so long a file.
+    ///
+    /// - The system's error.
+    /// - `EFBIG` if this process must not create a file of that length.
     pub(crate) fn allocate(&self, bytes: Range<usize>) -> io::Result<()> {
         let range = pages_with(&(bytes.start as u64..bytes.end as u64));
         let len = self.file.len_and_links()?.0;
@@ -356,7 +373,8 @@ impl LockFile {
         if self.allocate_blocks(range.clone())? {
             return Ok(());
         }
-        // Whoever made it wrote what it had then, and others have appended what it has now.
+        // The creator of the file wrote its initial length, and other processes have appended the
+        // rest.
         let mut len = len;
         while len < range.end {
             // The system ends a process that appends beyond its limit, and others append meanwhile.
@@ -369,7 +387,7 @@ impl LockFile {
         Ok(())
     }
 
-    /// Allocates blocks; `false` where the file system does not do that.
+    /// Allocates blocks; `false` if the file system does not support that.
     fn allocate_blocks(&self, range: Range<u64>) -> io::Result<bool> {
         let (flags, len) = (FallocateFlags::empty(), range.end - range.start);
         match retry_on_intr(|| fallocate(self.file(), flags, range.start, len)) {
@@ -388,7 +406,7 @@ impl LockFile {
         unsafe { libc::fcntl(self.file().as_raw_fd(), at_once, &raw const all) };
     }
 
-    /// Waits until nobody else is in the gate.
+    /// Waits for the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<GateGuard<'_>> {
         let threads = super::mutex::lock(&self.gate);
         self.file.refuse_stranger()?;
@@ -399,7 +417,7 @@ impl LockFile {
         })
     }
 
-    /// The same, but does not wait.
+    /// Like [`Self::pass_gate`], without waiting.
     pub(crate) fn try_gate(&self) -> Option<GateGuard<'_>> {
         let threads = self.gate.try_lock().ok()?;
         self.file.refuse_stranger().ok()?;
@@ -410,19 +428,19 @@ impl LockFile {
         })
     }
 
-    /// Lets others into the gate that [`Self::open`] passed.
+    /// Releases the gate that [`Self::open`] passed.
     pub(crate) fn leave_gate(&self) {
         self.unlock(0);
     }
 
-    /// Unlocks a byte, unless the descriptor is a stranger's by now.
+    /// Unlocks a byte, unless the descriptor refers to another file by now.
     fn unlock(&self, byte: u32) {
         if self.file.refuse_stranger().is_ok() {
             let _ = lock(self.file(), self.locks, byte, libc::F_UNLCK);
         }
     }
 
-    /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
+    /// Takes the lowest free entry index; `None` if all are taken. The caller holds the gate.
     pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
         for place in 0..PROCESSES_MAX {
             match lock(self.file(), self.locks, byte_of(place), libc::F_WRLCK) {
@@ -434,43 +452,45 @@ impl LockFile {
         Ok(None)
     }
 
-    /// Gives a place back that this process took. The caller is in the gate.
+    /// Releases the entry index of this process. The caller holds the gate.
     pub(crate) fn give_up_place(&self, place: u32) {
         if self.named.is_own() {
             self.unlock(byte_of(place));
         }
     }
 
-    /// Whether another process has this place. One whose state cannot be told counts as alive.
+    /// Whether another process holds this entry index. If that cannot be determined, it counts as
+    /// alive.
     pub(crate) fn is_alive(&self, place: u32) -> bool {
         self.is_locked_by_others(byte_of(place), 1).unwrap_or(true)
     }
 
-    /// Whether any process but this one has a place.
+    /// Whether another process holds any entry index.
     pub(crate) fn has_others(&self) -> io::Result<bool> {
         self.is_locked_by_others(1, PROCESSES_MAX)
     }
 
     fn is_locked_by_others(&self, first: u32, count: u32) -> io::Result<bool> {
         let found = is_locked(self.file(), self.locks, first, count)?;
-        // If the descriptor was a stranger's, it was so before, or is so still.
+        // If the descriptor referred to another file during the query, it still does.
         self.file.refuse_stranger().map(|()| found)
     }
 
-    /// Removes the file. The caller is in the gate, and nobody else is there, or else the database is deleted. Who
-    /// waits at the gate finds that it is another file that has the name.
+    /// Removes the file. The caller holds the gate, and either no other process is attached or the
+    /// database is being deleted. Processes that wait at the gate find that another file has the
+    /// name.
     pub(crate) fn remove(&self) {
-        // The name may be another one's by now: this one was deleted with its database.
+        // The name may belong to another file by now, if this one was deleted with its database.
         let is_named = |named: fs::Metadata| id_of(&named) == self.file.id();
         if !self.named.is_own() {
             return;
         }
-        // The directory may have another name by now, which the system knows.
+        // The directory may have been renamed; the system knows the present path.
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let paths = [Some(self.named.path.clone()), fs::read_link(link).ok()];
         let mut paths = paths.into_iter().flatten();
         if let Some(path) = paths.find(|path| fs::symlink_metadata(path).is_ok_and(is_named)) {
-            // It is made anew by whoever comes next, also if this fails.
+            // The next process reinitializes it, even if this fails.
             let _ = fs::remove_file(path);
         }
     }
@@ -486,10 +506,12 @@ fn byte_of(place: u32) -> u32 {
     place + 1
 }
 
-/// Locks the gate, when nobody else has it locked any more.
+/// Locks the gate when no other process holds it.
 ///
 /// # Errors
-/// `TimedOut` where that takes too long; what the system answers.
+///
+/// - `TimedOut` if that takes too long.
+/// - The system's error.
 fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
     let (began, mut pause) = (Instant::now(), PAUSES[0]);
     loop {
@@ -501,7 +523,7 @@ fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
         if elapsed > STRANGERS_PATIENCE
             && let Some(holder) = holder(file, locks, 0, 1)?
         {
-            // Locks of descriptions have no process.
+            // Locks of descriptions report no process id.
             let stranger = Some(holder).filter(|id| *id > 0 && locks == Locks::OfDescription);
             if stranger.is_some() || elapsed > GATE_PATIENCE {
                 return Err(io::Error::new(
@@ -552,7 +574,7 @@ fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Locks or unlocks a byte, without waiting for anybody.
+/// Locks or unlocks a byte, without waiting.
 fn lock(file: &File, locks: Locks, byte: u32, kind: libc::c_int) -> io::Result<()> {
     let wanted = range(byte, 1, kind);
     let [at_once, _] = locks.commands();
@@ -577,7 +599,7 @@ fn is_locked(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<bo
 fn holder(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
     let mut found = range(first, count, libc::F_WRLCK);
     let [_, look] = locks.commands();
-    // SAFETY: the descriptor is open, and the structure is there to be written to.
+    // SAFETY: the descriptor is open, and the structure is valid for writing.
     if unsafe { libc::fcntl(file.as_raw_fd(), look, &raw mut found) } != 0 {
         return Err(io::Error::last_os_error());
     }

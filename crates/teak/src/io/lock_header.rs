@@ -1,5 +1,5 @@
-//! What a lock file begins with, by which it is recognised, and how one is created so that there is never one
-//! without it.
+//! The header by which a lock file is recognised, and the creation of lock files, which have their
+//! header from the start.
 
 use super::{file::Unnamed, system::refuse_file_len};
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags, fgetxattr_query, fsetxattr, openat};
@@ -10,26 +10,28 @@ use std::{
     path::Path,
 };
 
-/// The first bytes of each lock file, of all versions.
+/// The first bytes of each lock file, in all versions.
 pub(crate) const LOCK_MAGIC: [u8; 8] = *b"TeakLock";
-/// The first bytes of a lock file of LMDB's.
+/// The first bytes of a lock file of LMDB.
 const MAGIC_OF_LMDB: [u8; 4] = 0xBEEF_C0DE_u32.to_le_bytes();
-/// The attribute that says the same as [`LOCK_MAGIC`]. After a power cut a file may have its name and its attributes, and none of its bytes.
+/// An attribute with the same meaning as [`LOCK_MAGIC`]. After a power cut a file may have its name
+/// and its attributes, and none of its bytes.
 const MARK: &str = "user.teak.lock";
-/// What a database begins with.
+/// The first bytes of a database.
 const MAGIC_OF_RECORD: &[u8] = b"TeakRec";
 
 /// The permissions that a lock file is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockMode {
-    /// Those of a database that is there, whose user and group it gets.
+    /// Those of the existing database, and its user and group.
     OfDatabase { bits: u32, owner: (u32, u32) },
-    /// Those that one is to have, less the mask of the process.
+    /// These, before the process's umask is applied.
     Masked(u32),
 }
 
 impl LockMode {
-    /// Those of a lock file for the database at `path`, which is to have `mode` if it is not there.
+    /// The permissions of a lock file for the database at `path`, or from `mode` if that does not
+    /// exist.
     pub(crate) fn beside(path: &Path, mode: u32) -> Self {
         fs::metadata(path).map_or(Self::Masked(mode), |found| Self::OfDatabase {
             bits: found.mode(),
@@ -43,10 +45,12 @@ impl LockMode {
     }
 }
 
-/// Fails if a file is none of ours.
+/// Fails if a file is not a lock file of Teak.
 ///
 /// # Errors
-/// `InvalidInput`, with the reason; what the system answers.
+///
+/// - `InvalidInput`, with the reason.
+/// - The system's error.
 pub(super) fn refuse_foreign(file: &File) -> io::Result<()> {
     let mut head = [0; LOCK_MAGIC.len()];
     let len = file.read_at(&mut head, 0)?;
@@ -65,7 +69,8 @@ fn is_marked(file: &File) -> bool {
     fgetxattr_query(file, MARK).is_ok()
 }
 
-/// Creates a lock file that has its first bytes as soon as it has its name; `None` if there is a file of that name by then, to be opened.
+/// Creates a lock file that has its first bytes as soon as it has its name. `None` if there is a
+/// file of that name afterwards, which the caller has to open.
 pub(super) fn create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
@@ -75,10 +80,11 @@ pub(super) fn create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
     let (file, mut unnamed) = Unnamed::make(directory.into(), name, Mode::from_raw_mode(bits))?;
     prepare(&file, mode)?;
     match unnamed.link(&file) {
-        // It is opened by its name, by which the system then knows it, also when its directory gets another one.
+        // It is opened by its name, so that the system tracks it by that name even if its directory
+        // is renamed.
         Ok(()) => Ok(None),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        // Where neither links nor such renames are to be had there is a moment in which it is empty.
+        // If neither links nor such renames are available, the file is empty for a moment.
         Err(_) => create_plainly(path, mode),
     }
 }
@@ -90,7 +96,7 @@ fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
         Ok(file) => match prepare(&file, mode) {
             Ok(()) => Ok(Some(file)),
             Err(error) => {
-                // An empty one would be nobody's.
+                // An empty file would not be recognised.
                 let _ = fs::remove_file(path);
                 Err(error)
             }
@@ -100,18 +106,20 @@ fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
     }
 }
 
-/// Gives a new lock file its first bytes, and the owner and permissions of its database.
+/// Writes the first bytes of a new lock file, and sets the owner and permissions of its database.
 fn prepare(file: &File, mode: LockMode) -> io::Result<()> {
     refuse_file_len(LOCK_MAGIC.len() as u64)?;
     if let LockMode::OfDatabase { bits, owner } = mode {
-        // The owner of the database may come after a process of another user was killed, and so may its group. Only root gives files away,
-        // but whoever is in that group may give it that.
+        // The owner and the group of the database must be able to attach after a process of another
+        // user was killed. Only root can give files away, but a member of that group may set the
+        // group.
         let (user, group) = owner;
         let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
-        // Whoever may write to the database may come, whatever the mask of the first one.
+        // Every user who may write to the database may attach, whatever the umask of the first
+        // process was.
         file.set_permissions(Permissions::from_mode(bits & 0o777))?;
     }
-    // Where the file system has no attributes a lock file that a power cut has emptied must be removed by hand.
+    // Without file attributes, a lock file that a power cut has emptied must be removed by hand.
     let _ = fsetxattr(file, MARK, b"", XattrFlags::empty());
     file.write_all_at(&LOCK_MAGIC, 0)
 }

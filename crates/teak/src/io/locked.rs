@@ -1,4 +1,4 @@
-//! A file and the lock on it: exclusive for who is to be alone with it, shared for who is in company.
+//! A file and the lock on it: exclusive for a process that must be alone, otherwise shared.
 
 use super::{file::FileSharing, held_file::HeldFile};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process,
 };
 
-/// A file that is locked as long as this lives.
+/// A file that is locked while this lives.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     file: HeldFile,
@@ -16,7 +16,7 @@ pub(super) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Locks `file`, without waiting for anybody.
+    /// Locks `file`, without waiting.
     pub(super) fn new(file: File, file_sharing: FileSharing) -> Result<Self, TryLockError> {
         let file = HeldFile::new(file).map_err(TryLockError::Error)?;
         match file_sharing {
@@ -34,7 +34,7 @@ impl LockedFile {
         &self.file
     }
 
-    /// Has others lock the file as well.
+    /// Lets other processes lock the file as well.
     pub(super) fn share(&self) -> io::Result<()> {
         match self.file.try_lock_shared() {
             Ok(()) => Ok(()),
@@ -53,9 +53,9 @@ impl Deref for LockedFile {
 }
 
 impl Drop for LockedFile {
-    /// A child process that was just forked has the file open too, until it runs its program, and
-    /// closing the file here would leave it locked as long. And the other way round: a forked
-    /// child that comes by here must not unlock its parent's file.
+    /// Unlocks explicitly. A child process that was just forked has the file open too until it
+    /// executes its program, and a mere close here would leave the file locked that long.
+    /// Conversely, a forked child that drops this must not unlock its parent's file.
     fn drop(&mut self) {
         if self.owner_process == process::id() {
             let _ = self.file.unlock();
@@ -63,7 +63,7 @@ impl Drop for LockedFile {
     }
 }
 
-/// How long the file is, if the descriptor still stands for it.
+/// The length of the file, if the descriptor still refers to it.
 pub(super) fn system_len(file: &LockedFile) -> io::Result<u64> {
     Ok(file.held().len_and_links()?.0)
 }

@@ -1,9 +1,9 @@
-//! The file as readers see it: one stretch of addresses, and how much of it is file.
+//! The file as readers see it: one address range, and how much of it is file.
 //!
-//! [`Mapping::bytes`] is a safe function, although the file behind it is written to all the time.
-//! What makes it sound is the rule that the whole engine keeps: *a slice into the mapping exists
-//! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
-//! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
+//! [`Mapping::bytes`] is a safe function although the file behind it is written all the time. It is
+//! sound because of a rule that the whole engine keeps: *a slice into the mapping exists only for
+//! pages of a snapshot that a live transaction holds; copy-on-write makes them immutable for that
+//! time*. The lock on the file, which the mapping holds, keeps other programs out.
 
 use super::{
     address_range::AddressRange, faults::Faults, forks::ForkGeneration, io_wait::IoWaitEstimator,
@@ -19,30 +19,31 @@ use std::{
     },
 };
 
-/// Places of those that are announced together, of which it is asked whether they are in memory: that takes as long as announcing.
+/// Number of announced positions that are checked for being in memory: a check takes as long as an
+/// announcement.
 const LOOKED_AT: usize = 4;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// A view of the file for reading, valid as long as it is held. It shows a growth of the file as
-/// far as its stretch of addresses goes.
-// Aligned so that the counts of an `Arc` around it, which change with each reader, do not share a
-// cache line with what every access reads.
+/// A view of the file for reading, valid while it is held. It shows growth of the file as far as
+/// its address range reaches.
+// Aligned so that the reference counts of an `Arc` around it, which change with each reader, do not
+// share a cache line with the fields that every access reads.
 #[repr(align(64))]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
-    /// Bytes from `base` on that may be read: the length of the file or of the stretch, whichever
-    /// is less. The storage keeps it up to date.
+    /// Readable bytes from `base` on: the length of the file or of the range, whichever is less.
+    /// The storage keeps it up to date.
     readable: AtomicU64,
     generation: ForkGeneration,
-    /// Those of `stretch`.
+    /// The fault counter of `stretch`.
     faults: &'static Faults,
     stretch: Arc<AddressRange>,
     io_wait: IoWaitEstimator,
 }
 
-// SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; reading through it from
-// any thread is what the rule above allows.
+// SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; the rule above allows
+// reading through it from any thread.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -61,10 +62,10 @@ impl Mapping {
         mapping
     }
 
-    /// Makes bytes accessible up to `file_len`, or no longer accessible from there on.
+    /// Makes bytes accessible up to `file_len`, and no longer accessible from there on.
     pub(super) fn set_file_len(&self, file_len: u64) {
-        // Relaxed: whoever learns of a page in the grown part learns it by way of something that
-        // orders this store before; whoever does not is told `None`.
+        // Relaxed: a thread learns of a page in the grown part through something that orders this
+        // store before. Any other thread gets `None`.
         self.readable
             .store(file_len.min(self.stretch.len()), Relaxed);
     }
@@ -73,64 +74,68 @@ impl Mapping {
         self.stretch.len()
     }
 
-    /// `len` bytes of the file from `offset` on; `None` when they are not all inside the file and
-    /// the stretch of this mapping, or [`Self::is_inherited`]. Only for what does not change while the slice lives: see the
-    /// head of this module.
+    /// `len` bytes of the file from `offset` on. `None` if they are not all inside of the file and
+    /// of the address range, or if [`Self::is_inherited`]. Only for bytes that do not change while
+    /// the slice lives: see the head of this module.
     #[inline]
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         if !self.contains(offset, len) || self.is_inherited() {
             return None;
         }
-        // SAFETY: the range is inside the stretch, which lives as long as `self` and has at most
-        // `isize::MAX` bytes, and inside the file; nobody changes these bytes by the rule above.
+        // SAFETY: the bytes are inside of the range, which lives as long as `self` and has at most
+        // `isize::MAX` bytes, and inside of the file; by the rule above they do not change.
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
     }
 
-    /// Where bytes stand in the file, if they are a slice of this mapping.
+    /// The file offset of bytes, if they are a slice of this mapping.
     pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         let offset = bytes.as_ptr().addr().checked_sub(self.base.addr().get())?;
         Some(offset as u64).filter(|offset| *offset < self.stretch.len())
     }
 
-    /// Whether this process is a child of the one that mapped the file: nothing keeps pages as they are for it.
+    /// Whether this process is a child of the one that mapped the file. For a child nothing keeps
+    /// pages unchanged.
     #[inline]
     pub(crate) fn is_inherited(&self) -> bool {
         self.generation.is_past()
     }
 
-    /// Counts what could not be read, and looked like zeros.
+    /// The counter of reads that failed and returned zeros.
     #[inline]
     pub(crate) fn faults(&self) -> &'static Faults {
         self.faults
     }
 
-    /// Whether reading it waits for the disk.
+    /// The estimator of whether reads wait for the disk.
     #[inline]
     pub(crate) fn io_wait(&self) -> &IoWaitEstimator {
         &self.io_wait
     }
 
-    /// Has the system bring bytes into memory before somebody looks at them: what the disk does not
-    /// give is an error here, where it would be a signal there. (Bytes may be dropped from memory
-    /// again before they are looked at; that is not to be helped.)
+    /// Brings bytes into memory before they are accessed, so that an unreadable sector is an error
+    /// here and not a signal later. (The system may drop the bytes again before they are accessed;
+    /// that cannot be prevented.)
     ///
     /// # Errors
-    /// What the system answers to reading them; `UnexpectedEof` outside of the file.
+    ///
+    /// - The system's error from reading the bytes.
+    /// - `UnexpectedEof` outside of the file.
     pub(crate) fn prefault(&self, offset: u64, len: usize) -> io::Result<()> {
         if !self.contains(offset, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // Zeros that stand in the place of the file would be there.
+        // Zeros that replace the file would already be in memory.
         self.faults.count();
         self.stretch.populate(offset, len)
     }
 
-    /// Has the system begin to read bytes that will be [demanded](Self::demand). No more than a hint.
+    /// Asks the system to begin reading bytes that will be accessed soon. Only a hint.
     pub(crate) fn announce(&self, offset: u64, len: u64) {
         self.stretch.announce(offset, len);
     }
 
-    /// The same for bytes in several places. Where some of the first are not in memory it is noted that reading waits.
+    /// Like [`Self::announce`], for bytes in several positions. If some of the first ones are not
+    /// in memory, notes that reads wait for the disk.
     pub(crate) fn announce_all(&self, places: impl Iterator<Item = (u64, u64)>) {
         for (index, (offset, len)) in places.enumerate() {
             if index < LOOKED_AT && self.stretch.is_absent(offset) {
@@ -140,54 +145,56 @@ impl Mapping {
         }
     }
 
-    /// Says how all of it will be read. No more than a hint.
+    /// Advises the system how the whole mapping will be read. Only a hint.
     pub(super) fn advise_all(&self, advice: Advice) {
         self.stretch.advise(0, self.stretch.len(), advice);
     }
 
-    /// Has the system bring bytes into memory and keep them there, as long as this mapping lives or until they are
+    /// Brings bytes into memory and keeps them there while this mapping lives, or until they are
     /// [unlocked](Self::unlock_all).
     ///
     /// # Errors
-    /// What the system answers, and what that means where it has a limit; `UnexpectedEof` outside of the file.
+    ///
+    /// - The system's error. If a limit applies, the text states it.
+    /// - `UnexpectedEof` outside of the file.
     pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
-        // The last page of the system may be in the file only in part.
+        // The last system page may be in the file only in part.
         self.prefault(offset, len)?;
         self.stretch.lock(offset, len)
     }
 
-    /// Has the system keep nothing in memory any more that was locked there.
+    /// Unlocks all bytes that were locked in memory.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     pub(crate) fn unlock_all(&self) -> io::Result<()> {
         self.stretch.unlock_all()
     }
 
-    /// Says that nothing of it is needed just now. No more than a hint.
+    /// Advises the system that the mapping is not needed for now. Only a hint.
     pub(crate) fn release(&self) {
         self.stretch.release();
     }
 
-    /// Has the system take the folio apart, if it is a large one, in which the page at `offset` is.
-    /// No more than a hint.
+    /// Splits the large folio that contains the page at `offset`, if there is one. Only a hint.
     pub(super) fn split_folio(&self, offset: u64) {
-        // What is said of one page of a folio splits it: that this one is cold, although it is not,
-        // does nothing else that matters. Only what is mapped is split.
+        // Advice for one page of a folio splits the folio. Marking this page as cold has no other
+        // effect that matters. Only a mapped page is split.
         if self.prefault(offset, 1).is_ok() {
             self.stretch.advise(offset, 1, Advice::LinuxCold);
         }
     }
 
-    /// Asks the processor for cache lines from `offset` on. Harmless outside of the file.
+    /// Prefetches cache lines from `offset` on. Harmless outside of the file.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64, lines: usize) {
         let first = self.base.as_ptr().wrapping_add(offset as usize);
         (0..lines).for_each(|line| prefetch_line(first.wrapping_add(line * LINE)));
     }
 
-    /// Copies bytes that may be changed in place meanwhile: the copy may then be a mix of old and
-    /// new, and is to be verified. Returns false, and copies nothing, outside of the file.
+    /// Copies bytes that may be changed in place concurrently. The copy may then be a mix of old
+    /// and new bytes, and must be verified. Returns `false` and copies nothing outside of the file.
     #[must_use]
     pub(crate) fn copy(&self, offset: u64, out: &mut [u8]) -> bool {
         if !self.contains(offset, out.len()) {
@@ -198,8 +205,8 @@ impl Mapping {
         let words_len = if is_aligned { out.len() / 8 * 8 } else { 0 };
         let (words, rest) = out.split_at_mut(words_len);
         for (index, word) in words.chunks_exact_mut(8).enumerate() {
-            // SAFETY: the word is inside the stretch and the file, and aligned. A relaxed load is sound
-            // beside any write, and on memory mapped for reading only.
+            // SAFETY: the word is inside of the range and of the file, and aligned. A relaxed load
+            // is sound next to any write, and on memory mapped for reading only.
             let loaded = unsafe { AtomicU64::from_ptr(start.add(8 * index).cast()).load(Relaxed) };
             word.copy_from_slice(&loaded.to_ne_bytes());
         }
@@ -210,7 +217,7 @@ impl Mapping {
         true
     }
 
-    /// Whether so many bytes from `offset` on are in the file.
+    /// Whether `len` bytes from `offset` on are in the file.
     #[inline]
     pub(crate) fn contains(&self, offset: u64, len: usize) -> bool {
         offset
@@ -228,7 +235,7 @@ impl fmt::Debug for Mapping {
     }
 }
 
-/// Asks the processor for the cache lines of `bytes`.
+/// Prefetches the cache lines of `bytes`.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8]) {
     bytes
@@ -236,7 +243,7 @@ pub(crate) fn prefetch(bytes: &[u8]) {
         .for_each(|line| prefetch_line(line.as_ptr()));
 }
 
-/// The same for so many of them at most.
+/// Like [`prefetch`], for at most `lines` cache lines.
 #[inline(always)]
 pub(crate) fn prefetch_lines(bytes: &[u8], lines: usize) {
     let lines = bytes.chunks(LINE).take(lines);

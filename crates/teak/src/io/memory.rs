@@ -1,5 +1,5 @@
-//! Memory that several parties read and change at any time: nothing but words that are atomic. It is
-//! private to a process, or a file that processes share.
+//! Memory that several threads or processes read and change at any time. It contains only atomic
+//! words. It is private to a process, or a file that processes share.
 
 use super::{address_range::AddressRange, held_file::HeldFile};
 use rustix::{
@@ -15,28 +15,29 @@ use std::{
     time::Duration,
 };
 
-/// Bytes of the first piece of a [`LazyMemory`]; each other one is twice as long as the one before.
+/// Bytes of the first piece of a [`LazyMemory`]. Each further piece is twice as long as the
+/// previous one.
 const PIECE_LEN: usize = 1 << 20;
 const PIECE_COUNT: usize = 6;
 /// Words of a cache line. Each piece has a whole number of lines.
 pub(crate) const LINE: usize = 8;
-/// Bytes of a file that are mapped from the start on, beyond those that it is to have.
+/// Bytes of a file that are mapped from the start, beyond its initial length.
 const MAPPED_AHEAD: usize = 1 << 20;
 
-/// Words that start out as zero. Whoever uses it keeps each of them one size: 32 bits or 64.
+/// Words that are initially zero. Users must access each word with one size: 32 bits or 64.
 pub(crate) struct Memory {
     stretch: AddressRange,
-    /// What follows in a file that becomes longer.
+    /// The rest of a file that grows.
     rest: Option<LazyMemory>,
 }
 
-/// Memory that most never need: it is mapped, in pieces, when they do.
+/// Memory that is rarely needed. It is mapped in pieces, when it is.
 struct LazyMemory {
     file: Weak<HeldFile>,
     pieces: [OnceLock<AddressRange>; PIECE_COUNT],
 }
 
-/// The piece of a [`LazyMemory`] in which a byte of it is, and where that begins.
+/// The piece of a [`LazyMemory`] that contains an offset, and the offset at which the piece begins.
 fn piece_of(offset: usize) -> (usize, usize) {
     let index = (offset / PIECE_LEN + 1).ilog2() as usize;
     (index, ((1 << index) - 1) * PIECE_LEN)
@@ -45,7 +46,8 @@ fn piece_of(offset: usize) -> (usize, usize) {
 impl Memory {
     /// Memory of this process, which the system provides as it is touched.
     pub(crate) fn private(len_bytes: usize) -> Self {
-        // Not from the allocator, which may fill it with zeros although few of its pages are ever touched.
+        // Not from the allocator, which may fill it with zeros although few of its pages are ever
+        // touched.
         let anonymous = AddressRange::anonymous(len_bytes);
         Self {
             stretch: anonymous.unwrap_or_else(|_| AddressRange::zeroed(len_bytes)),
@@ -53,7 +55,8 @@ impl Memory {
         }
     }
 
-    /// A file, so many bytes of it and what it becomes longer by. Those that are touched must be in the file, and have their blocks.
+    /// The first `len_bytes` bytes of a file, and what it grows by. Touched bytes must be in the
+    /// file, and have their blocks.
     pub(super) fn shared(file: &Arc<HeldFile>, len_bytes: usize) -> io::Result<Self> {
         Ok(Self {
             stretch: AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)?,
@@ -64,10 +67,13 @@ impl Memory {
         })
     }
 
-    /// Has words as far as this byte. They are to be in the file.
+    /// Maps words up to this byte. They must be in the file.
     ///
     /// # Errors
-    /// What the system answers; `NotConnected` if the file was closed; `InvalidInput` for more than there can be.
+    ///
+    /// - The system's error.
+    /// - `NotConnected` if the file was closed.
+    /// - `InvalidInput` if `end` is beyond the maximum.
     pub(crate) fn provide(&self, end: usize) -> io::Result<()> {
         let Some(offset) = end.checked_sub(self.stretch.len() as usize + 1) else {
             return Ok(());
@@ -81,19 +87,20 @@ impl Memory {
                 let len = PIECE_LEN << index;
                 let start = self.stretch.len() as usize + len - PIECE_LEN;
                 let made = AddressRange::shared(&file, start as u64, len, Some(&self.stretch))?;
-                // Another thread may have mapped it, which is as well.
+                // Another thread may have mapped it first, which is fine.
                 let _ = piece.set(made);
             }
         }
         Ok(())
     }
 
-    /// Whether this process has lost some of it, and with that all: zeros stand there, which nobody shares with it.
+    /// Whether this process has lost a part of the memory, and with it all of it: zeros that no
+    /// other process shares replace it.
     pub(crate) fn is_lost(&self) -> bool {
         self.stretches().any(|stretch| stretch.faults().has_zeros())
     }
 
-    /// Has it be [lost](Self::is_lost), as after a fault.
+    /// Makes the memory [lost](Self::is_lost), as after a fault.
     #[cfg(test)]
     pub(crate) fn lose(&self) {
         self.stretches().for_each(|stretch| stretch.lose());
@@ -104,7 +111,7 @@ impl Memory {
         pieces.filter_map(OnceLock::get).chain([&self.stretch])
     }
 
-    /// A word of 64 bits, which is in memory that was [provided](Self::provide).
+    /// A 64-bit word, which must be in memory that was [provided](Self::provide).
     #[inline]
     pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
         match self.words().get(index) {
@@ -113,7 +120,8 @@ impl Memory {
         }
     }
 
-    /// The words of a cache line, the first of which has this index, in memory that was [provided](Self::provide).
+    /// The words of a cache line that begins at word `index`, which must be in memory that was
+    /// [provided](Self::provide).
     #[inline]
     pub(crate) fn line(&self, index: usize) -> &[AtomicU64; LINE] {
         let words = self.words().get(index..);
@@ -143,8 +151,8 @@ impl Memory {
         &words_of(stretch)[(offset - start) / size_of::<u64>()..]
     }
 
-    /// Has nothing more to do with those who share it: what this process stores others do not see, nor the other way round. It
-    /// keeps the first `kept_len_bytes` as they are; all else is zeros.
+    /// Stops sharing the memory: stores of this process are not seen by others, and vice versa. The
+    /// first `kept_len_bytes` are kept, and the rest is zeros.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn detach(&self, kept_len_bytes: usize) -> io::Result<()> {
         use std::sync::atomic::Ordering::Relaxed;
@@ -164,13 +172,13 @@ impl Memory {
         Ok(())
     }
 
-    /// The words of 64 bits that are there from the start on. The first stands at the start of a page.
+    /// The 64-bit words that are there from the start. The first one is at the start of a page.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
         words_of(&self.stretch)
     }
 
-    /// The same as words of 32 bits.
+    /// The memory of [`Self::words`] as 32-bit words.
     #[inline]
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         let len = self.stretch.len() as usize / size_of::<AtomicU32>();
@@ -182,27 +190,28 @@ impl Memory {
 #[inline]
 fn words_of(stretch: &AddressRange) -> &[AtomicU64] {
     let len = stretch.len() as usize / size_of::<AtomicU64>();
-    // SAFETY: the stretch is one of words: it begins at a page, is that long, holds zeros or what was stored here, and is
-    // read and written as atomic words only.
+    // SAFETY: the range is one of words. It begins at a page, has that length, contains zeros or
+    // what was stored here, and is read and written as atomic words only.
     unsafe { slice::from_raw_parts(stretch.base().as_ptr().cast(), len) }
 }
 
-/// Sleeps while `word` holds `expected`, until it is woken, for as long as `limit`, or for no reason.
+/// Sleeps while `word` has the value `expected`, until it is woken, for at most `limit`. May wake
+/// up spuriously.
 pub(crate) fn sleep_on(word: &AtomicU32, expected: u32, limit: Duration) {
     let limit = Timespec {
         tv_sec: limit.as_secs() as i64,
         tv_nsec: limit.subsec_nanos().into(),
     };
-    // Whoever calls looks at the word again, whatever the reason is.
+    // The caller checks the word again, whatever the reason.
     let _ = futex::wait(word, Flags::empty(), expected, Some(&limit));
 }
 
-/// Wakes one who sleeps on `word`; says whether there was one.
+/// Wakes one thread that sleeps on `word`. Returns whether there was one.
 pub(crate) fn wake_one(word: &AtomicU32) -> bool {
     futex::wake(word, Flags::empty(), 1).is_ok_and(|woken| woken > 0)
 }
 
-/// Wakes all who sleep on `word`.
+/// Wakes all threads that sleep on `word`.
 pub(crate) fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, Flags::empty(), i32::MAX as u32);
 }

@@ -1,14 +1,15 @@
-//! The file: mapping, growing, vectored writes, flush. The one place that talks to the system.
+//! The file: mapping, growing, vectored writes, flush. All system calls are in this folder.
 //!
-//! Two implementations stand behind [`Storage`]: the real file, and a simulated disk that records
+//! There are two implementations of [`Storage`]: the real file, and a simulated disk that records
 //! every write, flush and resize and can produce any state that a crash could have left.
 //!
 //! Invariants:
 //!
-//! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
-//!    holds; copy-on-write makes them immutable for that time.
+//! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction holds;
+//!    copy-on-write makes them immutable for that time.
 //! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap.
-//! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
+//! 3. Bytes that change in place (commit records) are copied with [`Mapping::copy`], never
+//!    borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
 mod address_range;

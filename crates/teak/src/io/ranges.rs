@@ -1,16 +1,16 @@
-//! A set of bytes of a file, kept as the ranges that they form.
+//! A set of bytes of a file, kept as ranges.
 
 use std::{collections::BTreeMap, ops::Range};
 
 /// Ranges that neither overlap nor touch.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Ranges {
-    /// From the start of each to its end.
+    /// Maps the start of each range to its end.
     ends: BTreeMap<u64, u64>,
 }
 
 impl Ranges {
-    /// How many ranges there are.
+    /// Number of ranges.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

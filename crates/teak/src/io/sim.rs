@@ -1,17 +1,17 @@
-//! The simulated disk: a file in heap memory that records what is done to it, fails when told to,
-//! and can produce any state that a crash could have left.
+//! The simulated disk: a file in heap memory that records every operation, fails on request, and
+//! can produce any state that a crash could have left.
 //!
-//! It behaves as Linux does with a file: what is written is seen at once by whoever maps it, and
-//! is on the disk when a flush that began later has succeeded. A flush that fails leaves its pages
-//! marked as clean: they are not on the disk, and no later flush brings them there unless they
-//! are written to again.
+//! It behaves as Linux does with a file. Written bytes are visible at once through mappings, and
+//! are on the disk after a successful flush that began later. A failed flush leaves its pages
+//! marked as clean: they are not on the disk, and no later flush writes them unless they are
+//! written again.
 //!
-//! A flush takes time: it begins and ends, and other calls come between, those of other flushes
-//! included. What is written meanwhile may reach the disk and need not. No lock is held while a
-//! flush runs, and [`on_flush`](SimDisk::on_flush) has a test do something in that time.
+//! A flush takes time: it begins and ends, and other calls may come between, including other
+//! flushes. Bytes written meanwhile may or may not reach the disk. No lock is held while a flush
+//! runs, and [`on_flush`](SimDisk::on_flush) lets a test act during that time.
 //!
-//! Bytes changed through a [`WritableExtent`](super::WritableRun) count as written at the time of
-//! [`mark_written`](super::Storage::mark_written).
+//! Bytes changed through a [`WritableExtent`](super::WritableExtent) count as written at the time
+//! of [`mark_written`](super::Storage::mark_written).
 
 mod crash;
 mod event;
@@ -57,18 +57,18 @@ struct SimDiskInner {
     claims: Arc<Claims>,
     state: Mutex<SimDiskState>,
     on_flush: Mutex<Option<FlushHook>>,
-    /// How often the system was told to begin with writing.
+    /// Number of calls of `begin_write_back`.
     write_backs: AtomicU64,
 }
 
-/// What is called while a flush runs.
+/// The hook that is called while a flush runs.
 #[derive(Clone)]
 struct FlushHook(Arc<dyn Fn() + Send + Sync>);
 
 #[derive(Debug)]
 struct SimDiskState {
     len: u64,
-    /// What was on the disk before the first event.
+    /// Content of the disk before the first event.
     initial: Arc<Vec<u8>>,
     events: Vec<Arc<DiskEvent>>,
     /// Bytes that have no blocks since they were given back.
@@ -77,21 +77,21 @@ struct SimDiskState {
     processes: SimProcesses,
 }
 
-/// Those who have handles.
+/// The simulated processes that have handles.
 #[derive(Default, Debug)]
 struct SimProcesses {
-    /// How many there were, but for the first.
+    /// Number of processes, without the first.
     count: u64,
-    /// Those that were killed: their handles do nothing any more.
+    /// Processes that were killed: their handles have no effect any more.
     killed: BTreeSet<u64>,
-    /// Those that are to be.
+    /// Processes to be killed later.
     scheduled_kills: Vec<ScheduledKill>,
 }
 
-/// What is to happen to a process.
+/// A process to be killed later.
 struct ScheduledKill {
     process: u64,
-    /// How many calls it still makes.
+    /// Number of calls that it still makes.
     calls_left: u64,
     then: Box<dyn FnOnce() + Send>,
 }
@@ -112,15 +112,15 @@ impl fmt::Debug for FlushHook {
 }
 
 impl SimDisk {
-    /// A disk with an empty file, which can have `capacity_bytes`. Memory is used as the file
-    /// grows.
+    /// Creates a disk with an empty file, which can grow to `capacity_bytes`. Memory is used as the
+    /// file grows.
     #[must_use]
     pub fn new(capacity_bytes: usize) -> Self {
         Self::from_image(Vec::new(), capacity_bytes)
     }
 
-    /// A disk whose file has the content `image`, all of it on the disk. The file can have
-    /// `capacity_bytes`, or the length of the image if that is more.
+    /// Creates a disk whose file has the content `image`, all of it on the disk. The file can grow
+    /// to `capacity_bytes`, or to the length of the image if that is more.
     #[must_use]
     pub fn from_image(image: Vec<u8>, capacity_bytes: usize) -> Self {
         let disk = Self::with_memory(&image, capacity_bytes);
@@ -128,18 +128,19 @@ impl SimDisk {
         disk
     }
 
-    /// The disk after the process was killed now, the machine going on: the file as it was written,
-    /// also through writable runs that were not marked yet, and of all that is not surely on the
-    /// disk the same possibilities as here. What is done to this disk later does not touch it.
-    /// Planned faults and the hook stay behind. Nobody may be writing to a run meanwhile.
+    /// Returns the disk after the process was killed now, while the machine keeps running. The file
+    /// is as written, including writes through writable extents that were not marked yet. Bytes
+    /// that are not certainly on the disk have the same possible states as here. Later operations
+    /// on this disk do not affect the new one. Planned faults and the hook are not copied. No
+    /// thread may be writing to an extent meanwhile.
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let capacity_bytes = self.inner.stretch.len() as usize;
         self.after_kill_with(&self.process_crash(), usize::MAX, capacity_bytes)
     }
 
-    /// As [`after_kill`](Self::after_kill), where the process was killed at this point of a walk
-    /// through what was done to this disk. The file can then have `capacity_bytes`.
+    /// Like [`after_kill`](Self::after_kill), with the process killed at this point of a walk
+    /// through the events of this disk. The file can grow to `capacity_bytes`.
     #[must_use]
     pub fn after_kill_at(&self, point: &CrashPoints, capacity_bytes: usize) -> Self {
         self.after_kill_with(point.memory(), point.event_index(), capacity_bytes)
@@ -156,7 +157,7 @@ impl SimDisk {
         disk
     }
 
-    /// A disk whose file has this content, of which nothing is said to be on the disk.
+    /// A disk whose file has this content, of which nothing is known to be on the disk.
     fn with_memory(memory: &[u8], capacity_bytes: usize) -> Self {
         let stretch = Arc::new(AddressRange::zeroed(capacity_bytes.max(memory.len())));
         let len = memory.len() as u64;
@@ -166,7 +167,7 @@ impl SimDisk {
             Arc::clone(&stretch),
             Arc::clone(&claims),
         ));
-        // Through a run, which is much faster than storing beside readers.
+        // Through an extent, which is much faster than storing next to readers.
         if let Some(mut extent) = writable.extent(0, memory.len()) {
             extent.copy_from_slice(memory);
         }
@@ -192,47 +193,47 @@ impl SimDisk {
         }
     }
 
-    /// Has `hook` called in each flush, behind its begin and before its end, on the thread that
-    /// flushes and without a lock of the disk being held: it may do anything to the disk, and a
-    /// flush of its own calls it again. It replaces the hook before.
+    /// Calls `hook` in each flush, after its begin and before its end, on the flushing thread and
+    /// without a lock of the disk. The hook may do anything to the disk, and a flush of its own
+    /// calls it again. Replaces the previous hook.
     pub fn on_flush(&self, hook: impl Fn() + Send + Sync + 'static) {
         *lock(&self.inner.on_flush) = Some(FlushHook(Arc::new(hook)));
     }
 
-    /// Has nothing called in flushes any more.
+    /// Removes the hook of flushes.
     pub fn forget_on_flush(&self) {
         *lock(&self.inner.on_flush) = None;
     }
 
-    /// Lets the call with this index fail, counted from 0 as [`calls`](Self::calls) does.
+    /// Makes the call with this index fail, counted from 0 as [`calls`](Self::calls) does.
     pub fn fail_on(&self, call_index: u64, fault: Fault) {
         lock(&self.inner.state).faults.plan(call_index, fault);
     }
 
-    /// Lets no call fail any more, whatever was planned.
+    /// Removes all planned faults.
     pub fn heal(&self) {
         lock(&self.inner.state).faults.heal();
     }
 
-    /// How many calls there were, failed ones included.
+    /// Number of calls, including failed ones.
     #[must_use]
     pub fn calls(&self) -> u64 {
         lock(&self.inner.state).faults.calls().len() as u64
     }
 
-    /// How often the system was told to begin with writing, by which nothing is promised.
+    /// Number of requests to begin writing back, which promise nothing.
     #[cfg(test)]
     pub(crate) fn write_back_count(&self) -> u64 {
         self.inner.write_backs.load(Ordering::Relaxed)
     }
 
-    /// What the calls were, failed ones included.
+    /// The kinds of all calls, including failed ones.
     #[must_use]
     pub fn call_kinds(&self) -> Vec<Call> {
         lock(&self.inner.state).faults.calls().to_vec()
     }
 
-    /// The calls that failed as planned, behind the first `known` of them.
+    /// The calls that failed as planned, after the first `known` of them.
     #[must_use]
     pub fn failed_calls(&self, known: usize) -> Vec<Call> {
         let state = lock(&self.inner.state);
@@ -241,15 +242,15 @@ impl SimDisk {
         new.iter().map(|index| calls[*index as usize]).collect()
     }
 
-    /// Kills the process that has this handle. It and its clones do nothing any more; the handle
-    /// returned is that of the next process, which finds all that was written.
+    /// Kills the process that has this handle. The handle and its clones have no effect any more.
+    /// Returns the handle of the next process, which finds everything that was written.
     #[must_use]
     pub fn kill(&self) -> Self {
         lock(&self.inner.state).processes.kill(self.process);
         self.for_another()
     }
 
-    /// A handle for another process, which uses the same file.
+    /// Returns a handle for another process that uses the same file.
     #[must_use]
     pub fn for_another(&self) -> Self {
         let processes = &mut lock(&self.inner.state).processes;
@@ -260,8 +261,9 @@ impl SimDisk {
         }
     }
 
-    /// Kills the process that has this handle in the call behind the next `calls` of those that can fail, of which it does nothing; `then` is called then,
-    /// with the disk locked. Another death that was planned for it is none any more.
+    /// Kills the process that has this handle at the call after the next `calls` calls that can
+    /// fail. That call has no effect. `then` is called at that time, with the disk locked. Replaces
+    /// an earlier plan for this process.
     pub fn kill_after(&self, calls: u64, then: impl FnOnce() + Send + 'static) {
         let processes = &mut lock(&self.inner.state).processes;
         processes.forget_death(self.process);
@@ -279,7 +281,7 @@ impl SimDisk {
         state.processes.killed.contains(&self.process)
     }
 
-    /// The state of the disk, for a process that lives, and makes a call.
+    /// Locks the state of the disk for a call of a live process.
     fn state(&self) -> io::Result<MutexGuard<'_, SimDiskState>> {
         let mut state = lock(&self.inner.state);
         state.processes.note_call(self.process);
@@ -294,7 +296,7 @@ impl SimDisk {
         }
     }
 
-    /// Notes that a call is over that waited for the disk, unless whoever made it was killed meanwhile.
+    /// Notes the end of a call that waited for the disk, unless its process was killed meanwhile.
     fn end_call(&self, event: DiskEvent) -> io::Result<()> {
         let mut state = lock(&self.inner.state);
         self.refuse_killed(&state)?;
@@ -302,7 +304,7 @@ impl SimDisk {
         Ok(())
     }
 
-    /// How many events there were: a crash can be taken at any index up to this one.
+    /// Number of events: a crash can be taken at any index up to this one.
     #[must_use]
     pub fn event_count(&self) -> usize {
         lock(&self.inner.state).events.len()
@@ -318,17 +320,20 @@ impl SimDisk {
     /// `granularity_bytes`: see [`CrashPoints`].
     ///
     /// # Panics
-    /// When the granularity is not a power of two of at most 4096.
+    ///
+    /// If the granularity is not a power of two of at most 4096.
     #[must_use]
     pub fn crash_points(&self, granularity_bytes: usize) -> CrashPoints {
         self.crash_points_mixed(0, granularity_bytes, granularity_bytes)
     }
 
-    /// As [`crash_points`](Self::crash_points), with blocks of `head_granularity_bytes` in the first
-    /// `head_len` bytes of the file.
+    /// Like [`crash_points`](Self::crash_points), with blocks of `head_granularity_bytes` in the
+    /// first `head_len` bytes of the file.
     ///
     /// # Panics
-    /// When a granularity is not a power of two of at most 4096, or `head_len` no multiple of 4096.
+    ///
+    /// If a granularity is not a power of two of at most 4096, or `head_len` is not a multiple of
+    /// 4096.
     #[must_use]
     pub fn crash_points_mixed(
         &self,
@@ -344,10 +349,11 @@ impl SimDisk {
         )
     }
 
-    /// What may be on the disk if power fails now: see [`CrashPoints::power_cut`].
+    /// A possible content of the disk if the power fails now: see [`CrashPoints::power_cut`].
     ///
     /// # Panics
-    /// As [`crash_points`](Self::crash_points).
+    ///
+    /// If the granularity is not a power of two of at most 4096.
     pub fn power_cut(
         &self,
         choice: &mut dyn FnMut(usize) -> usize,
@@ -356,11 +362,12 @@ impl SimDisk {
         self.power_cut_at(self.event_count(), choice, granularity_bytes)
     }
 
-    /// What may have been on the disk if power had failed behind the first `event_index` events.
-    /// Whoever wants many of these walks through [`crash_points`](Self::crash_points).
+    /// A possible content of the disk if the power had failed after the first `event_index` events.
+    /// For many of these, walk through [`crash_points`](Self::crash_points) instead.
     ///
     /// # Panics
-    /// As [`crash_points`](Self::crash_points).
+    ///
+    /// If the granularity is not a power of two of at most 4096.
     pub fn power_cut_at(
         &self,
         event_index: usize,
@@ -372,8 +379,9 @@ impl SimDisk {
         points.power_cut(choice)
     }
 
-    /// The file after the process was killed now: all that was written is there, also through
-    /// writable runs that were not marked yet. Nobody may be writing to a run meanwhile.
+    /// The file after the process was killed now: everything written is there, including writes
+    /// through writable extents that were not marked yet. No thread may be writing to an extent
+    /// meanwhile.
     #[must_use]
     pub fn process_crash(&self) -> Vec<u8> {
         let state = lock(&self.inner.state);
@@ -385,7 +393,7 @@ impl SimDisk {
         image
     }
 
-    /// Does what was to be done while the disk is at work.
+    /// Calls the hook for the time while the disk is busy.
     fn call_hook(&self) {
         let hook = lock(&self.inner.on_flush).clone();
         if let Some(FlushHook(hook)) = hook {
@@ -405,7 +413,7 @@ impl SimDisk {
                 .inner
                 .writable
                 .extent(bytes, (state.len - bytes) as usize);
-            // Absent if somebody has a run there, which is an error below.
+            // `None` if there is a live extent, which is an error below.
             if let Some(mut cut) = cut {
                 cut.fill(0);
             }
@@ -522,7 +530,7 @@ impl Storage for SimDisk {
         Ok(Some(Arc::clone(&self.inner.writable)))
     }
 
-    /// Bytes behind the end of the file are not recorded.
+    /// Bytes after the end of the file are not recorded.
     fn mark_written(&self, offset: u64, len: u64) {
         let mut state = lock(&self.inner.state);
         if self.refuse_killed(&state).is_err() {

@@ -1,4 +1,4 @@
-//! What a database needs of its file, real or simulated.
+//! The operations that a database needs from its file, real or simulated.
 
 use super::{file::LostName, mapping::Mapping, writable::WritableMapping};
 use std::{
@@ -7,133 +7,160 @@ use std::{
     sync::Arc,
 };
 
-/// What a file that becomes longer has to begin with.
+/// The initial content of the new part when a file grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fill {
     /// Zeros, which the system keeps as huge pages: pages are put there one by one.
     HugePages,
-    /// Nothing: one call writes most of it, and pages of the system's cache that are as large come with that.
+    /// Nothing: one call writes most of it, and that creates equally large pages in the system's
+    /// cache.
     Nothing,
 }
 
-/// A file of pages, mapped at an address that stays while anybody holds the mapping.
+/// A file of pages, mapped at an address that stays valid while the mapping is held.
 pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// Length of the file in bytes.
     fn len(&self) -> u64;
 
-    /// Makes the file longer, its blocks allocated where the file system can do that, or shorter.
+    /// Grows the file, with its blocks allocated if the file system supports that, or truncates it.
     ///
     /// # Errors
-    /// What the system answers; the length is then what it was. `ResourceBusy` when a live
-    /// [`WritableExtent`](writable::WritableRun) reaches past the new length.
+    ///
+    /// - The system's error. The length is unchanged.
+    /// - `ResourceBusy` if a live [`WritableExtent`](writable::WritableExtent) reaches past the new
+    ///   length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes the file longer, as [`Self::set_len`] does: `bytes` is more than it has.
+    /// Grows the file like [`Self::set_len`]. `bytes` is more than the present length.
     ///
     /// # Errors
-    /// As for [`Self::set_len`].
+    ///
+    /// - The system's error. The length is unchanged.
     fn grow(&self, bytes: u64, _fill: Fill) -> io::Result<()> {
         self.set_len(bytes)
     }
 
-    /// Says that the file will soon be made so long, which may then be quicker. Its [length](Self::len) stays. As long as it is, or shorter: that nothing is
-    /// to be done any more, which is waited for. [`Self::set_len`] to what is no longer gives up what was done.
+    /// Announces that the file will soon grow to this length, which may make the growth faster. The
+    /// [length](Self::len) stays the same. If `bytes` is not more than the length, waits until no
+    /// such work is done any more. [`Self::set_len`] to at most the present length discards the
+    /// work.
     fn grow_ahead(&self, _bytes: u64) {}
 
-    /// Takes over a length that another process has given the file. Without `has_same_blocks` it may also have given blocks
-    /// back.
+    /// Takes over a length that another process has given the file. Without `has_same_blocks` that
+    /// process may also have given blocks back.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     fn refresh(&self, _has_same_blocks: bool) -> io::Result<()> {
         Ok(())
     }
 
-    /// Fails if somebody has made the file shorter who does not know what it is.
+    /// Fails if another program has truncated the file.
     ///
     /// # Errors
-    /// `UnexpectedEof`, and what the system answers.
+    ///
+    /// - `UnexpectedEof` if the file is shorter.
+    /// - The system's error.
     fn refuse_cut(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// How the file lost its name since it was opened, if it has. The caller has just called [`Self::refuse_cut`].
+    /// How the file lost its name since it was opened; `None` if it still has it. The caller has
+    /// just called [`Self::refuse_cut`].
     fn lost_name(&self) -> Option<LostName> {
         None
     }
 
-    /// The attributes of the file; `None` where there is none behind this.
+    /// The attributes of the file; `None` if the storage is not a file.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     fn metadata(&self) -> io::Result<Option<Metadata>> {
         Ok(None)
     }
 
-    /// Writes all parts, one behind the other, from `offset` on.
+    /// Writes all parts, one after the other, from `offset` on.
     ///
     /// # Errors
-    /// `InvalidInput` when the parts reach past [`Storage::len`]: nothing is written then. After
-    /// any other error some of the bytes may have been written.
+    ///
+    /// `InvalidInput` if the parts reach past [`Storage::len`]: nothing is written then. After any
+    /// other error, some of the bytes may have been written.
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()>;
 
-    /// Writes `bytes`, and returns when they are on the disk, whatever else was written. Says `false`, and has written nothing, where that takes
-    /// no less than a flush. The bytes are to be inside of what was flushed, in pages of the system's cache that have nothing else in them.
+    /// Writes `bytes`, and returns when they are on the disk, independently of other writes.
+    /// Returns `false` and writes nothing if that would cost as much as a flush. The bytes must be
+    /// in an area that was flushed, in system pages that contain nothing else.
     ///
     /// # Errors
-    /// As for [`Storage::write`] and [`Storage::flush`].
+    ///
+    /// - `InvalidInput` if the bytes reach past [`Storage::len`]: nothing is written then.
+    /// - The system's error. Some of the bytes may have been written, and a later success proves
+    ///   nothing about them.
     fn write_through(&self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Has the system begin with writing all that was written, where it can be told to. What fails then is for the next flush to say.
+    /// Asks the system to begin writing everything that was written, if it supports that. The next
+    /// flush reports failures.
     fn begin_write_back(&self) {}
 
-    /// Returns when all that was written is on the disk, sizes included.
+    /// Returns when everything that was written is on the disk, including the length.
     ///
     /// # Errors
+    ///
     /// After an error the system may have forgotten which bytes are not on the disk, so a later
-    /// success says nothing about them.
+    /// success proves nothing about them.
     fn flush(&self) -> io::Result<()>;
 
-    /// The mapping that covers the file as it is now: the same one as long as its stretch of
-    /// addresses suffices.
+    /// The mapping that covers the present file. It is the same one while its address range
+    /// suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
 
-    /// Sees to it that these bytes, which are in the file, have their blocks. Says whether a write to them then needs no block that
-    /// a full disk may not have: there are file systems that cannot promise that.
+    /// Ensures that these bytes, which are in the file, have their blocks. Returns whether a write
+    /// to them then needs no block that a full disk may not have. Some file systems cannot promise
+    /// that.
     ///
     /// # Errors
-    /// What the system answers; `StorageFull` and `QuotaExceeded` when there are no blocks.
+    ///
+    /// - The system's error.
+    /// - `StorageFull` and `QuotaExceeded` if there are no blocks.
     fn secure(&self, offset: u64, len: u64) -> io::Result<bool>;
 
-    /// Gives the blocks behind these bytes back to the file system: they are zeros from now on. Says `false`, and has changed nothing,
-    /// where that cannot be done. They are to belong to pages that no snapshot can see.
+    /// Gives the blocks of these bytes back to the file system: the bytes are zeros from now on.
+    /// Returns `false` and changes nothing if that is not possible. The bytes must belong to pages
+    /// that no snapshot can see.
     ///
     /// # Errors
-    /// What the system answers; some of the bytes may be zeros then.
+    ///
+    /// The system's error. Some of the bytes may be zeros then.
     fn punch(&self, offset: u64, len: u64) -> io::Result<bool>;
 
-    /// The first byte from `offset` on that is not known to be in a hole: that is the end of the file if there is none.
+    /// The first byte from `offset` on that is not known to be in a hole, or the end of the file.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     fn next_data(&self, offset: u64) -> io::Result<u64> {
         Ok(offset)
     }
 
-    /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
-    /// store into it into a signal. Runs of it are for bytes that were [secured](Self::secure).
+    /// A writable mapping in which pages can be built. `None` if a store into it could raise a
+    /// signal because the disk is full. Extents of it may only be used for bytes that were
+    /// [secured](Self::secure).
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
 
-    /// Says that the caller changed these bytes through a [`WritableExtent`](writable::WritableRun).
+    /// Notes that the caller changed these bytes through a
+    /// [`WritableExtent`](writable::WritableExtent).
     fn mark_written(&self, offset: u64, len: u64);
 }
 
 /// The end of `len` bytes from `offset` on.
 ///
 /// # Errors
-/// `InvalidInput` when that is beyond `file_len`.
+///
+/// `InvalidInput` if that is beyond `file_len`.
 pub(super) fn end_within(offset: u64, len: u64, file_len: u64) -> io::Result<u64> {
     offset.checked_add(len).filter(|end| *end <= file_len).ok_or_else(|| {
         io::Error::new(

@@ -1,16 +1,19 @@
-//! The file as pages are built in it, by lazy commits, and by others where pages that were written early change again: memory that is the file.
+//! Building pages in the mapped file. Lazy commits do that for all pages, and other commits for
+//! pages that were written early and change again.
 //!
-//! Two things make writing there sound. No two live [`WritableExtent`]s overlap, whichever mapping
-//! they come from: [`Claims`] sees to that. And nobody reads those bytes through a [`Mapping`],
-//! because they belong to pages that no snapshot can see, but for the transaction that builds them, which does not write meanwhile: that is the
-//! engine's rule, as for [`Mapping::bytes`]. Claims also keep the file from being cut short under a live run.
+//! Two rules make writing there sound. No two live [`WritableExtent`]s overlap, whichever mapping
+//! they come from: [`Claims`] ensures that. And no thread reads those bytes through a [`Mapping`],
+//! because they belong to pages that no snapshot can see. The exception is the transaction that
+//! builds them, which does not write meanwhile. That is the engine's rule, as for
+//! [`Mapping::bytes`]. Claims also keep the file from being truncated under a live extent.
 //!
-//! A store into a hole of a mapped file needs a block, and a full disk makes it a SIGBUS. So runs are
-//! given out only for bytes whose blocks are known to be allocated: [`set_len`](super::Storage::set_len)
-//! allocates them, [`secure`](super::Storage::secure) does where the file has a hole, and where `fallocate`
-//! is not to be had, or the file system needs new blocks to overwrite old ones, there is no such mapping.
-//! Beyond what a program can see remain: a disk that promises more blocks than it has (thin
-//! provisioning), and a copy sharing the file's blocks that is made while the file is open.
+//! A store into a hole of a mapped file needs a block, and a full disk turns that into SIGBUS.
+//! Extents are therefore given out only for bytes whose blocks are known to be allocated.
+//! [`set_len`](super::Storage::set_len) allocates them, and [`secure`](super::Storage::secure) does
+//! so for holes. If `fallocate` is not available, or if the file system needs new blocks to
+//! overwrite old ones, there is no writable mapping. Two cases remain that a program cannot detect:
+//! a disk that promises more blocks than it has (thin provisioning), and a copy sharing the file's
+//! blocks that is made while the file is open.
 //!
 //! [`Mapping`]: super::Mapping
 //! [`Mapping::bytes`]: super::Mapping::bytes
@@ -25,7 +28,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Which bytes of a file are in the hands of a [`WritableExtent`], and where the file ends.
+/// The bytes of a file that are covered by a live [`WritableExtent`], and the end of the file.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     state: Mutex<ClaimState>,
@@ -34,15 +37,16 @@ pub(super) struct Claims {
 #[derive(Debug, Default)]
 struct ClaimState {
     file_len: u64,
-    /// From the start of each live run to its end. They do not overlap.
+    /// Maps the start of each live extent to its end. They do not overlap.
     live: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Follows the file to a new length.
+    /// Sets the new length of the file.
     ///
     /// # Errors
-    /// `ResourceBusy` when a live run reaches past it.
+    ///
+    /// `ResourceBusy` if a live extent reaches past it.
     pub(super) fn set_file_len(&self, file_len: u64) -> io::Result<()> {
         let mut state = lock(&self.state);
         if state
@@ -91,17 +95,18 @@ impl WritableMapping {
         Self { stretch, claims }
     }
 
-    /// How much of the file the mapping can show, however long that grows.
+    /// The most bytes of the file that the mapping can show, however long the file grows.
     pub(crate) fn stretch_len(&self) -> u64 {
         self.stretch.len()
     }
 
-    /// Counts what could not be read, or written to.
+    /// The counter of failed reads and writes.
     pub(crate) fn faults(&self) -> &'static Faults {
         self.stretch.faults()
     }
 
-    /// Copies `bytes` into the file; says whether that was done. They are to have their blocks, and as for [`Self::extent`].
+    /// Copies `bytes` into the file. Returns whether that succeeded. The bytes must have their
+    /// blocks, and meet the requirements of [`Self::extent`].
     pub(crate) fn store(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> bool {
         let before = self.faults().count();
         let Some(mut extent) = self.extent(offset, bytes.len()) else {
@@ -111,15 +116,15 @@ impl WritableMapping {
         !self.faults().are_more_than(before)
     }
 
-    /// The `len` bytes from `offset` on, to write to; `None` when they are not all inside the file
-    /// and the stretch of this mapping, when a live run has one of them, or when `len` is 0. The
-    /// bytes are to belong to pages that no snapshot can see.
+    /// The `len` bytes from `offset` on, for writing. `None` if they are not all inside of the file
+    /// and of the address range, if a live extent contains one of them, or if `len` is 0. The bytes
+    /// must belong to pages that no snapshot can see.
     pub(crate) fn extent(self: &Arc<Self>, offset: u64, len: usize) -> Option<WritableExtent> {
         let end = offset.checked_add(len as u64)?;
         if len == 0 || end > self.stretch.len() || !self.claims.claim(offset, end) {
             return None;
         }
-        // SAFETY: offset <= end <= the length of the stretch.
+        // SAFETY: offset <= end <= the length of the range.
         let start = unsafe { self.stretch.base().add(offset as usize) };
         Some(WritableExtent {
             start,
@@ -130,8 +135,8 @@ impl WritableMapping {
     }
 }
 
-/// Bytes of the file that one owner may write to. They are in the file at once; whether they are
-/// on the disk only a flush can tell.
+/// Bytes of the file that one owner may write to. They are in the file at once. Only a flush can
+/// tell whether they are on the disk.
 pub(crate) struct WritableExtent {
     start: NonNull<u8>,
     len: usize,
@@ -139,9 +144,9 @@ pub(crate) struct WritableExtent {
     mapping: Arc<WritableMapping>,
 }
 
-// SAFETY: a run is the one owner of its bytes, as a `Box<[u8]>` is, and keeps them mapped.
+// SAFETY: an extent is the only owner of its bytes, like a `Box<[u8]>`, and keeps them mapped.
 unsafe impl Send for WritableExtent {}
-// SAFETY: a shared run gives out shared slices only.
+// SAFETY: a shared extent gives out shared slices only.
 unsafe impl Sync for WritableExtent {}
 
 impl Deref for WritableExtent {
@@ -149,9 +154,9 @@ impl Deref for WritableExtent {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: the range is inside the stretch, which `mapping` keeps, and inside the file,
-        // which cannot be cut short here while the claim lives; blocks are allocated. Only this
-        // run may write there, and it is borrowed.
+        // SAFETY: the bytes are inside of the range, which `mapping` keeps, and inside of the file,
+        // which cannot be truncated here while the claim lives; blocks are allocated. Only this
+        // extent may write there, and it is borrowed.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -159,7 +164,7 @@ impl Deref for WritableExtent {
 impl DerefMut for WritableExtent {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`; the claim makes this run the only one with these bytes, and it
+        // SAFETY: as for `deref`; the claim makes this extent the only one with these bytes, and it
         // is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }

@@ -1,43 +1,43 @@
-//! How a database file is to be opened.
+//! Parameters for opening a database file.
 
-/// What the file is opened for.
+/// The kind of access to the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// For reading.
+    /// Reading only.
     ReadOnly,
-    /// For reading and writing.
+    /// Reading and writing.
     ReadWrite,
 }
 
-/// Whether others may have the file open too.
+/// Whether other processes may have the file open too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileSharing {
-    /// Nobody else.
+    /// No other process.
     Exclusive,
-    /// Those who know of each other, or who only read.
+    /// Processes that know of each other, or that only read.
     Shared,
 }
 
-/// What to do when there is no file, or when there is one.
+/// What to do if the file exists or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Create {
-    /// There must be a file.
+    /// The file must exist.
     Never,
-    /// A file is created where there is none; not by who only reads.
+    /// A missing file is created, unless the access is for reading only.
     IfMissing,
-    /// There must be no file.
+    /// The file must not exist.
     New,
 }
 
-/// The permissions of files that are created, unless others are asked for; less the mask of the process.
+/// The default permissions of created files, before the process's umask is applied.
 pub(crate) const FILE_MODE: u32 = 0o666;
 
 /// Whether a call of [`FileStorage::open`](super::FileStorage::open) created the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Created {
-    /// The file is new, empty, and has no name yet: the first [`flush`](crate::io::storage::Storage::flush) that
-    /// succeeds gives it its name.
+    /// The file is new, empty, and has no name yet. The first successful
+    /// [`flush`](crate::io::storage::Storage::flush) gives it its name.
     Yes,
-    /// The file was there.
+    /// The file existed.
     No,
 }

@@ -1,12 +1,17 @@
-//! Growing ahead: a thread allocates what the file will soon be longer by, and fills it with zeros, while its writer goes on.
-//! Memory for a huge page may take the system milliseconds, which no commit is to wait for.
+//! Growing ahead: a thread allocates the expected growth of the file and fills it with zeros, while
+//! the writer continues. The system may need milliseconds to provide memory for a huge page, which
+//! no commit should wait for.
 //!
-//! Nobody is told of the length: the file is longer than anybody knows, as after a transaction that came to nothing. Another process may come, write
-//! to it meanwhile, make it longer and cut it, so the thread makes only calls that change nothing that is there: blocks are allocated
-//! without a change of the length, and zeros are *appended*, which the system does behind the end as it is at that moment. There are file systems
-//! that forget to (overlayfs before Linux 6.7): the caller leaves out those that it does not know, and what is given as the place is the end.
+//! The new length is not published. The file is longer than the known length, as after an aborted
+//! transaction. Another process may meanwhile attach, write to the file, grow it and truncate it.
+//! The thread therefore only makes calls that change no existing bytes. Blocks are allocated
+//! without changing the length, and zeros are *appended*, which the system does at the end of the
+//! file at that moment. Some file systems ignore the append flag (overlayfs before Linux 6.7). For
+//! unknown file systems callers do not grow ahead, and the offset given to the call is the end of
+//! the file.
 //!
-//! A file that is shorter than its writer knows stays as it is. Zeros would hide that somebody has cut it.
+//! A file that is shorter than its known length is left alone. Zeros would hide that another
+//! program has truncated it.
 
 use super::blocks::{HUGE_PAGE_LEN, zeros};
 use crate::io::{
@@ -26,25 +31,25 @@ use std::{
     thread,
 };
 
-/// What a file is longer by than anybody knows.
+/// The part of a file after its known length.
 #[derive(Debug)]
 pub(super) struct Ahead {
     state: Mutex<GrowthState>,
     changed: Condvar,
-    /// A child of the process has no thread that would ever be done.
+    /// A forked child has no thread that would ever finish.
     generation: ForkGeneration,
 }
 
 #[derive(Debug, Default)]
 struct GrowthState {
-    /// How long the file is known to be.
+    /// The known length of the file.
     known: u64,
-    /// How long the file is to be.
+    /// The length that the file should get.
     wanted: u64,
-    /// How long it has been made.
+    /// The length that the file has been given.
     made: u64,
     is_running: bool,
-    /// Blocks may be left behind the end.
+    /// An allocation failed: blocks may be left after the end of the file.
     has_failed: bool,
 }
 
@@ -57,7 +62,8 @@ impl Ahead {
         })
     }
 
-    /// Has the file, whose length is known, made so long. What fails is tried again by who needs it.
+    /// Begins to grow the file, whose length `known` is published, to `len`. Failures are repeated
+    /// by the writer when it needs the space.
     pub(super) fn begin(self: &Arc<Self>, file: &Arc<LockedFile>, known: u64, len: u64) {
         let mut state = lock(&self.state);
         state.known = known;
@@ -65,7 +71,7 @@ impl Ahead {
         if state.is_running || state.has_failed {
             return;
         }
-        // Somebody may have cut it.
+        // The file may have been truncated since.
         state.made = 0;
         let (ahead, file) = (Arc::clone(self), Arc::clone(file));
         let named = thread::Builder::new().name("teak-growth".to_owned());
@@ -88,18 +94,20 @@ impl Ahead {
             }
             self.changed.notify_all();
         }
-        // It is locked for as long.
+        // The file stays locked until it is dropped.
         drop(file);
         state.is_running = false;
         self.changed.notify_all();
     }
 
-    /// Waits until the file is so long, unless that is not being done, and says how long it has been made.
+    /// Waits until the file has this length, unless the thread does not run. Returns the length
+    /// that the file has been given.
     pub(super) fn wait_for(&self, len: u64) -> u64 {
         self.wait_while(|state| state.made < len).made
     }
 
-    /// Waits until nothing is done any more. Says whether blocks may be left behind the end, which the caller gives back.
+    /// Waits until the thread stops. Returns whether blocks may be left after the end of the file,
+    /// which the caller must release.
     pub(super) fn end(&self) -> bool {
         if self.generation.is_past() {
             return false;
@@ -119,10 +127,12 @@ impl Ahead {
     }
 }
 
-/// Appends zeros up to where a huge page ends, or to `wanted`, and says how long the file is.
+/// Appends zeros up to the end of a huge page or to `wanted`, and returns the length of the file.
 ///
 /// # Errors
-/// What the system answers; `UnexpectedEof` if the file is shorter than `known`.
+///
+/// - The system's error.
+/// - `UnexpectedEof` if the file is shorter than `known`.
 fn append_zeros(locked: &LockedFile, known: u64, wanted: u64) -> io::Result<u64> {
     let file: &File = locked;
     let old_len = uncut_len(locked, known)?;
@@ -132,9 +142,9 @@ fn append_zeros(locked: &LockedFile, known: u64, wanted: u64) -> io::Result<u64>
     }
     let len = end - old_len;
     refuse_file_len(end)?;
-    // Without this a full disk could be a signal.
+    // Without this, a full disk could raise a signal later.
     retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
-    // Allocating may have taken long.
+    // The allocation may have taken long.
     uncut_len(locked, old_len)?;
     pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;
     match system_len(locked)? {
@@ -143,7 +153,7 @@ fn append_zeros(locked: &LockedFile, known: u64, wanted: u64) -> io::Result<u64>
     }
 }
 
-/// How long the file is, if that is no less than `known`.
+/// The length of the file, if it is at least `known`.
 fn uncut_len(file: &LockedFile, known: u64) -> io::Result<u64> {
     match system_len(file)? {
         len if len < known => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -1,12 +1,14 @@
-//! Blocks behind the bytes of the file: allocated when it grows, or before pages are put where it has none, so that a full
-//! disk is an error of [`set_len`] or [`secure`] and not of some later write, let alone a signal.
+//! Disk blocks of the file. They are allocated when the file grows, or before pages are put into a
+//! hole, so that a full disk is an error of [`set_len`] or [`secure`] and not of a later write, or
+//! a signal.
 //!
-//! The system gives a page of its own blocks as one when something is stored there, in all parts that the file has of it. So what is allocated are
-//! whole pages of the system's, which may be longer than those of a database, and than blocks; and what is given back are none but whole ones.
+//! A store into a system page makes the system allocate blocks for the whole page, as far as it is
+//! in the file. Allocation therefore covers whole system pages, which may be longer than database
+//! pages and than blocks. Only whole system pages are released.
 //!
-//! Nothing is allocated for bytes that nobody is about to write: a file that has holes keeps them. What is known to be
-//! allocated is remembered; in a file without holes that is one call to the system, though one that walks all its extents. After another
-//! process has punched holes nothing is known.
+//! Nothing is allocated for bytes that are not about to be written: a file with holes keeps them.
+//! Ranges known to be allocated are remembered. In a file without holes that takes one system call,
+//! although one that walks all extents. After another process has punched holes, nothing is known.
 //!
 //! [`set_len`]: crate::io::storage::Storage::set_len
 //! [`secure`]: crate::io::storage::Storage::secure
@@ -28,66 +30,69 @@ use std::{
 
 /// Length of a huge page on x86-64 and on most 64-bit ARM systems.
 pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
-/// Few enough to stay in the processor's cache, and many enough for a call to take a huge page of them.
+/// Small enough to stay in the processor's cache, and large enough for one call to fill a huge page
+/// with them.
 static ZEROS: [u8; 32 << 10] = [0; 32 << 10];
 
-/// What `statfs` gives for ext2, ext3 and ext4.
+/// The `statfs` type of ext2, ext3 and ext4.
 const EXT: u32 = 0xEF53;
 
-/// So many ranges are remembered at most. Then it is found out anew which blocks there are.
+/// The most ranges to remember. Beyond that, all are forgotten and determined again.
 const KNOWN_MAX: usize = 1 << 14;
 
 /// What is known about the blocks below the end of the file.
 #[derive(Debug, Default)]
 pub(super) struct FileBlocks {
-    /// Absent as long as nobody has asked.
+    /// `None` until it is first needed.
     in_place: Option<OverwriteInPlace>,
-    /// Each of these bytes has its block, and a store to it needs no other one.
+    /// Bytes that have their block, so that a store to them needs no other one.
     known: Ranges,
-    /// The file system has allocated blocks. Those that cannot may not tell holes from data either.
+    /// The file system has allocated blocks. File systems that cannot may not tell holes from data
+    /// either.
     can_allocate: bool,
-    /// The file system has said that it cannot make holes.
+    /// The file system has reported that it cannot punch holes.
     cannot_punch: bool,
 }
 
-/// File systems that overwrite an allocated block in place, by the type that `statfs` gives. The
-/// others (Btrfs, ZFS, Bcachefs, F2FS, those of the network) may need space for an overwrite too.
+/// Whether a file system overwrites an allocated block in place, by its `statfs` type. Others
+/// (Btrfs, ZFS, Bcachefs, F2FS, network file systems) may need space for an overwrite too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OverwriteInPlace {
-    /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate nothing but what is written to.)
+    /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate only what is
+    /// written to.)
     Always,
-    /// XFS, except for blocks that a copy of the file shares.
+    /// XFS, except for blocks that are shared with a copy of the file.
     Unshared,
     No,
 }
 
-/// Makes the file `new_len` bytes long, and says whether blocks were allocated. After an error it
-/// is `old_len` long as before.
+/// Grows the file to `new_len` bytes, and returns whether blocks were allocated. After an error the
+/// file has length `old_len`.
 pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool> {
     refuse_file_len(new_len)?;
-    // In the page of the system's that the file ends in there may be a hole before.
+    // The system page at the end of the file may have a hole before the end.
     let start = pages_with(&(old_len..old_len)).start;
     let allocate = || fallocate(file, FallocateFlags::empty(), start, new_len - start);
     match retry_on_intr(allocate) {
         Ok(()) => Ok(true),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(new_len).map(|()| false),
         Err(error) => {
-            // File systems may have got halfway; what they took is of no use.
+            // The file system may have allocated a part, which is of no use.
             let _ = file.set_len(old_len);
             Err(error.into())
         }
     }
 }
 
-/// Writes zeros to each whole stretch of 2 MiB that the file has grown by, with one write each.
+/// Writes zeros to each whole 2 MiB range that the file has grown by, with one write each.
 ///
-/// A file system that has large folios then keeps the stretch as one huge page, and a lookup finds
-/// it with one entry of the processor's address cache instead of 512; pages that are written one by
-/// one later stay in it. A failure costs nothing but that.
+/// A file system with large folios then keeps the range as one huge page. A lookup finds it with
+/// one TLB entry instead of 512, and pages that are later written one by one stay in it. A failure
+/// only loses this advantage.
 pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
     let mut start = old_len.next_multiple_of(HUGE_PAGE_LEN);
     if start + HUGE_PAGE_LEN > new_len {
-        // Zeros may be so many stores.
+        // Creating the zeros takes many stores.
         return;
     }
     let zeros = zeros(HUGE_PAGE_LEN as usize);
@@ -100,7 +105,7 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
     }
 }
 
-/// So many zeros, to be written with one call.
+/// `len` zeros, to be written with one call.
 pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
     let mut zeros = vec![IoSlice::new(&ZEROS); len / ZEROS.len()];
     zeros.push(IoSlice::new(&ZEROS[..len % ZEROS.len()]));
@@ -108,7 +113,7 @@ pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
 }
 
 impl FileBlocks {
-    /// Whether a store to a byte that has its block needs no other one.
+    /// Whether a store to a byte that has its block needs no other block.
     pub(super) fn stay_in_place(&mut self, file: &File) -> io::Result<bool> {
         Ok(self.in_place(file)? != OverwriteInPlace::No)
     }
@@ -122,8 +127,8 @@ impl FileBlocks {
         Ok(in_place)
     }
 
-    /// Allocates what these bytes lack, and nothing else that others have no pages of the system's in common with. Says whether a store to them then needs no block that a full disk may
-    /// not have.
+    /// Allocates the missing blocks of these bytes, in whole system pages. Returns whether a store
+    /// to the bytes then needs no block that a full disk may not have.
     pub(super) fn secure(&mut self, file: &LockedFile, range: Range<u64>) -> io::Result<bool> {
         let range = pages_with(&range);
         let is_in_place = self
@@ -135,7 +140,7 @@ impl FileBlocks {
         file.held().refuse_stranger()?;
         let file: &File = file;
         let in_place = self.in_place(file)?;
-        // A file that somebody has cut short is not to look whole again.
+        // `KEEP_SIZE`: a truncated file must not look complete again.
         let flags = match in_place {
             OverwriteInPlace::Always => FallocateFlags::KEEP_SIZE,
             OverwriteInPlace::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
@@ -165,8 +170,8 @@ impl FileBlocks {
         }
     }
 
-    /// Notes that what was written from the start of the range on has its blocks; says whether that is all of it. What is allocated and was never
-    /// written counts as a hole.
+    /// Notes that the data from the start of the range on has its blocks. Returns whether that
+    /// covers the range. Bytes that were allocated and never written count as a hole.
     fn note_data(&mut self, file: &File, in_place: OverwriteInPlace, range: &Range<u64>) -> bool {
         if in_place == OverwriteInPlace::Always
             && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
@@ -178,7 +183,7 @@ impl FileBlocks {
         false
     }
 
-    /// The file has become longer, by blocks that are allocated or not.
+    /// Notes that the file has grown, with or without allocated blocks.
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
         match is_allocated {
             true => self.known.insert(range),
@@ -186,7 +191,7 @@ impl FileBlocks {
         }
     }
 
-    /// Gives blocks back. `false` where the file system cannot do that.
+    /// Releases blocks. `false` if the file system cannot do that.
     pub(super) fn punch(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
         let range = pages_within(&range);
         if self.cannot_punch || range.is_empty() {
@@ -210,7 +215,7 @@ impl FileBlocks {
         self.known.covers(&pages_with(range))
     }
 
-    /// These bytes may have no blocks any more.
+    /// Notes that these bytes may no longer have blocks.
     pub(super) fn forget(&mut self, range: Range<u64>) {
         self.known.remove(range);
     }
@@ -225,7 +230,7 @@ pub(super) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
     }
 }
 
-/// Whether each write walks all blocks of the folio that it goes to: on ext2, ext3 and ext4.
+/// Whether each write walks all blocks of the folio that it goes to, as on ext2, ext3 and ext4.
 pub(super) fn walks_folios(file: &File) -> bool {
     fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
 }

@@ -1,8 +1,10 @@
-//! Files of an overlay (container images), which are copied to the upper layer when somebody first opens them for writing.
+//! Files of an overlay (container images), which are copied to the upper layer when they are first
+//! opened for writing.
 //!
-//! A descriptor that was opened for reading before that reads the copy from then on. A mapping made
-//! from it goes on with the file of the lower layer, which nobody changes: states that were there
-//! before stay readable, and later ones are not in it. A mapping made after the copy is of the copy.
+//! A descriptor that was opened for reading before then reads the copy. A mapping made from it
+//! keeps showing the file of the lower layer, which no process changes. States from before the copy
+//! stay readable through it, but later ones are not in it. A mapping made after the copy shows the
+//! copy.
 
 use crate::io::{locked::LockedFile, mapping::Mapping};
 use std::{
@@ -12,7 +14,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// The type that `statfs` gives.
+/// The `statfs` type of overlayfs.
 const OVERLAY: u32 = 0x794C_7630;
 /// Four commit records of the longest pages: each commit changes one of them.
 const RECORDS_LEN: u64 = 4 << 16;
@@ -22,7 +24,7 @@ pub(super) fn is_on_overlay(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u32 == OVERLAY)
 }
 
-/// Whether mappings may not show what is in the file, since it may be copied up while it is open.
+/// Whether mappings may not show the file's content because it may be copied up while it is open.
 #[derive(Debug)]
 pub(super) struct CopyUp {
     is_possible: AtomicBool,
@@ -35,8 +37,8 @@ impl CopyUp {
         }
     }
 
-    /// Whether the file, which is `len` bytes long, has been copied up since `mapping` was made, as far as commits tell. Only asked where
-    /// a new state is to be read.
+    /// Whether the file, which is `len` bytes long, has been copied up since `mapping` was made, as
+    /// far as its commit records show. Only called before a new state is read.
     pub(super) fn is_outdated(
         &self,
         file: &LockedFile,
@@ -54,7 +56,8 @@ impl CopyUp {
     }
 }
 
-/// Whether the records in the file are others than those in the mapping. Where somebody writes one right now they may seem to be.
+/// Whether the records in the file differ from those in the mapping. They may also differ while a
+/// record is being written.
 fn differs(file: &LockedFile, mapping: &Mapping, len: u64) -> io::Result<bool> {
     let mut mapped = vec![0; RECORDS_LEN.min(len) as usize];
     let mut read = mapped.clone();

@@ -1,12 +1,12 @@
-//! Creating a file so that a crash leaves no file or a whole one, and so that of two who create
-//! the same file at once one is told that it exists.
+//! Creating a file atomically: a crash leaves no file or a complete one. If two processes create
+//! the same file at once, one of them gets an error that it exists.
 //!
-//! The file is made without a name (`O_TMPFILE`), or, where the file system cannot do that, under
-//! a temporary name in the same directory. When its content is on the disk it is linked to its
-//! name, which fails if there is something of that name, and the directory is flushed.
+//! The file is created without a name (`O_TMPFILE`), or under a temporary name in the same
+//! directory if the file system does not support that. When its content is on the disk, it is
+//! linked to its name, which fails if the name exists, and the directory is flushed.
 //!
-//! Where links are refused the file is renamed, if the system can do that without replacing
-//! anything. Where it cannot, an empty file claims the name first, and is replaced.
+//! Where links are refused, the file is renamed if the system can do that without replacing
+//! anything. Otherwise an empty file claims the name first, and is replaced.
 
 use crate::{Error, Result, error::shown, io::random_id};
 use rustix::{
@@ -24,11 +24,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// Whether a file without a name was refused one: from then on files have temporary names.
+/// Whether linking an unnamed file was refused. From then on files are created under temporary
+/// names.
 static NEEDS_NAMES: AtomicBool = AtomicBool::new(false);
 
-/// Whether files are made under temporary names, since the system refused to give a name to one that had none. What failed for that can be
-/// tried again.
+/// Whether files are created under temporary names because the system refused to link an unnamed
+/// file. An operation that failed for this reason can be repeated.
 pub(crate) fn needs_temporary_names() -> bool {
     NEEDS_NAMES.load(Relaxed)
 }
@@ -36,16 +37,16 @@ pub(crate) fn needs_temporary_names() -> bool {
 /// What a new file still needs to get its name.
 #[derive(Debug)]
 pub(in crate::io) struct Unnamed {
-    /// Open, so that the name means the same when the working directory changes meanwhile.
+    /// Kept open, so that the name stays valid if the working directory changes.
     directory: File,
     name: OsString,
-    /// The name the file has until then, where it could not do without.
+    /// The temporary name of the file, if it has one.
     temporary: Option<OsString>,
     is_linked: bool,
 }
 
 impl Unnamed {
-    /// Makes an empty file for `path`, with permissions `mode` less the mask of the process.
+    /// Creates an empty file for `path`, with permissions `mode` before the umask is applied.
     pub(super) fn begin(path: &Path, mode: u32) -> Result<(File, Self)> {
         let name = path.file_name().ok_or_else(|| {
             Error::InvalidArgument(format!(
@@ -63,7 +64,7 @@ impl Unnamed {
             .map_err(Error::io("creating the database file"))
     }
 
-    /// The same in a directory that is open.
+    /// Like [`Self::begin`], in an open directory.
     pub(in crate::io) fn make(
         directory: File,
         name: &OsStr,
@@ -81,7 +82,7 @@ impl Unnamed {
         }
         match openat(&unnamed.directory, ".", flags | OFlags::TMPFILE, mode) {
             Ok(file) => Ok((file.into(), unnamed)),
-            // What kernels and file systems without such files answer.
+            // The errors of kernels and file systems without unnamed files.
             Err(Errno::ISDIR | Errno::INVAL | Errno::NOENT) => unnamed.make_named(flags, mode),
             Err(error) if is_refusal(error) => unnamed.make_named(flags, mode),
             Err(error) => Err(error.into()),
@@ -101,25 +102,28 @@ impl Unnamed {
         Ok((file.into(), self))
     }
 
-    /// Gives `file`, whose content is on the disk, its name, and returns when that is on the disk.
+    /// Gives `file`, whose content is on the disk, its name, and returns when the name is on the
+    /// disk.
     ///
     /// # Errors
-    /// `AlreadyExists` when there is something of that name.
+    ///
+    /// `AlreadyExists` if the name exists.
     pub(super) fn publish(&mut self, file: &File) -> io::Result<()> {
         self.link(file)?;
         self.directory
             .sync_all()
             .or_else(|error| match Errno::from_io_error(&error) {
-                // File systems that have no such thing as flushing a directory.
+                // Some file systems cannot flush a directory.
                 Some(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
                 _ => Err(error),
             })
     }
 
-    /// Gives `file` its name, unless it has it.
+    /// Gives `file` its name, unless it has it already.
     ///
     /// # Errors
-    /// `AlreadyExists` when there is something of that name.
+    ///
+    /// `AlreadyExists` if the name exists.
     pub(in crate::io) fn link(&mut self, file: &File) -> io::Result<()> {
         if !self.is_linked {
             match &self.temporary {
@@ -141,7 +145,7 @@ impl Unnamed {
             &self.name,
             AtFlags::SYMLINK_FOLLOW,
         ) {
-            // Without /proc: younger kernels allow it by the descriptor alone.
+            // Without /proc: newer kernels allow it by the descriptor alone.
             Err(Errno::NOENT) => {
                 linkat(file, "", &self.directory, &self.name, AtFlags::EMPTY_PATH)?
             }
@@ -161,16 +165,17 @@ impl Unnamed {
 
     fn remove_temporary(&mut self) {
         if let Some(temporary) = self.temporary.take() {
-            // A rename has removed it already. A name left over costs a few bytes and no data.
+            // A rename has removed it already. A leftover name costs a few bytes and no data.
             let _ = unlinkat(&self.directory, temporary, AtFlags::empty());
         }
     }
 }
 
-/// Gives a file that has a name, and its content on the disk, another one. It may keep the old one as well.
+/// Gives another name to a complete file. The file may keep the old name as well.
 ///
 /// # Errors
-/// `AlreadyExists` when there is something of that name.
+///
+/// `AlreadyExists` if the name exists.
 pub(crate) fn rename_new(file: &Path, name: &Path) -> io::Result<()> {
     give_name((CWD, file.as_os_str()), (CWD, name.as_os_str()))
 }
@@ -180,7 +185,7 @@ type InDirectory<'n, D> = (D, &'n OsStr);
 
 fn give_name<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
     match linkat(file.0, file.1, name.0, name.1, AtFlags::empty()) {
-        // There are file systems without links.
+        // Some file systems have no links.
         Err(error) if is_refusal(error) => rename(file, name),
         linked => Ok(linked?),
     }
@@ -193,11 +198,12 @@ fn rename<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) ->
     }
 }
 
-/// Renames the file to its name, which an empty one takes first. That one is locked, so that nobody takes it for a new database.
+/// Renames the file to a name that is claimed by an empty file first. The empty file is locked, so
+/// that no process makes a database of it.
 fn claim<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let claim = File::from(openat(name.0, name.1, flags, Mode::RUSR)?);
-    // Another process may have found it empty, and made a database of it.
+    // Another process may have found it empty and made a database of it.
     if claim.try_lock().is_err() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -208,7 +214,7 @@ fn claim<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> 
     Ok(renamed?)
 }
 
-/// Whether the file system cannot do something, or somebody forbids it.
+/// Whether the file system does not support an operation, or it is forbidden.
 fn is_refusal(error: Errno) -> bool {
     let refusals = [
         Errno::PERM,

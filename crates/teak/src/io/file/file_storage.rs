@@ -32,18 +32,18 @@ use std::{
     },
 };
 
-/// Bytes of addresses reserved for a file, unless it is so large that it needs more.
+/// Address space reserved for a file, unless the file is so large that it needs more.
 const RESERVE_LEN: u64 = if usize::BITS >= 64 {
     256 << 30
 } else {
     512 << 20
 };
 
-/// A file needs more addresses than [`RESERVE_LEN`] when this many times its length are more.
+/// A file gets more address space than [`RESERVE_LEN`] if this many times its length is more.
 const RESERVE_FACTOR: u64 = 8;
 
-/// No more than such a part of the addresses that the process may have is reserved for one mapping, of which there are several for each
-/// database: the rest is for its memory.
+/// At most this part of the process's allowed address space is reserved for one mapping. Each
+/// database has several mappings, and the process needs the rest for its memory.
 const RESERVED_PART: u64 = 16;
 
 /// A database file, open and locked.
@@ -53,19 +53,20 @@ pub(crate) struct FileStorage {
     name: Name,
     access: Access,
     len: AtomicU64,
-    /// Held while the file's length changes; says what is known about its blocks.
+    /// Held while the file's length changes. Contains what is known about its blocks.
     growth: Mutex<FileBlocks>,
     pub(super) ahead: Arc<Ahead>,
     views: Mutex<FileMappings>,
     claims: Arc<Claims>,
     /// What a new file still needs to get its name.
     pub(super) unnamed: Mutex<Option<Unnamed>>,
-    /// Absent where it does not matter how large the folios are that they go to.
+    /// `None` if the size of the folios that small writes go to does not matter.
     small_writes: Option<Mutex<SmallWrites>>,
     advisor: Advisor,
     copy_up: CopyUp,
     reserve_len: u64,
-    /// How long a file this process may write to, when that was last asked: each call more would take part of a commit's time.
+    /// The longest file that this process may write, when last queried. A system call for each
+    /// write would take a notable part of a commit's time.
     len_max: AtomicU64,
 }
 
@@ -73,12 +74,12 @@ pub(crate) struct FileStorage {
 struct FileMappings {
     current: Option<Arc<Mapping>>,
     writable: Option<Arc<WritableMapping>>,
-    /// All mappings that somebody may still hold, `current` included.
+    /// All mappings that may still be in use, including `current`.
     mappings: Vec<Weak<Mapping>>,
 }
 
 impl FileStorage {
-    /// `file` is locked as `access` wants it.
+    /// `file` is locked as `access` requires.
     pub(super) fn new(
         file: LockedFile,
         name: Name,
@@ -108,12 +109,12 @@ impl FileStorage {
         })
     }
 
-    /// Says how it will be read, before it is mapped.
+    /// Sets the read-ahead policy, before the file is mapped.
     pub(crate) fn set_read_ahead(&self, how: ReadAhead) {
         self.advisor.set(how);
     }
 
-    /// Has other processes open the file as well. It was found to be in order.
+    /// Lets other processes open the file as well. It is in order.
     pub(crate) fn admit_others(&self) -> io::Result<()> {
         self.file.share()
     }
@@ -123,12 +124,13 @@ impl FileStorage {
         self.file.held().id()
     }
 
-    /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
+    /// Grows the file, unless it is long enough already: another process may have grown it for an
+    /// aborted transaction.
     fn extend(&self, blocks: &mut FileBlocks, new_len: u64, fill: Fill) -> io::Result<()> {
         let made_ahead = self.ahead.wait_for(new_len);
         let old_len = self.len().max(self.uncut_len()?);
         if old_len >= new_len {
-            // What was made ahead is nobody's yet.
+            // Bytes that were allocated ahead have no owner yet.
             let is_own = old_len <= made_ahead;
             return self.publish_len(if is_own { new_len } else { old_len });
         }
@@ -144,15 +146,17 @@ impl FileStorage {
         self.refuse_cut()?;
         self.publish_len(new_len)?;
         self.file.set_len(new_len).inspect_err(|_| {
-            // A longer file is never refused: only a live run behind its end is.
+            // Growing the claims' length is never refused: only a live extent after its end could
+            // be a reason.
             let _ = self.publish_len(old_len);
         })
     }
 
-    /// How long the file is, which is longer than it was known to be if another process has made it so.
+    /// The length of the file, which is more than the known length if another process has grown it.
     ///
     /// # Errors
-    /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
+    ///
+    /// `UnexpectedEof` if another program has truncated the file.
     fn uncut_len(&self) -> io::Result<u64> {
         let (is, links) = self.file.held().len_and_links()?;
         self.name.note_links(links);
@@ -162,8 +166,8 @@ impl FileStorage {
         }
     }
 
-    /// Fails where the file ends before `end`, or the descriptor is a stranger's: a write would make a file whole again that somebody has
-    /// cut short, and zeros of what was lost.
+    /// Fails if the file ends before `end`, or if the descriptor no longer refers to it. A write
+    /// would make a truncated file look complete again, with zeros in place of the lost bytes.
     fn refuse_outside(&self, end: u64) -> io::Result<()> {
         match system_len(&self.file)? {
             is if is < end => Err(self.cut_to(is)),
@@ -206,7 +210,7 @@ impl FileStorage {
         Ok(Arc::new(stretch))
     }
 
-    /// What small writes went to has just been flushed, so it can be split.
+    /// Splits folios that small writes went to. They have just been flushed, so they can be split.
     fn split_folios(&self) {
         let Some(small_writes) = &self.small_writes else {
             return;
@@ -221,7 +225,7 @@ impl FileStorage {
         }
     }
 
-    /// Fails where the system would end the process for writing there.
+    /// Fails if the system would end the process for writing there.
     fn refuse_len(&self, end: u64) -> io::Result<()> {
         if end > self.len_max.load(Relaxed) {
             self.len_max.store(file_len_max(), Relaxed);
@@ -241,7 +245,7 @@ impl FileStorage {
     }
 }
 
-/// How many bytes of addresses the process may have.
+/// Bytes of address space that the process may have.
 fn address_limit() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As);
     limit.current.unwrap_or(u64::MAX)
@@ -249,12 +253,12 @@ fn address_limit() -> u64 {
 
 impl Drop for FileStorage {
     fn drop(&mut self) {
-        // The thread keeps the file locked.
+        // The thread keeps the file locked until it ends.
         self.ahead.end();
     }
 }
 
-/// Whether the system does not do what it was asked for, so that nothing has happened.
+/// Whether the system does not support the call, so that nothing has happened.
 fn is_unknown(error: &io::Error) -> bool {
     let answers = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::PERM];
     answers
@@ -355,7 +359,7 @@ impl Storage for FileStorage {
         });
         match written {
             Ok(()) => Ok(true),
-            // Sandboxes forbid what they do not know.
+            // Sandboxes forbid unknown calls.
             Err(error) if !is_begun && is_unknown(&error) => Ok(false),
             Err(error) => Err(error),
         }
@@ -363,8 +367,8 @@ impl Storage for FileStorage {
 
     #[cfg(target_os = "linux")]
     fn begin_write_back(&self) {
-        // SAFETY: the call is given nothing but an open file and numbers. What it answers makes no difference: nothing is promised, and
-        // errors of the disk stay for the flush, since it does not wait for any.
+        // SAFETY: the call receives only an open file and numbers. Its result is ignored: nothing
+        // is promised, and since it does not wait, disk errors are left for the flush.
         let _ = unsafe {
             libc::sync_file_range(
                 self.file.as_fd().as_raw_fd(),
@@ -375,8 +379,8 @@ impl Storage for FileStorage {
         };
     }
 
-    /// For a file that was just created, the first flush that succeeds also gives it its name: a
-    /// crash leaves either no file, or one with all that was written before.
+    /// For a newly created file, the first successful flush also gives the file its name. A crash
+    /// leaves either no file, or one with everything written before.
     fn flush(&self) -> io::Result<()> {
         self.file.held().refuse_stranger()?;
         self.len_max.store(file_len_max(), Relaxed);
@@ -425,7 +429,7 @@ impl Storage for FileStorage {
 
     fn next_data(&self, offset: u64) -> io::Result<u64> {
         let (data, len) = (blocks::next_data(&self.file, offset)?, self.len());
-        // What was made ahead is data, too.
+        // Bytes that were allocated ahead are data too.
         Ok(data.map_or(len, |data| data.min(len)))
     }
 

@@ -1,35 +1,38 @@
-//! Large folios that small writes go to: found, and taken apart.
+//! Splitting large folios that small writes go to.
 //!
-//! A file system with large folios keeps 2 MiB of the file as one huge page, which is what lookups
-//! want. But the ext file systems walk all 512 blocks of a folio for each write into it, and again
-//! when it is written out: a commit of four pages took 100 us longer than with pages of their own
-//! (260 instead of 160, Linux 6.18). So a stretch of 2 MiB that small writes go to in one flush after
-//! the other is split into pages, once, after a flush: only a folio that is clean can be split.
+//! A file system with large folios keeps 2 MiB of the file as one huge page, which is good for
+//! lookups. The ext file systems, however, walk all 512 blocks of a folio for each write into it,
+//! and again when it is written out. A commit of four pages took 100 us longer than with single
+//! pages (260 instead of 160, Linux 6.18). A 2 MiB range that receives small writes in one flush
+//! after another is therefore split into pages, once, after a flush: only a clean folio can be
+//! split.
 
 use super::blocks::HUGE_PAGE_LEN;
 
-/// Longer writes are few enough for their bytes that the walks do not matter.
+/// Longer writes are so few for their bytes that the walks do not matter.
 const SMALL_LEN: u64 = 64 << 10;
-/// Flushes with small writes to a stretch before it is split. Rare ones leave it to the lookups.
+/// Flushes with small writes to a range before it is split. For rare writes the folio is kept for
+/// lookups.
 const FIRST_TRY: u16 = 4;
-/// A split fails, unnoticed, where somebody has written since the flush, so it is tried again after
-/// so many flushes,
+/// A split fails silently if the folio was written since the flush. It is tried again after this
+/// many flushes,
 const TRY_EVERY: u16 = 16;
-/// and no more after these.
+/// but no more after this many.
 const LAST_TRY: u16 = 1024;
-/// A split takes 100 us, so that no flush waits for more of them.
+/// A split takes 100 us. No flush waits for more splits than this.
 const SPLITS_MAX: usize = 8;
-/// So many wait for the next flushes; others have their turn when they are tried again.
+/// The most ranges that wait for the next flushes. Others are considered when their next try is
+/// due.
 const DUE_MAX: usize = 64;
 
 /// Small writes to the file.
 #[derive(Debug, Default)]
 pub(super) struct SmallWrites {
-    /// For each stretch of 2 MiB.
+    /// One entry for each 2 MiB range.
     stretches: Vec<WrittenStretch>,
-    /// Stretches that were written to since the last flush.
+    /// Ranges that were written to since the last flush.
     written: Vec<usize>,
-    /// Where small writes went whose stretches are to be split.
+    /// Offsets of small writes whose ranges should be split.
     due: Vec<u64>,
 }
 
@@ -60,7 +63,8 @@ impl SmallWrites {
         }
     }
 
-    /// Notes that a flush is over; returns stretches to split now, each as the offset of a byte in it.
+    /// Notes the end of a flush. Returns the ranges to split now, each as the offset of a byte in
+    /// it.
     pub(super) fn end_flush(&mut self) -> Vec<u64> {
         for index in self.written.drain(..) {
             self.stretches[index].is_written = false;

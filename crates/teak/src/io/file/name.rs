@@ -1,5 +1,5 @@
 //! Whether an open database file still has its name. A file that was removed, renamed or replaced
-//! takes writes as before, but nobody finds them.
+//! accepts writes, but later opens do not find them.
 
 use crate::io::{clock::uptime_ms, file_id::id_of, locked::LockedFile};
 use std::{
@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-/// The name is looked up at most once in this time, unless the last link to the file is gone.
+/// The shortest time between two lookups of the name, unless the last link to the file is gone.
 const LOOKUPS_APART_MS: u64 = 10;
 
 /// How a file lost its name.
@@ -18,16 +18,17 @@ const LOOKUPS_APART_MS: u64 = 10;
 pub(crate) struct LostName {
     /// The name that it had.
     pub(crate) path: PathBuf,
-    /// Where the file is now, if it was renamed.
+    /// The present path of the file, if it was renamed.
     pub(crate) moved_to: Option<PathBuf>,
-    /// Whether no link to the file is left, under whatever name.
+    /// Whether the file has no link left, under any name.
     pub(crate) is_gone: bool,
 }
 
 /// The name of an open file.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// Absolute and without symbolic links. Absent where it could not be resolved: then nothing is checked.
+    /// Absolute and without symbolic links. `None` if it could not be resolved, in which case
+    /// nothing is checked.
     path: Option<PathBuf>,
     looked_up_ms: AtomicU64,
     is_lost: AtomicBool,
@@ -52,7 +53,7 @@ impl Name {
         }
     }
 
-    /// Notes how many links the file has.
+    /// Notes the number of links of the file.
     pub(super) fn note_links(&self, links: u32) {
         self.is_unlinked.store(links == 0, Relaxed);
     }
@@ -74,14 +75,14 @@ impl Name {
         is_lost
     }
 
-    /// How the file, which had this name, lost it, if it has.
+    /// How the file lost its name; `None` if it still has it.
     pub(super) fn look_for_name(&self, file: &LockedFile) -> Option<LostName> {
         let path = self.path.as_deref()?;
         let id = file.held().id();
         if !self.is_lost(path, id) {
             return None;
         }
-        // The system knows where the file is now, also when a directory above it was renamed.
+        // The system knows the present path, even if a directory above it was renamed.
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_the_file =
             |found: &PathBuf| fs::symlink_metadata(found).is_ok_and(|found| id_of(&found) == id);

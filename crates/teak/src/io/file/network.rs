@@ -1,11 +1,11 @@
-//! Whether a file is on a file system of the network: there, neither locks nor mappings of several
-//! machines agree.
+//! Detection of network file systems, where neither locks nor mappings of several machines are
+//! coherent.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-/// File systems in user space, by the type that `statfs` gives. Which one it is only the mount table tells.
+/// The `statfs` type of file systems in user space. Only the mount table shows which one it is.
 const FUSE: u32 = 0x6573_5546;
-/// NFS, SMB and its predecessors, AFS and Coda, Ceph, 9P, OCFS2 and GFS2, likewise.
+/// The types of NFS, SMB and its predecessors, AFS and Coda, Ceph, 9P, OCFS2 and GFS2.
 const NETWORK: [u32; 12] = [
     0x6969,
     0x517B,
@@ -20,7 +20,8 @@ const NETWORK: [u32; 12] = [
     0x7461_636F,
     0x0116_1970,
 ];
-/// File systems in user space, and others that have no type of their own, that are on other machines, by their names in the mount table.
+/// Mount table names of network file systems in user space, and of others without a type of their
+/// own.
 const NETWORK_NAMES: [&str; 35] = [
     "9p",
     "afs",
@@ -59,7 +60,7 @@ const NETWORK_NAMES: [&str; 35] = [
     "sshfs",
 ];
 
-/// Whether a file is, or would be made, on a file system of the network. What cannot be told counts as local.
+/// Whether a file is, or would be created, on a network file system. Unknown cases count as local.
 pub(crate) fn is_on_network(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let place = match path.exists() {
@@ -86,7 +87,7 @@ fn is_mounted_from_network(place: &Path) -> bool {
     mounted(&table, &id).is_some_and(is_network_name)
 }
 
-/// The name of the file system of a device in a mount table.
+/// The name of a device's file system in a mount table.
 fn mounted<'t>(table: &'t str, device: &str) -> Option<&'t str> {
     table.lines().find_map(|line| {
         let (of_mount, of_file_system) = line.split_once(" - ")?;

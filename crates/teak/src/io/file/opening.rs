@@ -1,4 +1,5 @@
-//! Opening a database file: what may be opened, who may have it open at the same time.
+//! Opening a database file: which files may be opened, and which processes may have one open at the
+//! same time.
 
 use super::{
     access::{Access, Create, Created, FileSharing},
@@ -18,15 +19,19 @@ use std::{
 };
 
 impl FileStorage {
-    /// Opens the file at `path` and locks it. One that is created has permissions `mode`, less the mask of the process.
+    /// Opens the file at `path` and locks it. A created file has permissions `mode`, before the
+    /// umask is applied.
     ///
-    /// A file that this creates has no name until the caller has filled and flushed it, so that a
-    /// crash leaves no half-made database. When somebody else created one meanwhile, that flush
+    /// A created file has no name until the caller has filled and flushed it, so that a crash
+    /// leaves no incomplete database. If another process creates the file meanwhile, that flush
     /// fails with `AlreadyExists`.
     ///
     /// # Errors
-    /// `NotFound`, `AlreadyExists` as `create` says; `InUse` when somebody else has it open;
-    /// `NotADatabase` for what is not a regular file; `Io` for the rest.
+    ///
+    /// - `NotFound` and `AlreadyExists`, depending on `create`.
+    /// - `InUse` if another process has it open.
+    /// - `NotADatabase` if it is not a regular file.
+    /// - `Io` for other errors.
     pub(crate) fn open(
         path: &Path,
         access: Access,
@@ -63,17 +68,21 @@ impl FileStorage {
 
     fn begin(path: &Path, mode: u32) -> Result<Self> {
         let (file, unnamed) = Unnamed::begin(path, mode)?;
-        // Locked before it has a name, so that nobody opens it in between.
+        // Locked before it has a name, so that no process opens it in between.
         let file = lock_file(path, file, FileSharing::Exclusive)?;
         Self::new(file, Name::new(path), Access::ReadWrite, Some(unnamed))
             .map_err(Error::io("reading the length of the new database file"))
     }
 }
 
-/// The beginning of a file, `len` bytes of it if it has so many, and how long it is. Nobody who has it open is disturbed.
+/// The first `len` bytes of a file, or fewer if it is shorter, and the length of the file.
+/// Processes that have it open are not disturbed.
 ///
 /// # Errors
-/// `NotFound`; `NotADatabase` for what is not a regular file; `Io` for the rest.
+///
+/// - `NotFound` if there is no file.
+/// - `NotADatabase` if it is not a regular file.
+/// - `Io` for other errors.
 pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
     let reading = "reading the beginning of the database file";
     let file = open_regular(path, Access::ReadOnly)?;
@@ -86,7 +95,7 @@ pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
     Ok((head, file_bytes))
 }
 
-/// Opens a file that is there, and locks it: the one that has the name then.
+/// Opens an existing file and locks it. The file that is returned had the name when it was locked.
 fn open_locked(path: &Path, access: Access, file_sharing: FileSharing) -> Result<LockedFile> {
     loop {
         let file = lock_file(path, open_regular(path, access)?, file_sharing)?;
@@ -101,20 +110,24 @@ fn open_locked(path: &Path, access: Access, file_sharing: FileSharing) -> Result
     }
 }
 
-/// Opens and locks a file that is there, so that nobody else has it open as long as the lock is held.
+/// Opens and locks an existing file, so that no other process has it open while the lock is held.
 ///
 /// # Errors
-/// `NotFound`; `InUse` when somebody has it open; `NotADatabase` for what is not a regular file; `Io` for the rest.
+///
+/// - `NotFound` if there is no file.
+/// - `InUse` if another process has it open.
+/// - `NotADatabase` if it is not a regular file.
+/// - `Io` for other errors.
 pub(crate) fn lock_exclusively(path: &Path) -> Result<ExclusiveLock> {
     open_locked(path, Access::ReadOnly, FileSharing::Exclusive).map(ExclusiveLock)
 }
 
-/// The lock on a file that nobody else may have open.
+/// The lock on a file that no other process may have open.
 #[derive(Debug)]
 pub(crate) struct ExclusiveLock(#[expect(dead_code, reason = "it is held")] LockedFile);
 
 fn open_regular(path: &Path, access: Access) -> Result<File> {
-    // Before it is opened: opening a device may be an action, and opening a pipe may wait.
+    // Checked before opening: opening a device may have effects, and opening a pipe may block.
     refuse_irregular(
         path,
         &fs::metadata(path).map_err(|error| opening(path, error))?,

@@ -1,21 +1,23 @@
-//! Writing many parts with few calls, whatever the system makes of each call.
+//! Writing many parts with few calls, with handling of partial writes.
 
 use std::io::{self, IoSlice};
 
-/// The most parts one call takes: `IOV_MAX` of Linux and the BSDs.
+/// The most parts of one call: `IOV_MAX` of Linux and the BSDs.
 const PARTS_MAX: usize = 1024;
 
-/// Writes all `parts` in a row from `offset` on by calls of `write`, which says how many bytes it
-/// took, fewer than it was given perhaps.
+/// Writes all `parts` contiguously from `offset` on, by calls of `write`. Each call returns how
+/// many bytes it wrote, which may be fewer than given.
 ///
 /// # Errors
-/// The first error of `write` but `Interrupted`; `WriteZero` when it takes nothing.
+///
+/// - The first error of `write` except `Interrupted`.
+/// - `WriteZero` if a call writes nothing.
 pub(super) fn write_all(
     mut offset: u64,
     mut parts: &[IoSlice<'_>],
     mut write: impl FnMut(u64, &[IoSlice<'_>]) -> io::Result<usize>,
 ) -> io::Result<()> {
-    // How much of the first part is written.
+    // Bytes of the first part that are written already.
     let mut skipped = 0;
     while let Some(first) = parts.first() {
         if first.len() == skipped {
@@ -39,7 +41,7 @@ pub(super) fn write_all(
     Ok(())
 }
 
-/// The parts that are left behind `len` bytes, and how much of the first is used.
+/// The parts that remain after `len` bytes, and the used bytes of the first one.
 fn advance<'a, 'b>(mut parts: &'a [IoSlice<'b>], mut len: usize) -> (&'a [IoSlice<'b>], usize) {
     while let Some(first) = parts.first()
         && len >= first.len()

@@ -1,22 +1,23 @@
-//! What may be on the disk after a crash.
+//! The possible contents of the disk after a crash.
 //!
-//! The disk writes blocks of a *granularity*, each whole or not at all, in any order. A block that
-//! was written to several times since the last flush may hold what it held behind any of these
-//! writes, or what was there before: a *prefix* of its writes. Blocks are independent of each other.
+//! The disk writes blocks of a *granularity*, each completely or not at all, in any order. A block
+//! that was written several times since the last flush may have its content after any of these
+//! writes, or the content before them: a *prefix* of its writes. Blocks are independent of each
+//! other.
 //!
-//! A flush that ends well leaves on the disk, of each block, at least what it held when the flush
-//! began. What was written while it ran may be there or not, before its end and behind it.
+//! After a successful flush, the disk has at least the content that each block had when the flush
+//! began. Bytes written while the flush ran may or may not be there, before its end and after it.
 //!
 //! Lengths are metadata, which file systems keep in order: the file has one of the lengths it had
-//! since the last flush. Cutting the file short makes zeros of what was there, and that comes and
-//! goes with the length: of a block that was cut, only states that were reached behind the cut go
-//! with a length set at or behind it, and only states before it go with an earlier length.
+//! since the last flush. Truncation turns the removed bytes into zeros, and that is tied to the
+//! length. For a truncated block, a length set at or after the truncation goes only with states
+//! reached after it, and an earlier length only with states before it.
 //!
-//! Blocks that are given back become zeros, each by itself, as by a write; but that too is metadata, and not forgotten
-//! when a flush fails.
+//! Blocks that are given back become zeros, each independently, as by a write. That is metadata
+//! too, and is not forgotten when a flush fails.
 //!
-//! The system keeps the file in *cache pages*. A flush that fails marks them clean: what they hold
-//! is *stranded*, in memory and not on the disk, until something in the same page is written again.
+//! The system keeps the file in *cache pages*. A failed flush marks them clean: their content is
+//! *stranded*, in memory and not on the disk, until something in the same page is written again.
 
 use super::event::DiskEvent;
 use std::{
@@ -28,9 +29,9 @@ use std::{
 /// Length of a cache page in bytes.
 const CACHE_PAGE_LEN: u64 = 4096;
 
-/// A walk through what was done to a disk, with the crashes that are possible at each point.
+/// A walk through the events of a disk, with the crashes that are possible at each point.
 ///
-/// Starts before the first event. [`advance`](Self::advance) goes one event on.
+/// Starts before the first event. [`advance`](Self::advance) moves one event forward.
 #[derive(Clone, Debug)]
 pub struct CrashPoints {
     events: Vec<Arc<DiskEvent>>,
@@ -38,8 +39,8 @@ pub struct CrashPoints {
     blocks: BlockLayout,
     /// The file as a process sees it.
     memory: Vec<u8>,
-    /// What is surely on the disk, blocks that may be in another state apart; zero behind the end,
-    /// and as long as all blocks of the longest file so far.
+    /// Content that is certainly on the disk, except for blocks that may be in another state. Zeros
+    /// after the end; as long as all blocks of the longest file so far.
     durable: Vec<u8>,
     /// Blocks that may be in one of several states, by their start.
     pending: BTreeMap<u64, History>,
@@ -52,23 +53,22 @@ pub struct CrashPoints {
 #[derive(Clone, Copy, Debug)]
 struct LengthState {
     bytes: u64,
-    /// The event that set it, counted from 1; 0 for the length at the start.
+    /// The event that set it, counted from 1; 0 for the initial length.
     set_by: usize,
 }
 
-/// A block that may be in one of several states, beside one length of the file.
+/// A block that may be in one of several states, given one length of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenBlock {
-    /// Where it begins.
+    /// Offset of the block.
     pub start: u64,
-    /// How many states there are to choose from, oldest first. With the length as it is, some
-    /// blocks have one only.
+    /// Number of possible states, oldest first. With the chosen length, some blocks have only one.
     pub state_count: usize,
-    /// The first of them, the durable one being 0.
+    /// Index of the first of them; the durable state has index 0.
     first: usize,
 }
 
-/// States of a block behind the durable one, oldest first.
+/// States of a block after the durable one, oldest first.
 type History = Vec<BlockState>;
 
 #[derive(Clone, Debug)]
@@ -79,11 +79,11 @@ struct BlockState {
     maker: BlockChange,
 }
 
-/// What makes another state of a block.
+/// The kind of change that makes another state of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BlockChange {
     Write,
-    /// The file was cut short.
+    /// The file was truncated.
     Cut,
     /// The block was given back.
     Punch,
@@ -92,7 +92,7 @@ enum BlockChange {
 /// How the file is divided into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockLayout {
-    /// Up to here the file has blocks of another length.
+    /// Up to this offset the file has blocks of another length.
     head_len: u64,
     head_granularity: u64,
     granularity: u64,
@@ -121,13 +121,14 @@ impl CrashPoints {
         }
     }
 
-    /// A walk through what a program of any kind did to a file that was empty, in blocks of
+    /// A walk through the operations of any program on an initially empty file, in blocks of
     /// `granularity_bytes`, and of `head_granularity_bytes` in the first `head_len` bytes.
     ///
     /// # Panics
-    /// Here when a granularity is not a power of two of at most 4096, or `head_len` no multiple of
-    /// 4096; in [`advance`](Self::advance) when something was written behind the end of the file,
-    /// which a [`SetLen`](Event::SetLen) is to come before.
+    ///
+    /// If a granularity is not a power of two of at most 4096, or `head_len` is not a multiple of
+    /// 4096. [`advance`](Self::advance) panics if something was written after the end of the file
+    /// without a preceding [`SetLen`](DiskEvent::SetLen).
     #[must_use]
     pub fn of_record(
         events: Vec<Arc<DiskEvent>>,
@@ -139,13 +140,13 @@ impl CrashPoints {
         Self::new(Arc::default(), events, blocks)
     }
 
-    /// How many events are behind.
+    /// Number of events passed so far.
     #[must_use]
     pub fn event_index(&self) -> usize {
         self.event_index
     }
 
-    /// Goes behind the next event, which is returned; `None` at the end.
+    /// Moves past the next event and returns it; `None` at the end.
     pub fn advance(&mut self) -> Option<Arc<DiskEvent>> {
         let event = Arc::clone(self.events.get(self.event_index)?);
         match &*event {
@@ -161,7 +162,7 @@ impl CrashPoints {
         Some(event)
     }
 
-    /// The file after the process was killed at this point: all that was written.
+    /// The file after the process was killed at this point: everything that was written.
     #[must_use]
     pub fn process_crash(&self) -> Vec<u8> {
         self.memory.clone()
@@ -171,10 +172,10 @@ impl CrashPoints {
         &self.memory
     }
 
-    /// What may be on the disk if power fails at this point. `choice` is called with a number of
-    /// alternatives, at least 2, and answers with the index of one (the remainder counts). The
-    /// first call is about the length of the file, the others about blocks from the start of the
-    /// file on; index 0 is the oldest state, the last index the newest one.
+    /// A possible content of the disk if the power fails at this point. `choice` is called with a
+    /// number of alternatives, at least 2, and returns the index of one (modulo the number). The
+    /// first call selects the length of the file, the others the states of blocks from the start of
+    /// the file on. Index 0 is the oldest state, the last index the newest one.
     pub fn power_cut(&self, choice: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut choose = |count: usize| if count < 2 { 0 } else { choice(count) % count };
         let length_index = choose(self.lengths.len());
@@ -188,13 +189,13 @@ impl CrashPoints {
         image
     }
 
-    /// How many lengths the file may have if power fails at this point.
+    /// Number of lengths that the file may have if the power fails at this point.
     #[must_use]
     pub fn length_count(&self) -> usize {
         self.lengths.len()
     }
 
-    /// The blocks that may be in several states beside one of the lengths, from the start of the
+    /// The blocks that may be in several states, given one of the lengths, from the start of the
     /// file on.
     #[must_use]
     pub fn open_blocks(&self, length_index: usize) -> Vec<OpenBlock> {
@@ -212,11 +213,12 @@ impl CrashPoints {
             .collect()
     }
 
-    /// The file with one of the lengths, each of its [`open_blocks`](Self::open_blocks) in the
-    /// chosen state.
+    /// Builds the file with one of the lengths, with each of its [`open_blocks`](Self::open_blocks)
+    /// in the chosen state.
     ///
     /// # Panics
-    /// When there is no such length or state.
+    ///
+    /// If there is no such length or state.
     pub fn build(
         &self,
         length_index: usize,
@@ -241,7 +243,7 @@ impl CrashPoints {
         }
     }
 
-    /// The state that a block was in behind the first `event_index` events.
+    /// The state of a block after the first `event_index` events.
     #[must_use]
     pub fn state_at(&self, block: &OpenBlock, event_index: usize) -> usize {
         let history = &self.pending[&block.start];
@@ -282,9 +284,9 @@ impl CrashPoints {
             .collect()
     }
 
-    /// Notes what the next event makes of a block, if it is anything new.
+    /// Notes the state of a block after the next event, if it differs.
     fn note_state(&mut self, block: u64, bytes: Box<[u8]>, maker: BlockChange) {
-        // A cut tells the states before it from those behind it even if it changes nothing.
+        // A cut separates the states before it from those after it, even if it changes nothing.
         let is_told = maker == BlockChange::Cut && self.pending.contains_key(&block);
         if is_told || *bytes != *self.newest_state(block) {
             self.pending.entry(block).or_default().push(BlockState {
@@ -315,12 +317,12 @@ impl CrashPoints {
         });
     }
 
-    /// All that was done before the event `began` is on the disk.
+    /// Everything done before the event `began` is on the disk.
     fn apply_flush(&mut self, began: usize) {
         self.settle(began, 0..u64::MAX);
     }
 
-    /// What is in these cache pages is on the disk, and the length, as all metadata.
+    /// The content of these cache pages is on the disk, and the length, like all metadata.
     fn apply_synced(&mut self, offset: u64, end: u64) {
         let pages_start = offset - offset % CACHE_PAGE_LEN;
         self.settle(
@@ -329,7 +331,7 @@ impl CrashPoints {
         );
     }
 
-    /// What was done to these blocks before the event `began` is on the disk, and the length.
+    /// Changes to these blocks before the event `began` are on the disk, and the length is too.
     fn settle(&mut self, began: usize, blocks: Range<u64>) {
         let durable = &mut self.durable;
         self.pending.retain(|block, history| {
@@ -350,8 +352,8 @@ impl CrashPoints {
         self.lengths.drain(..settled.saturating_sub(1));
     }
 
-    /// The data is forgotten, but for that of cache pages that were written to meanwhile. The
-    /// metadata is the file system's, which will still write it.
+    /// The data is forgotten, except in cache pages that were written meanwhile. Metadata is kept
+    /// by the file system, which will still write it.
     fn apply_failed_flush(&mut self, began: usize) {
         let mut dirty = Vec::new();
         for (block, mut history) in std::mem::take(&mut self.pending) {
@@ -384,7 +386,7 @@ impl CrashPoints {
         }
     }
 
-    /// What the block will hold when all that is pending is on the disk.
+    /// The content of the block when everything pending is on the disk.
     fn newest_state(&self, block: u64) -> &[u8] {
         match self.pending.get(&block).and_then(|history| history.last()) {
             Some(state) => &state.bytes,
@@ -392,7 +394,7 @@ impl CrashPoints {
         }
     }
 
-    /// The block as a process sees it, with zeros behind the end of the file.
+    /// The block as a process sees it, with zeros after the end of the file.
     fn in_memory(&self, block: u64) -> Box<[u8]> {
         let len = self.blocks.len(block) as usize;
         let start = self.memory.len().min(block as usize);
@@ -442,7 +444,7 @@ impl BlockLayout {
     }
 }
 
-/// The states that can be on the disk beside this length: the first and the one behind the last,
+/// The states that can be on the disk with this length: the first one, and one past the last,
 /// counted from the durable state as 0.
 fn states_beside(history: &History, length: LengthState) -> (usize, usize) {
     let is_cut = |state: &BlockState, before: bool| {

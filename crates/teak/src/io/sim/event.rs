@@ -1,48 +1,47 @@
-//! What is done to a simulated disk, one event after the other.
+//! Events on a simulated disk.
 
-/// Something that was done to the disk. Calls that failed are not among the events, except for
-/// flushes, which change something even so, and for what was written before a write failed.
+/// An operation on the disk. Failed calls are not recorded, except for flushes, which have an
+/// effect even if they fail, and for bytes written before a write failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DiskEvent {
     /// Bytes were written, by a call or through a writable extent.
     Write {
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
-        /// What; never empty.
+        /// The bytes; never empty.
         bytes: Vec<u8>,
     },
     /// The length changed.
     SetLen {
-        /// To this.
+        /// The new length in bytes.
         bytes: u64,
     },
-    /// The blocks behind these bytes were given back: they are zeros.
+    /// The blocks of these bytes were given back: the bytes are zeros.
     Punch {
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Length in bytes.
         len: u64,
     },
-    /// The cache pages with these bytes, as they are now, and the length reached the disk: what a
-    /// write does behind which the system waits for the disk (`O_DSYNC`). It is the page that is
-    /// written, with all that is in it.
+    /// The cache pages with these bytes, in their present state, and the length reached the disk.
+    /// This is the effect of a write after which the system waits for the disk (`O_DSYNC`): it
+    /// writes the whole page.
     Synced {
-        /// Where the bytes begin.
+        /// Offset in bytes.
         offset: u64,
-        /// How many they are.
+        /// Length in bytes.
         len: u64,
     },
     /// A flush began.
     Flush,
-    /// A flush ended: all that was done before it began has reached the disk.
+    /// A flush ended: everything done before it began has reached the disk.
     FlushEnded {
-        /// The index of the event with which it began.
+        /// Index of the event with which it began.
         began: usize,
     },
-    /// A flush failed: nothing of what was to reach the disk is known to be there, and it is
-    /// forgotten.
+    /// A flush failed: none of its data is known to be on the disk, and the data is forgotten.
     FlushFailed {
-        /// The index of the event with which it began.
+        /// Index of the event with which it began.
         began: usize,
     },
 }

@@ -1,46 +1,45 @@
-//! Calls that fail when told to.
+//! Planned failures of calls.
 
 use std::{collections::BTreeMap, io};
 
-/// What is asked of a disk.
+/// A kind of call to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Call {
-    /// Bytes are written.
+    /// Writes bytes.
     Write,
-    /// Bytes are written, and are to reach the disk before anything else is done.
+    /// Writes bytes, and waits until they are on the disk.
     WriteThrough,
-    /// The file is made longer or shorter.
+    /// Grows or truncates the file.
     SetLen,
-    /// A hole gets blocks.
+    /// Allocates blocks for a hole.
     Allocate,
-    /// Blocks are given back.
+    /// Gives blocks back.
     Punch,
-    /// All that was written is to reach the disk.
+    /// Flushes everything that was written.
     Flush,
-    /// The file is mapped for reading.
+    /// Maps the file for reading.
     Mapping,
-    /// The file is mapped for writing.
+    /// Maps the file for writing.
     Writable,
 }
 
-/// How a call fails: it changes nothing, unless it is a write that is cut short, and returns this
-/// error.
+/// How a call fails: it returns this error and changes nothing, unless it is a partial write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// The error number of the system, as `ENOSPC` is 28 on Linux.
+    /// The system's error number; `ENOSPC` is 28 on Linux.
     pub errno: i32,
-    /// Whether all calls behind this one fail too.
+    /// Whether all later calls fail too.
     pub sticky: bool,
-    /// How many calls behind this one fail too, if not all of them do.
+    /// Number of later calls that fail too, unless all of them do.
     pub more: u64,
-    /// Whether, of the calls behind this one, only those of the same kind fail.
+    /// Whether only later calls of the same kind fail.
     pub same_kind: bool,
-    /// Of a write that fails, this share of the bytes was written, in parts of 256.
+    /// The share of the bytes that a failing write has written, in parts of 256.
     pub written: u8,
 }
 
 impl Fault {
-    /// There is no space left on the disk.
+    /// The disk is full.
     pub const DISK_FULL: Self = Self::once(libc::ENOSPC);
     /// The disk could not read or write.
     pub const DISK_ERROR: Self = Self::once(libc::EIO);
@@ -57,7 +56,7 @@ impl Fault {
         }
     }
 
-    /// The same fault for all calls behind the first one, too.
+    /// Makes all later calls fail too.
     #[must_use]
     pub const fn for_ever(self) -> Self {
         Self {
@@ -66,7 +65,7 @@ impl Fault {
         }
     }
 
-    /// The same fault for so many calls behind the first one, too; then the disk works again.
+    /// Makes this many later calls fail too; after that the disk works again.
     #[must_use]
     pub const fn and_more(self, calls: u64) -> Self {
         Self {
@@ -75,7 +74,7 @@ impl Fault {
         }
     }
 
-    /// Behind the first call, only calls of its kind fail.
+    /// After the first call, only calls of its kind fail.
     #[must_use]
     pub const fn of_one_kind(self) -> Self {
         Self {
@@ -84,7 +83,7 @@ impl Fault {
         }
     }
 
-    /// Writes that fail have written some of their bytes, in parts of 256.
+    /// Failing writes have written a share of their bytes, in parts of 256.
     #[must_use]
     pub const fn cut_short(self, written: u8) -> Self {
         Self { written, ..self }
@@ -94,23 +93,23 @@ impl Fault {
         io::Error::from_raw_os_error(self.errno)
     }
 
-    /// How many of `len` bytes a write that fails has written.
+    /// Number of bytes that a failing write of `len` bytes has written.
     pub(super) fn written_of(self, len: usize) -> usize {
         len * usize::from(self.written) / 256
     }
 }
 
-/// Counts calls and lets those fail that are to fail.
+/// Counts calls and makes the planned ones fail.
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
     calls: Vec<Call>,
-    /// The calls that failed, by their index.
+    /// Indices of the calls that failed.
     failed: Vec<u64>,
     planned: BTreeMap<u64, Fault>,
     repeated: Option<RepeatedFault>,
 }
 
-/// A fault that goes on.
+/// A fault that continues with later calls.
 #[derive(Debug)]
 struct RepeatedFault {
     fault: Fault,
@@ -142,7 +141,7 @@ impl FaultPlan {
         &self.failed
     }
 
-    /// Counts a call; the fault that it meets, if it is to fail.
+    /// Counts a call. Returns its fault if it has to fail.
     pub(super) fn count(&mut self, call: Call) -> Option<Fault> {
         let index = self.calls.len() as u64;
         self.calls.push(call);
@@ -163,7 +162,7 @@ impl FaultPlan {
         fault
     }
 
-    /// Counts a call that either changes nothing or is done.
+    /// Counts a call that either changes nothing or succeeds.
     pub(super) fn count_call(&mut self, call: Call) -> io::Result<()> {
         self.count(call)
             .map_or(Ok(()), |fault| Err(fault.to_error()))

@@ -208,8 +208,8 @@ fn replace_descriptor(descriptor: i32) {
     };
     let mut harmless = open();
     if harmless < 0 {
-        // The limit of descriptors may be reached. SAFETY: the descriptor was found to be the one
-        // to replace.
+        // The limit of descriptors may be reached.
+        // SAFETY: the descriptor was found to be the one to replace.
         unsafe { libc::close(descriptor) };
         harmless = open();
     }

@@ -1,9 +1,12 @@
-//! Making the file as short as it can be, or as it is to be, by a series of commits that do nothing else.
+//! Compaction: making the file as short as possible or as requested, by a series of commits that do
+//! nothing else.
 //!
-//! First everything behind the end that the file is to have goes to any lower place that holds it. A large value takes pages in a row, which may
-//! be nowhere though enough pages are free. So then everything behind the lowest gap goes down to it. Where the values after the gap are longer than it is,
-//! some of them are *lifted*: copied behind the end, which makes the gap longer by what they took, and they come down with all others. Each such
-//! gap begins behind the one before, so that this ends.
+//! First, everything after the file's future end goes to any lower position that has room. A large
+//! value needs contiguous pages, which may not exist although enough pages are free. Therefore, in
+//! the next stage, everything after the lowest gap moves down into it. If the values after the gap
+//! are longer than the gap, some of them are *lifted*: copied to the end of the file, which
+//! enlarges the gap by their pages. They come down later with everything else. Each such gap begins
+//! after the previous one, so the process ends.
 
 use crate::{Error, Result, TransactionId, alloc::Space, btree::relocate::Relocation};
 use crate::{
@@ -18,60 +21,64 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Pages that one commit moves at most.
+/// The most pages that one commit moves.
 const MOVED_AT_ONCE: u64 = 4096;
-/// Commits that move nothing, so that what was moved before is free, and two records say so.
+/// Commits that move nothing. After them the pages moved before are free, and two records say so.
 const SETTLING: usize = 4;
-/// Free pages that a commit leaves, for what is on the way to pages that it moves, and for leaves that it lays out together.
+/// Free pages that a commit leaves, for the path to pages that it moves, and for leaves that it
+/// merges.
 const SPARED: u64 = 64;
 /// Fewer free pages at the end are no reason to begin.
 const TRAILING_MIN: u64 = 16;
-/// A round that moves no more pages found little.
+/// A round that moves no more pages than this has found little.
 const LITTLE: u64 = 16;
-/// Rounds through all tables at most to bring free pages together.
+/// The most rounds through all tables to combine free pages.
 const GAP_ROUNDS_MAX: u32 = 1024;
-/// How much of a file may be free that is closed, of 100, and some pages more.
+/// Percentage of a closed file that may be free, plus some pages.
 const FREE_AT_REST_PERCENT: u8 = 8;
-/// It is made shorter for an eighth of the time that it was open, between these.
+/// Closing compacts for at most an eighth of the time that the database was open, within these
+/// bounds.
 const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDYING_PART: u32 = 8;
-/// Larger values are not moved then.
+/// Larger values are not moved when closing.
 const TIDIED_VALUE_MAX: u64 = 64 << 20;
 
-/// How far [`Database::compact`](crate::Database::compact) is.
+/// Progress of [`Database::compact`](crate::Database::compact).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct CompactProgress {
-    /// Pages that were moved so far.
+    /// Pages moved so far.
     pub moved_pages: u64,
-    /// How long the file is now.
+    /// Present length of the file in bytes.
     pub file_bytes: u64,
-    /// Whether the file is as short as was asked for or, where nothing was asked for, no longer than the pages that are in use or seen by somebody
-    /// by more than a thirty-second part and 32 pages.
+    /// Whether the file is as short as requested. Without a request: whether it exceeds the pages
+    /// that are in use or still visible to a reader by at most a thirty-second part and 32 pages.
     pub is_reached: bool,
-    /// At the end, if that is not reached: what was in the way.
+    /// At the end, if the goal is not reached: the obstacle.
     pub obstacle: Option<CompactObstacle>,
 }
 
-/// Why a file did not become as short as it was to be.
+/// Why a file did not become as short as requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CompactObstacle {
-    /// A limit of the options was reached, or `progress` broke.
+    /// A limit of the options was reached, or `progress` returned `Break`.
     Limit,
-    /// Readers see pages that would have to go, or all that keeps the pages that they would go to.
+    /// Readers use pages that would have to go, or pages in all positions that these could go to.
     Readers,
-    /// Named snapshots do.
+    /// Named snapshots use such pages.
     NamedSnapshots,
-    /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values
-    /// would have to be copied behind the end first.
+    /// There is no room to move the rest. Either more is in use than was requested, or values would
+    /// first have to be copied to the end of the file and the disk is full or the size limit
+    /// reached.
     Room,
-    /// Others write, for longer than it was to wait.
+    /// Other writers held the writer lock longer than the wait limit.
     Writers,
 }
 
-/// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, and how much it does for that, and how fast.
-/// Without any of these it makes it as short as it can, as fast as it can.
+/// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, how much
+/// work it does, and how fast. Without any option it makes the file as short as possible, as fast
+/// as possible.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CompactOptions {
     file_bytes: Option<u64>,
@@ -80,61 +87,64 @@ pub struct CompactOptions {
     commit_bytes: Option<u64>,
     pause: Duration,
     wait: Option<Duration>,
-    /// Moves no huge value, and none to where the file is longer for it.
+    /// Moves no huge values, and does not grow the file.
     is_tidying: bool,
 }
 
 impl CompactOptions {
-    /// No target and no limit.
+    /// Creates options without a goal and without limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends when the file is no longer than this. Only what is behind that is moved.
+    /// Ends when the file has at most this many bytes. Only pages after that length are moved.
     #[must_use]
     pub fn until_file_bytes(mut self, bytes: u64) -> Self {
         self.file_bytes = Some(bytes);
         self
     }
 
-    /// Ends when no more than this part of the file is free, of a hundred, or 16 pages and a sixty-fourth: that much is always left
-    /// for the pages on the way to those that are moved. If there is a length as well, it ends with what is reached first.
+    /// Ends when at most this percentage of the file is free, or 16 pages and a sixty-fourth: that
+    /// much always remains for the inner pages above moved ones. If a length is given as well, the
+    /// goal reached first counts.
     #[must_use]
     pub fn until_free_percent(mut self, percent: u8) -> Self {
         self.free_percent = Some(percent);
         self
     }
 
-    /// Ends when about so many bytes were moved.
+    /// Ends when about this many bytes were moved.
     #[must_use]
     pub fn max_moved_bytes(mut self, bytes: u64) -> Self {
         self.moved_bytes = Some(bytes);
         self
     }
 
-    /// Moves about so many bytes with each commit, at most: 4,096 pages if this is not called. Others can write between two commits.
+    /// Moves at most about this many bytes with each commit. The default is 4,096 pages. Other
+    /// writers can proceed between two commits.
     #[must_use]
     pub fn max_commit_bytes(mut self, bytes: u64) -> Self {
         self.commit_bytes = Some(bytes);
         self
     }
 
-    /// Waits so long between two commits that move something: none if this is not called.
+    /// Waits this long between two commits that move pages. The default is no pause.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// Ends where others write for longer than this before one of its commits. It waits for as long as they do if this is not called.
+    /// Ends if other writers keep the writer lock longer than this before one of its commits. By
+    /// default it waits without limit.
     #[must_use]
     pub fn wait_for_writers(mut self, limit: Duration) -> Self {
         self.wait = Some(limit);
         self
     }
 
-    /// So many pages of the file are not too many; 0 if nothing was asked for.
+    /// The goal in pages; 0 without a goal.
     fn goal_pages(&self, used: u64, page_size: u64) -> u64 {
         let by_len = self.file_bytes.map(|bytes| (bytes / page_size).max(1));
         let by_share = self.free_percent.map(|percent| {
@@ -145,7 +155,7 @@ impl CompactOptions {
         by_len.max(by_share).unwrap_or(0)
     }
 
-    /// How many pages a value may have that one commit moves beside others.
+    /// The most pages of a value that one commit moves together with others.
     fn value_pages_max(&self, page_size: u64) -> u64 {
         match self.is_tidying {
             true => TIDIED_VALUE_MAX / page_size,
@@ -153,7 +163,7 @@ impl CompactOptions {
         }
     }
 
-    /// How many pages the next commit may move.
+    /// The most pages that the next commit may move.
     fn pages_left(&self, moved: u64, page_size: u64) -> u64 {
         let in_all = self.moved_bytes.map_or(u64::MAX, |bytes| bytes / page_size);
         in_all
@@ -161,7 +171,7 @@ impl CompactOptions {
             .min(self.pages_at_once(page_size))
     }
 
-    /// How many pages one commit may move.
+    /// The most pages that one commit may move.
     fn pages_at_once(&self, page_size: u64) -> u64 {
         self.commit_bytes
             .map_or(MOVED_AT_ONCE, |bytes| (bytes / page_size).max(1))
@@ -169,7 +179,8 @@ impl CompactOptions {
 }
 
 impl Engine {
-    /// Moves pages from the end of the file to free ones before it, until that is enough or none is left, and cuts the end off.
+    /// Moves pages from the end of the file to lower free positions until the goal is reached or no
+    /// page is left to move. Truncates the file.
     pub(crate) fn compact(
         self: &Arc<Self>,
         options: &CompactOptions,
@@ -192,31 +203,31 @@ impl Engine {
     }
 }
 
-/// What is moved.
+/// The stage of a compaction.
 #[derive(Clone, Copy, Debug)]
 enum CompactionStage {
     Begin,
-    /// What is behind the end that the file is to have goes to any lower place.
+    /// Pages after the file's future end go to any lower position.
     Tail,
-    /// The free pages between others are brought together, since values found no place.
+    /// Gaps between used pages are combined, because values found no room.
     Gaps(Gaps),
-    /// Nothing more.
+    /// Nothing more is moved.
     Done,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Gaps {
-    /// Everything from here on goes to lower places.
+    /// Everything from this page on goes to lower positions.
     boundary: u64,
-    /// Pages that this round has moved, and how many rounds there were.
+    /// Pages that this round has moved, and (below) the number of rounds.
     moved: u64,
     rounds: u32,
-    /// Whether it has lifted values, and where that was the last time.
+    /// Whether values were lifted, and (below) the position of the last lift.
     has_lifted: bool,
     lifted_at: u64,
 }
 
-/// What one commit is to move.
+/// What one commit moves.
 enum CompactionPlan {
     Lower {
         boundary: u64,
@@ -226,30 +237,31 @@ enum CompactionPlan {
     Wait,
 }
 
-/// What came of it.
+/// The result of one transaction.
 enum CompactionOutcome {
-    /// A transaction that has moved so much, or nothing and was not worth a commit.
+    /// The transaction moved this many pages. With 0 it may not have been worth a commit.
     Moved(u64),
     /// It found no room.
     NoRoom,
-    /// It only lets earlier ones take effect.
+    /// It only lets earlier commits take effect.
     Waited,
-    /// There is nothing to be done any more.
+    /// Nothing is left to do.
     Over,
 }
 
-/// A compaction that runs.
+/// A running compaction.
 struct Compaction<'c> {
     engine: &'c Arc<Engine>,
     options: &'c CompactOptions,
     page_size: u64,
     done: CompactProgress,
     stage: CompactionStage,
-    /// Whether it was to end before nothing was left to be moved.
+    /// Whether a limit ended it before everything was moved.
     is_limited: bool,
-    /// Commits in a row that only wait: for pages to move to, which the one before may have freed, or for the end to be cut off.
+    /// Number of successive commits that only wait: for pages that the previous commit may have
+    /// freed, or for the truncation.
     waited: usize,
-    /// Pages that one commit moves at most: less after a commit for which there was not enough room.
+    /// The most pages that one commit moves. Reduced after a commit that found not enough room.
     most: u64,
 }
 
@@ -303,16 +315,16 @@ impl Compaction<'_> {
         }
     }
 
-    /// Others write for too long.
+    /// The result if other writers took too long.
     fn refused(mut self) -> CompactProgress {
         self.done.is_reached = false;
         self.done.obstacle = Some(CompactObstacle::Writers);
         self.done
     }
 
-    /// Says what was reached, and what was in the way.
+    /// Determines what was reached, and what the obstacle was.
     fn finish(mut self) -> Result<CompactProgress> {
-        // Begins, and so cuts. Closing does that by itself.
+        // Beginning a transaction truncates the file. Closing does that by itself.
         if !self.options.is_tidying {
             let Some(txn) = self.begin()? else {
                 return Ok(self.refused());
@@ -345,7 +357,7 @@ impl Compaction<'_> {
         self.done.is_reached = self.is_reached(&txn)?;
         let is_first = matches!(self.stage, CompactionStage::Begin);
         if is_first {
-            // Another process may have changed it before this turn.
+            // Another process may have changed the length before this transaction.
             self.done.file_bytes = self.engine.file_bytes();
             if self.done.file_bytes <= goal.saturating_mul(self.page_size) {
                 return Ok(CompactionOutcome::Over);
@@ -363,7 +375,7 @@ impl Compaction<'_> {
         txn.pages.leave_zone();
         let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done)?;
         let plan = self.plan(&mut txn, goal, is_unsettled)?;
-        // What nobody needs is released before anything is moved.
+        // Dropped trees are released before anything is moved.
         let at_once = self.options.pages_at_once(self.page_size);
         let is_done = matches!(self.stage, CompactionStage::Done);
         let is_releasing = !is_done && txn.release_to_compact(at_once)?;
@@ -407,7 +419,8 @@ impl Compaction<'_> {
         }
         match txn.commit() {
             Ok(_) => Ok(outcome),
-            // What was moved is where it was; with less there may be room for the commit itself.
+            // The pages are back at their old positions. With fewer pages there may be room for the
+            // commit itself.
             Err(Error::Full { .. }) => {
                 self.most = (room / 4).max(1);
                 Ok(CompactionOutcome::NoRoom)
@@ -416,7 +429,8 @@ impl Compaction<'_> {
         }
     }
 
-    /// What is to be moved next. A stage goes on only where what it has moved is free.
+    /// Chooses what is moved next. A stage continues only when the pages that it moved from are
+    /// free.
     fn plan(
         &mut self,
         txn: &mut WriteTransaction,
@@ -424,7 +438,7 @@ impl Compaction<'_> {
         is_unsettled: bool,
     ) -> Result<CompactionPlan> {
         let used = txn.pages.writer.space.used_count();
-        // The pages on the way to those that are moved are copied, too.
+        // The inner pages above moved pages are copied too.
         let slack = used / 64 + 16;
         if txn.pages.writer.tail.is_emptying() {
             let boundary = match self.stage {
@@ -447,9 +461,9 @@ impl Compaction<'_> {
         };
         let first_gap = txn.pages.writer.space.first_free_page_after(slack);
         let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
-        // What was lifted finds its place also if somebody reads meanwhile.
+        // Lifted values find their positions even if there are readers meanwhile.
         let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way()?.is_some();
-        // Nothing is lifted that may have to stay behind the end.
+        // No value is lifted that may have to stay at the end of the file.
         let is_limited = !is_fruitful && self.options.moved_bytes.is_some();
         self.is_limited |= is_limited;
         let is_over = self.done.is_reached
@@ -490,8 +504,9 @@ impl Compaction<'_> {
 }
 
 impl Engine {
-    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is durable
-    /// then; if this fails, closing tells of it only if the disk does.
+    /// Before the database is closed: compacts the file if more of it is free than a closed
+    /// database should keep. Everything is durable then. If this fails, closing reports the error
+    /// only if the disk still fails.
     pub(crate) fn tidy(self: &Arc<Self>, was_open: Duration) {
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),
@@ -499,7 +514,7 @@ impl Engine {
             is_tidying: true,
             ..CompactOptions::new()
         };
-        // What is lazy keeps pages that are free when it is on the disk.
+        // Lazy commits keep pages that become free once these commits are on the disk.
         if !self.is_untidy(&options).unwrap_or(false) || self.sync().is_err() {
             return;
         }
@@ -529,7 +544,7 @@ impl Engine {
         let space = &writer.space;
         let used = space.used_count().saturating_sub(space.pending_count());
         let goal = options.goal_pages(used, self.file.page_size as u64);
-        // What has a name stays where it is.
+        // Named snapshots keep their pages in place.
         let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
             && writer.named.live().is_empty()
             && writer.is_changed;
@@ -537,14 +552,14 @@ impl Engine {
     }
 }
 
-/// The pages that the file must have as it is.
+/// The pages that the file needs at present.
 fn needed_pages(space: &Space) -> u64 {
     space.page_count() - space.trailing_free()
 }
 
 impl WriteTransaction {
-    /// Pages that are in use, or dead and seen by somebody. Right behind many lazy commits as many more are dead, and the space map
-    /// lets go of them by and by.
+    /// Pages that are in use, or dead but visible to a reader. Directly after many lazy commits as
+    /// many more pages are dead, and the free-space map releases them over time.
     fn living_pages(&self) -> Result<u64> {
         let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
         let readers = self.engine.flusher.published.readers()?;
@@ -557,7 +572,8 @@ impl WriteTransaction {
         Ok(space.used_count().saturating_sub(dead))
     }
 
-    /// Who sees pages of older states, or may, so that they are not free where something is moved.
+    /// The readers or named snapshots that use pages of older states, or may use them, so that
+    /// moved pages do not become free.
     fn pins_in_the_way(&self) -> Result<Option<CompactObstacle>> {
         if !self.engine.flusher.published.readers()?.is_empty() {
             return Ok(Some(CompactObstacle::Readers));
@@ -566,7 +582,7 @@ impl WriteTransaction {
         Ok(is_named.then_some(CompactObstacle::NamedSnapshots))
     }
 
-    /// Whether a commit that changes nothing would free pages, or bring the end of the file nearer.
+    /// Whether a commit without changes would free pages or shorten the file.
     fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
@@ -578,7 +594,7 @@ impl WriteTransaction {
         Ok(is_free || writer.is_to_cut(&*self.engine.file.storage) || is_dead && !done.is_reached)
     }
 
-    /// Has pages of the space map moved that are behind the boundary, if there is room before.
+    /// Has pages of the free-space map after the boundary moved, if there is room before it.
     fn leave_tail(&mut self, boundary: u64) {
         let space = &mut self.pages.writer.space;
         if space

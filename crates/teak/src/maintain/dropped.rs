@@ -1,21 +1,26 @@
-//! Trees that nothing refers to any more and that are too large to be released at once: of tables that were dropped or emptied, and the
-//! values of a key that was removed.
+//! Deferred release of dropped trees that are too large to be released at once: dropped or emptied
+//! tables, and the values of a removed key.
 //!
-//! A page that dies is noted with its birth, which stands in the page; so whoever drops a tree reads all of it. Of a huge one
-//! only the front is released at once (`btree/drop.rs`). The rest stays in the catalog, as a tree with a flag, under a name that no table can have; it is
-//! a tree like any other for all that looks after pages, and nobody sees it. Each commit that changes something releases some more of it.
+//! A dead page is recorded with its birth, which is stored in the page, so dropping a tree requires
+//! reading all of it. Of a huge tree only the front is released at once (`btree/drop.rs`). The rest
+//! stays in the catalog as a tree with a flag, under a name that no table can have. Code that walks
+//! pages treats it like any other tree, and no transaction sees it. Each commit with changes
+//! releases some more of it.
 //!
-//! What has to hold so that its space comes back, and nobody is the worse for it:
+//! Invariants, so that the space comes back and no operation suffers:
 //!
-//! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins
-//!    releases as much by commits of its own before anything else, or some by one if it is in a hurry.
-//! 2. What failed rests for a while, and is tried again.
-//! 3. The file does not become longer for it, no reader is asked, and no commit fails for lack of space: the pages that it writes go where
-//!    space is free, and what comes to nothing is undone. Any other error of the disk is told as the error of the call that met it.
-//! 4. One commit releases no more than so much, or as many pages as it has taken: so the file does not become longer and longer where large tables
-//!    come and go.
-//! 5. A tree with a damaged page is passed over, and the next one released.
-//! 6. Whatever releases also keeps what it parks: a commit with a tree that is in no catalog would lose its pages.
+//! 1. Release does not depend on successful commits. A transaction that found no space leaves a
+//!    backlog. Before anything else, the next one releases as much by commits of its own, or some
+//!    of it by one commit if it has a time limit.
+//! 2. A failed release pauses for a while, and is tried again.
+//! 3. Releasing does not grow the file, asks no reader, and makes no commit fail for lack of space:
+//!    the pages that it writes go to free space, and a failed release is undone. Any other disk
+//!    error is returned by the call that met it.
+//! 4. One commit releases at most a fixed amount, or as many pages as it has taken. The file
+//!    therefore does not grow without limit when large tables come and go.
+//! 5. A tree with a damaged page is skipped, and the next one is released.
+//! 6. Each release also keeps the trees that it parks: a commit with a tree that is in no catalog
+//!    would lose its pages.
 
 use crate::{
     Error, Result,
@@ -33,14 +38,16 @@ use crate::{
 };
 use std::ops::ControlFlow;
 
-/// How the names of such trees begin. The transaction follows that dropped the tree, and a number.
+/// Prefix of the names of such trees. The transaction that dropped the tree and a number follow.
 const NAME_START: &[u8; 8] = b"\0dropped";
 const NAME_LEN: usize = NAME_START.len() + 8 + 4;
 
-/// What failed is not tried again before so many transactions have come by.
+/// A failed release is not tried again before this many transactions.
 const REST: u32 = 16;
-/// Free pages that are left for what is yet to be written: for the way down to the tree and to the catalog, which are longer in a large file; for
-/// the space map, which has a page of bits for each 32,768 pages at most, and may write all of them; and for a log of so many deaths in a page.
+/// Free pages that are left for pages still to be written: for the paths to the tree and to the
+/// catalog, which are longer in a large file; for the free-space map, which has a page of bits for
+/// at most 32,768 pages each, and may write all of them; and for a log with this many deaths in a
+/// page.
 const SPARED: u64 = 4;
 const PAGES_FOR_EACH_SPARED: u64 = 4096;
 const DEATHS_OF_A_PAGE: u64 = 64;
@@ -56,17 +63,17 @@ struct Dropped {
     root: TreeRoot,
 }
 
-/// What came of releasing some.
+/// The result of a release.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Released {
     /// There is nothing that could be released.
     Nothing,
     Some,
-    /// It failed, and rests.
+    /// It failed, and pauses.
     Failed,
 }
 
-/// Shows what is left of dropped trees, as long as that is wanted.
+/// Visits the rests of dropped trees, until `visit` breaks.
 fn for_each<S: PageSource>(
     source: &S,
     catalog: &TreeRoot,
@@ -90,7 +97,7 @@ fn for_each<S: PageSource>(
     })
 }
 
-/// How many tables a state has that somebody sees, and how many pages are yet to be released.
+/// The number of visible tables of a state, and the number of pages still to be released.
 pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
     let (mut tables, mut pages) = (snapshot.catalog().records, 0_u64);
     for_each(snapshot, snapshot.catalog(), |Dropped { root, .. }| {
@@ -103,7 +110,8 @@ pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
 }
 
 impl WriteTransaction {
-    /// Has the catalog say what is left of trees that were too large to be released at once. No savepoint has begun since they were changed.
+    /// Puts the rests of trees that were too large to be released at once into the catalog. No
+    /// savepoint has begun since they were changed.
     pub(crate) fn keep_parked(&mut self) -> Result<()> {
         while let Some(root) = self.pages.parked.trees.pop() {
             let number = self.pages.parked.names;
@@ -118,12 +126,12 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// How the names of trees begin that this transaction has dropped.
+    /// Prefix of the names of trees that this transaction has dropped.
     fn name_start(&self) -> Vec<u8> {
         [&NAME_START[..], &self.id().0.to_be_bytes()].concat()
     }
 
-    /// Has the catalog say what is left of a dropped tree.
+    /// Writes the rest of a dropped tree to the catalog.
     fn keep_dropped(&mut self, dropped: Dropped) -> Result<()> {
         let Dropped { name, mut root } = dropped;
         if root.is_empty() {
@@ -135,7 +143,8 @@ impl WriteTransaction {
         self.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))
     }
 
-    /// The first tree that is to be released and can be, as far as is known. Those that this transaction has dropped are not.
+    /// The first dropped tree that can be released, as far as is known. Trees dropped by this
+    /// transaction are skipped.
     fn first_dropped(&self) -> Result<Option<Dropped>> {
         let mut first = None;
         let damaged = &self.pages.writer.dropped.damaged;
@@ -150,19 +159,20 @@ impl WriteTransaction {
         Ok(first)
     }
 
-    /// Whether the state that this transaction makes is known to have no such tree. A commit that is done says so to the next.
+    /// Whether the state of this transaction is known to have no dropped trees. A finished commit
+    /// passes this on to the next transaction.
     pub(crate) fn has_none_dropped(&self) -> bool {
         let dropped = &self.pages.writer.dropped;
         let had_none = dropped.none_in == Some(self.base.transaction());
         had_none && !self.pages.parked.has_parked && self.named.revived.is_none()
     }
 
-    /// The commit is done.
+    /// Notes a finished commit.
     pub(crate) fn note_dropped(&mut self, is_none: bool) {
         self.pages.writer.dropped.none_in = is_none.then(|| self.id());
     }
 
-    /// Releases some of what was dropped by earlier transactions; says whether nothing is left of it.
+    /// Releases some of the trees dropped by earlier transactions. Returns whether none are left.
     pub(crate) fn release_some_dropped(&mut self) -> Result<bool> {
         if self.has_none_dropped() {
             return Ok(true);
@@ -187,7 +197,7 @@ impl WriteTransaction {
         Ok(released == Released::Nothing && !self.pages.parked.has_parked)
     }
 
-    /// Whether nothing failed lately.
+    /// Whether no release has failed lately.
     fn is_rested(&mut self) -> bool {
         let resting = &mut self.pages.writer.dropped.resting;
         let is_rested = *resting == 0;
@@ -195,7 +205,8 @@ impl WriteTransaction {
         is_rested
     }
 
-    /// Releases so much of the first tree that can be released. If that fails all of it is undone.
+    /// Releases up to `budget` pages of the first tree that can be released. A failed release is
+    /// undone completely.
     fn release_dropped(&mut self, budget: u64) -> Result<Released> {
         loop {
             let Dropped { name, mut root } = match self.first_dropped() {
@@ -215,7 +226,8 @@ impl WriteTransaction {
             let kept = released.and_then(|()| {
                 let name = name.clone();
                 self.keep_dropped(Dropped { name, root })?;
-                // A nested tree may be too large to be released at once, although not for this budget.
+                // A nested tree may be too large to be released at once, even if the budget allows
+                // it.
                 self.keep_parked()
             });
             self.pages.place_low(None);
@@ -225,7 +237,7 @@ impl WriteTransaction {
             self.end_savepoint(savepoint)?;
             match kept {
                 Ok(()) => return Ok(Released::Some),
-                // Nothing can be done about it here: `check` tells.
+                // Nothing can be done about it here; `check` reports the damage.
                 Err(Error::Corrupted { .. }) => {
                     self.pages.writer.dropped.damaged.insert(name);
                 }
@@ -234,8 +246,8 @@ impl WriteTransaction {
         }
     }
 
-    /// Whether a search finds what the catalog lists. Else what is left of the tree could not be noted, and the same pages would be released
-    /// again and again.
+    /// Whether a search finds the entry that the catalog lists. Otherwise the rest of the tree
+    /// could not be written, and the same pages would be released again and again.
     fn is_findable(&self, name: &[u8], root: &TreeRoot) -> Result<bool> {
         let comparisons = Comparisons::default();
         let found = catalog::entry(&self.pages, &self.catalog, name, &comparisons);
@@ -246,7 +258,8 @@ impl WriteTransaction {
         }
     }
 
-    /// What is undone rests. Lack of space that only who releases has met is nobody's error, and of what is damaged `check` tells.
+    /// Pauses after an undone release. A lack of space that only the release met is no error, and
+    /// `check` reports damage.
     fn failed_to_release(&mut self, error: Error) -> Result<Released> {
         self.pages.writer.dropped.resting = REST;
         let is_harmless = error.is_lack_of_space() || matches!(error, Error::Corrupted { .. });
@@ -256,14 +269,14 @@ impl WriteTransaction {
         }
     }
 
-    /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. It begins anew if there is
-    /// no space for that either.
+    /// Releases as much as an earlier transaction wanted and did not find, or some of it, by
+    /// commits of its own. If there is no space for that either, the transaction begins again.
     pub(crate) fn release_backlog(&mut self, backlog: DropBacklog) -> Result<()> {
         if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
             return Ok(());
         }
         let durability = self.pages.limits.durability;
-        // What dies now can be used again when this is durable.
+        // Pages that die now can be reused once this is durable.
         self.set_durability(Durability::Durable);
         loop {
             let ready = self.pages.writer.space.ready_count();
@@ -274,7 +287,7 @@ impl WriteTransaction {
             if !self.release_some_backlog()? {
                 break;
             }
-            // Where readers keep what dies it does not help to go on.
+            // If readers keep the dead pages, continuing does not help.
             let is_more = self.pages.writer.space.ready_count() > ready;
             if backlog == DropBacklog::Some || !is_more {
                 break;
@@ -284,7 +297,8 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Releases some by a commit of its own; says whether that is done, and there may be more.
+    /// Releases some by a commit of its own. Returns whether that succeeded, in which case there
+    /// may be more.
     fn release_some_backlog(&mut self) -> Result<bool> {
         let limits = self.engine.policies.drop_limits;
         let budget = limits.later_max.saturating_mul(limits.wanted);
@@ -302,14 +316,15 @@ impl WriteTransaction {
         if let Err(error) = paid {
             self.failed_to_release(error)?;
         }
-        // What was committed stays so if it could not begin behind that.
+        // The commit stands, even if the next transaction could not begin.
         if self.status.is_broken {
             self.roll_back()?;
         }
         Ok(is_paid)
     }
 
-    /// Releases so much in a transaction that compacts; says whether there was something.
+    /// Releases up to `budget` pages in a compacting transaction. Returns whether there was
+    /// something to release.
     pub(crate) fn release_to_compact(&mut self, budget: u64) -> Result<bool> {
         if self.has_none_dropped() {
             return Ok(false);

@@ -1,14 +1,16 @@
-//! Giving blocks of free pages back to the file system where they lie inside of the file.
+//! Punching holes: giving blocks of free pages inside of the file back to the file system.
 //!
-//! A page that is free in the writer's space map is seen by no pin, so that its bytes are nobody's: a write transaction, when it
-//! begins, punches some of the long stretches of such pages, the highest first, while lower ones are handed out. Nothing on disk
-//! tells of it; a crash leaves of such a page what was there, or zeros, and nothing that counts refers to it.
+//! No pin uses a page that is free in the writer's free-space map, so its content is irrelevant.
+//! When a write transaction begins, it punches some of the long free extents, the highest first;
+//! lower ones are allocated first. Nothing on the disk records the holes. After a crash such a page
+//! has its old content or zeros, and no valid state refers to it.
 //!
-//! A database that loads and removes in turns should not make holes and fill them all the time. So as many free pages stay
-//! as were in use lately ([`super::high_water`]) beyond those that are now, and some more; it begins when there are twice as many,
-//! and ends when there are no more than that.
+//! A database that loads and removes data in turns should not punch and fill holes all the time. It
+//! therefore keeps as many free pages as were recently in use
+//! ([`high_water`](crate::instance::high_water)) beyond the pages in use now, and some more.
+//! Punching begins when there are twice as many, and ends when there are no more than that.
 //!
-//! Holes are filled when the file would have to become longer (`write/pages/extents.rs`).
+//! Holes are filled when the file would otherwise have to grow (`write/pages/extents.rs`).
 
 use crate::instance::{high_water::FREE_MIN, writer::WriterState};
 use crate::{
@@ -17,13 +19,14 @@ use crate::{
     planted::{Planted, is_planted},
 };
 
-/// Bytes that are given back at once, and what is looked through for stretches that are holes already.
+/// Bytes that are given back at once, and (below) how many times that is searched for extents that
+/// are holes already.
 const PUNCHED_MAX: u64 = 32 << 20;
 const LOOKED_THROUGH: u64 = 16;
-/// The shortest hole, unless so little counts as much by the geometry.
+/// The shortest hole, unless the geometry sets a smaller threshold.
 const HOLE_LEN_MIN: u64 = 1 << 20;
 
-/// How much is to be given back.
+/// How much to give back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct PunchGoal {
     /// Free pages that keep their blocks.
@@ -33,7 +36,8 @@ struct PunchGoal {
 }
 
 impl PunchGoal {
-    /// What the geometry and the use of pages lead to: `used` are in use, and at most `lately` were.
+    /// The goal from the geometry and the use of pages: `used` are in use, and at most `lately`
+    /// were recently in use.
     fn new(geometry: &Geometry, page_size: u64, used: u64, lately: u64) -> Option<Self> {
         let threshold = match geometry.shrink_threshold_bytes {
             0 => FREE_MIN,
@@ -54,8 +58,8 @@ impl PunchGoal {
 }
 
 impl WriterState {
-    /// How many pages the file is to have, if its free end is to be cut off. Where the user has not said how much has to be free for that,
-    /// what was in use lately stays.
+    /// The new page count of the file, if its free end should be truncated. If the geometry sets no
+    /// threshold, the pages that were recently in use stay.
     pub(crate) fn shrunk(&self, geometry: &Geometry) -> Option<u64> {
         let page_size = u64::from(self.newest.page_size);
         let (page_count, trailing) = (self.space.page_count(), self.space.trailing_free());
@@ -67,7 +71,7 @@ impl WriterState {
         Some(shrunk.div_ceil(page_size))
     }
 
-    /// Gives some blocks back, if there are far too many, and says whether it tried to.
+    /// Gives some blocks back if there are far too many. Returns whether it tried to.
     pub(crate) fn punch_some(&mut self, storage: &dyn Storage) -> bool {
         let page_size = u64::from(self.newest.page_size);
         let (page_count, used) = (self.space.page_count(), self.space.used_count());
@@ -83,7 +87,7 @@ impl WriterState {
             return false;
         }
         if self.shrunk(&geometry).is_some() {
-            // The next commit cuts it off.
+            // The next commit truncates it.
             return false;
         }
         if is_planted(Planted::PunchPending) {
@@ -106,11 +110,11 @@ impl WriterState {
         most >= goal.least
     }
 
-    /// Makes a hole of at most `most` pages, or finds one that is there already, for which nothing counts. `None` if there is
-    /// nothing left for that.
+    /// Punches a hole of at most `most` pages, or finds an existing one, which does not count
+    /// against the limit. Returns `None` if there is nothing left to punch.
     fn punch_highest(&mut self, storage: &dyn Storage, least: u64, most: u64) -> Option<u64> {
         let page_size = u64::from(self.newest.page_size);
-        // Pages before the boundary are wanted for what is moved from behind it.
+        // Pages before the boundary are needed for pages that are moved from after it.
         let boundary = self.tail.boundary().unwrap_or(0);
         let looked_through = most.saturating_mul(LOOKED_THROUGH);
         let found = self.space.highest_free(
@@ -132,7 +136,8 @@ impl WriterState {
     }
 }
 
-/// Makes a hole, and says whether it is there. Nobody needs what an error leaves.
+/// Punches a hole. Returns whether it exists. The pages are free, so the effect of an error is
+/// irrelevant.
 fn punch(storage: &dyn Storage, page_size: u64, extent: Extent) -> bool {
     let offset = u64::from(extent.start.0) * page_size;
     let punched = storage.punch(offset, u64::from(extent.len) * page_size);

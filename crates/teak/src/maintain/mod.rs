@@ -1,4 +1,5 @@
-//! Keeping the file short: truncation, compaction, holes, and the deferred release of dropped trees.
+//! Keeping the file short: truncation, compaction, holes, and the deferred release of dropped
+//! trees.
 
 pub(crate) mod compact;
 pub(crate) mod dropped;

@@ -1,8 +1,9 @@
-//! Emptying the end of the file a few pages with each commit, so that it can be cut off.
+//! Emptying the end of the file, a few pages with each commit, so that it can be truncated.
 //!
-//! It begins when a third as much is free as is in use, and was free for a while, or when leaves of a large table have become thin, which samples
-//! tell. It ends after a round through all tables that found little to do, or after some rounds. What is copied is a share
-//! of what the commit writes anyway. What old readers see at the end of the file cannot be moved.
+//! It begins when a third as much is free as is in use and was free for a while, or when samples
+//! show that the leaves of a large table have become thin. It ends after a round through all tables
+//! that found little to do, or after some rounds. The number of copied pages is a share of what the
+//! commit writes anyway. Pages at the end of the file that old readers use cannot be moved.
 
 use crate::{
     Error, Result, TransactionId,
@@ -23,37 +24,39 @@ use crate::{
     write::transaction::{WriteTransaction, changing},
 };
 
-/// Small commits move so many pages at least, if there are as many behind the boundary as before it, or as many times more; up to a limit, as
-/// all of them wait for it.
+/// A small commit moves at least this many pages, if there are as many pages after the boundary as
+/// before it, or this many times more, up to a limit, because every commit waits for it.
 const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
-/// Inner pages, or leaves of tables with large values, that one commit looks at.
+/// Inner pages, or leaves of tables with large values, that one commit examines.
 const LOOKED_AT: u64 = 64;
-/// A round that moves a smaller part of the pages in use found little.
+/// A round that moves a smaller part of the pages in use has found little.
 const LITTLE: u64 = 64;
-/// After what failed so many commits pass before the next attempt.
+/// After a failure this many commits pass before the next attempt.
 const REST: u64 = 64;
-/// After the last round such a part of the pages in use is written before the next, and some pages more; after rounds
-/// that were of little use twice, four times as many, and so on, up to this power.
+/// After the last round, this part of the pages in use plus some pages must be written before the
+/// next one. After rounds of little use this doubles each time, up to this power.
 const RESTING: u64 = 8;
 const FRUITLESS_MAX: u32 = 7;
-/// A sample is so many leaves of a table, and is taken when such a part of all pages in use was written.
+/// A sample examines this many leaves of a table. It is taken when this part of all pages in use
+/// was written.
 const SAMPLE: usize = 32;
 const SAMPLED_AFTER: u64 = 16;
-/// Leaves are thin that are less full than this. Where keys come in no order they are four fifths full.
+/// Leaves are thin if they are filled less than this. With keys in random order they are filled to
+/// four fifths.
 const THIN_PERCENT: usize = 72;
-/// Where commits do it beside their own work, so many of sixteen leaves have to be saved: those that are as full as leaves become where keys
-/// come in no order are left alone.
+/// For commits that do this next to their own work, at least this many of sixteen leaves must be
+/// saved. Leaves that are as full as with keys in random order are left alone.
 const SAVED_MIN: usize = 3;
-/// Tables with fewer leaves are not worth it, and so many are passed over at once.
+/// Tables with fewer leaves are not worth it, and (below) the most tables that are skipped at once.
 const LEAVES_MIN: u32 = 512;
 const PASSED_OVER_MAX: usize = 8;
-/// Between two attempts to move pages of the space map so many commits pass.
+/// Number of commits between two attempts to move pages of the free-space map.
 const MAP_APART: u64 = 16;
 
 impl WriteTransaction {
-    /// Moves some pages from the end of the file, if that is worth it. A disk that fails is an error; what is wrong with pages
-    /// will be told to whoever wants them.
+    /// Moves some pages from the end of the file, if that is worthwhile. A failing disk is an
+    /// error. Damaged pages are reported when they are read.
     pub(crate) fn empty_tail(&mut self) -> Result<()> {
         let percent = u64::from(self.engine.policies.move_percent);
         if self.status.is_compacting || percent == 0 || self.status.is_broken {
@@ -69,7 +72,7 @@ impl WriteTransaction {
         let lately = self.pages.writer.high_water.of(space.page_count());
         let much = lately.max(used + used / 3).saturating_add(least);
         let lower_limit = self.pages.limits.geometry.lower_limit_bytes / page_size;
-        // What is free at the end is cut off without this.
+        // Free pages at the end are truncated without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);
         let boundary = lately.max(used + used / 16).saturating_add(least / 4);
@@ -88,7 +91,7 @@ impl WriteTransaction {
         tail.is_emptying |= is_bloated;
         if !tail.is_emptying && tail.written > used / SAMPLED_AFTER + u64::from(LEAVES_MIN) {
             tail.written = 0;
-            // What is damaged is told to whoever reads it.
+            // Damage is reported when the damaged page is read.
             let is_thin = self.has_thin_table().unwrap_or(false);
             self.pages.writer.tail.is_emptying = is_thin;
         }
@@ -122,7 +125,8 @@ impl WriteTransaction {
         }
     }
 
-    /// Whether the leaves of a large table are thin: the first large one behind that of the last sample.
+    /// Whether the leaves of a large table are thin. Examines the first large table after that of
+    /// the last sample.
     fn has_thin_table(&mut self) -> Result<bool> {
         let mut sampled = self.pages.writer.tail.sampled.take();
         for _ in 0..PASSED_OVER_MAX {
@@ -136,7 +140,7 @@ impl WriteTransaction {
                 None => self.find(&name)?,
             };
             sampled = Some(name);
-            // Samples are of the leaves of keys, which may be few where these have several values.
+            // Samples examine the leaves with keys, which may be few in multi-value tables.
             let is_large = |root: &TreeRoot| root.leaf_pages >= LEAVES_MIN && !root.is_multi();
             let Some(root) = root.filter(is_large) else {
                 continue;
@@ -150,7 +154,7 @@ impl WriteTransaction {
         Ok(false)
     }
 
-    /// Does nothing of this for so many commits.
+    /// Pauses for this many commits.
     pub(crate) fn rest(&mut self, commits: u64) {
         let until = TransactionId(self.id().0.saturating_add(commits));
         let tail = &mut self.pages.writer.tail;
@@ -158,11 +162,11 @@ impl WriteTransaction {
         tail.place = TailPosition::Begin;
     }
 
-    /// Goes on with the walk through all tables, as far as the work allows. If that fails, all of it is undone: the
-    /// transaction is as it was.
+    /// Continues the walk through all tables as far as the work allows. If that fails, everything
+    /// is undone and the transaction is unchanged.
     pub(crate) fn relocate(&mut self, work: &mut Relocation) -> Result<()> {
         self.pages.writer.space.forget_holes(work.boundary);
-        // What is lifted may make the file longer.
+        // Lifting may grow the file.
         let is_lifting = !work.relocated_values.is_empty();
         self.pages.place_low((!is_lifting).then_some(work.boundary));
         let savepoint = self.begin_savepoint()?;
@@ -180,7 +184,8 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Until the work is spent, or the list of names has had its turn: the place is the beginning then.
+    /// Walks until the work is used up, or the list of names is finished. The position is the
+    /// beginning after that.
     fn walk(&mut self, work: &mut Relocation) -> Result<()> {
         loop {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
@@ -219,7 +224,7 @@ impl WriteTransaction {
         let tail = &mut self.pages.writer.tail;
         tail.rounds += 1;
         tail.moved += tail.moved_in_round;
-        // What is written meanwhile may come to lie at the end again.
+        // Pages written meanwhile may lie at the end again.
         if tail.moved_in_round <= used / LITTLE || tail.rounds >= ROUNDS_MAX {
             tail.fruitless = match tail.moved <= used / LITTLE {
                 true => (tail.fruitless + 1).min(FRUITLESS_MAX),
@@ -234,7 +239,7 @@ impl WriteTransaction {
         tail.moved_in_round = 0;
     }
 
-    /// The first table behind a name, or from it on.
+    /// The first table after a name, or from it on.
     fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<TailPosition>> {
         let pages = &self.pages;
         let found = reading(pages, || {
@@ -255,7 +260,7 @@ impl WriteTransaction {
         from: Option<&ResumePoint>,
         work: &mut Relocation,
     ) -> Result<Option<ResumePoint>> {
-        // A table that nobody has a handle to does not get one for this.
+        // A table without a handle does not get one for this.
         if let Some(handle) = self.engine.known_handle(name) {
             return self.change(handle, name, |tree| tree.relocate(from, work));
         }
@@ -269,7 +274,7 @@ impl WriteTransaction {
         if root != before {
             seal::seal(&mut self.pages, &mut root)?;
             self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
-            // Somebody may get a handle meanwhile, and note the root that the state before has.
+            // A handle may be created meanwhile, and note the root of the base state.
             self.tables.has_other_roots = true;
         }
         Ok(next)

@@ -1,9 +1,11 @@
-//! An exact copy of a state, byte for byte where it uses the file: written from the first page to the last, so that it can
-//! go to a pipe, and while others read and write.
+//! Exact backup: a copy of a state that equals the file in all pages that the state uses. It is
+//! written from the first page to the last, so that it can go to a pipe, and while others read and
+//! write.
 //!
-//! The state is held by a reader, so that none of its pages changes meanwhile. Instead of the commit records the copy gets those
-//! of a clean close. Pages that the state does not use are zeros, and in a file of its own holes, where many of them lie in a row.
-//! What is copied is compared with its checksums: `verified.rs` says how.
+//! A reader holds the state, so none of its pages changes meanwhile. In place of the commit
+//! records, the copy gets the records of a clean close. Pages that the state does not use are
+//! zeros. In a file of its own, long runs of them are holes. Copied pages are compared with their
+//! checksums; see `verified_copy.rs`.
 
 use crate::{
     Error, PageNumber, Result, TransactionId,
@@ -22,28 +24,30 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
-/// What errors are called that are of a backup, and not of the database.
+/// The operations in errors that concern a backup and not the database.
 pub(crate) const WRITING_BACKUP: &str = "writing the backup";
 pub(crate) const READING_BACKUP: &str = "reading the backup";
 
 /// Pages that are written at once.
 const PAGES_AT_ONCE: u64 = 256;
 
-/// Fewer bytes of zeros in a row are written.
+/// Shorter runs of zeros are written.
 const HOLE_LEN_MIN: u64 = 64 << 10;
 
-/// Where a copy goes, from its first byte to its last.
+/// The target of a copy, which is written sequentially.
 pub(crate) trait BackupTarget {
-    /// The next bytes.
+    /// Writes the next bytes.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// So many bytes that are zero come next.
+    /// Continues with `len` zero bytes.
     ///
     /// # Errors
-    /// What the system answers.
+    ///
+    /// The system's error.
     fn skip(&mut self, len: u64) -> io::Result<()>;
 }
 
@@ -60,7 +64,7 @@ impl BackupTarget for Stream<'_> {
     }
 }
 
-/// A file that is empty at first, and has no blocks for what is skipped.
+/// A file that is initially empty, and gets no blocks for skipped bytes.
 pub(crate) struct NewFile<'f>(pub(crate) &'f mut File);
 
 impl BackupTarget for NewFile<'_> {
@@ -77,19 +81,19 @@ impl BackupTarget for NewFile<'_> {
     }
 }
 
-/// How far a backup is.
+/// Progress of a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BackupProgress {
     /// The state that is copied.
     pub transaction: TransactionId,
-    /// Bytes that were written so far.
+    /// Bytes written so far.
     pub bytes: u64,
-    /// Bytes that the copy will have.
+    /// Total bytes of the copy.
     pub total_bytes: u64,
 }
 
-/// Writes a copy of `state`, which the caller holds, and the named snapshots.
+/// Writes a copy of `state` and of the named snapshots. The caller holds all of them.
 pub(crate) fn write(
     (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
     out: &mut dyn BackupTarget,
@@ -99,7 +103,8 @@ pub(crate) fn write(
     let page_size = PageSource::page_size(state);
     let space = state.load_space_map()?;
     let page_count = space.page_count() - space.trailing_free();
-    // What is pending is there for named snapshots. What the journal says is of no use to a copy.
+    // Pending pages are copied, because named snapshots may use them. A copy does not need the
+    // journal.
     let mut unused = space.classify().free;
     unused.extend(state.record.journal.map(|journal| journal.extent));
     let uses = CopyUses::new(page_count, &unused);
@@ -151,7 +156,7 @@ pub(crate) fn write(
     }
 }
 
-/// An error of a page that was copied, with its table.
+/// Adds the table to an error of a copied page.
 pub(crate) fn blamed(error: Error, (state, named): (&Snapshot, &[(Vec<u8>, Reader)])) -> Error {
     let Error::Corrupted {
         page, table: None, ..
@@ -163,7 +168,8 @@ pub(crate) fn blamed(error: Error, (state, named): (&Snapshot, &[(Vec<u8>, Reade
     culprit(state, named, &(number..number + 1)).unwrap_or(error)
 }
 
-/// Pages from `first` on as stretches that are to be written, and such, not in use, that may be left out.
+/// Pages from `first` on, as ranges to write and, with `true`, ranges of unused pages that may be
+/// skipped.
 fn stretches(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
     let mut stretches: Vec<(Range<u64>, bool)> = Vec::new();
     let is_unused = |page: &CopyUse| *page == CopyUse::Unused;
@@ -180,7 +186,7 @@ fn stretches(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, b
     stretches
 }
 
-/// An exact copy needs the space map of its state.
+/// Refuses a named state: an exact copy needs the free-space map of its state.
 pub(crate) fn refuse_past(state: &Snapshot) -> Result<()> {
     if !state.is_past {
         return Ok(());
@@ -190,7 +196,7 @@ pub(crate) fn refuse_past(state: &Snapshot) -> Result<()> {
     Err(Error::InvalidArgument(text.into()))
 }
 
-/// Tells how far the backup is; an error if that is enough.
+/// Reports the progress of the backup. Fails if the callback breaks.
 pub(crate) fn report_progress(
     done: BackupProgress,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
@@ -208,7 +214,8 @@ pub(crate) fn report_progress(
 /// The commit records of the copy.
 pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     let page_size = record.page_size as usize;
-    // A forged one may have no number behind it. Its copy can be read all the same, and has none either.
+    // A forged record may have no later number. Its copy is still readable, and has no later number
+    // either.
     let first = (record.sequence + 1).min(LAST_NUMBER - u64::from(SLOT_COUNT));
     let record_of = |slot: u8| Record {
         slot,
@@ -227,7 +234,7 @@ pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     pages
 }
 
-/// Adds a page to `chunk`, and returns it there.
+/// Appends a page to `chunk`, and returns it there.
 pub(crate) fn add_page<'c>(
     state: &Snapshot,
     number: PageNumber,

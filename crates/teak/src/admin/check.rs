@@ -1,8 +1,9 @@
-//! The check of a whole database: every page's checksum, kind, order and bounds, what is reachable and
-//! what is used twice, and whether the space map agrees. It goes on after damage.
+//! The check of a whole database: checksum, kind, order and bounds of every page, reachability,
+//! pages used twice, and agreement with the free-space map. It continues after damage.
 //!
-//! It runs on a snapshot, so readers and the writer go on meanwhile. A page is one of: a commit
-//! record, part of a tree, part of the space map, free, or pending; exactly one of these.
+//! It runs on a snapshot, so readers and the writer proceed meanwhile. Each page has exactly one
+//! use: a commit record, part of a tree, part of the free-space map, part of the journal, free, or
+//! pending.
 
 use crate::{
     Error, Extent, PageNumber, TransactionId,
@@ -34,7 +35,7 @@ use std::{
     ops::ControlFlow,
 };
 
-/// What a page of the file is used for.
+/// The use of a page of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum PageUse {
@@ -42,7 +43,7 @@ pub enum PageUse {
     Record,
     /// Free.
     Free,
-    /// Dead, but some snapshot may still see it.
+    /// Dead, but a snapshot may still use it.
     Pending,
     /// Separators and children of a table or of the catalog.
     Inner,
@@ -50,92 +51,94 @@ pub enum PageUse {
     Leaf,
     /// A large value.
     Value,
-    /// Part of the space map.
+    /// Part of the free-space map.
     SpaceMap,
     /// Part of the journal.
     Journal,
-    /// Nothing refers to it that this version can read, and the space map does not say that it is
+    /// No page that this version can read refers to it, and the free-space map does not list it as
     /// free.
     Unreachable,
 }
 
-/// Something that is not as it should be.
+/// A damage found in the database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Damage {
-    /// The page, if it is one that is damaged.
+    /// The damaged page, if it is a particular page.
     pub page: Option<PageNumber>,
-    /// The table that it belongs to; `None` for the catalog and the space map.
+    /// The table that it belongs to; `None` for the catalog and the free-space map.
     pub table: Option<Vec<u8>>,
-    /// The keys that cannot be relied on: from the first on, and before the second.
+    /// The range of unreliable keys: from the first one on, and before the second.
     pub key_range: Option<(Vec<u8>, Option<Vec<u8>>)>,
-    /// What is wrong.
+    /// Description of the damage.
     pub detail: String,
 }
 
-/// How far a check is.
+/// Progress of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CheckProgress {
-    /// Pages looked at.
+    /// Pages checked so far.
     pub pages_done: u64,
     /// Pages of the file.
     pub pages_total: u64,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckReport {
     /// Pages of the file.
     pub pages: u64,
-    /// Tables that were checked.
+    /// Number of checked tables.
     pub tables: u64,
-    /// Records of all tables.
+    /// Number of records in all tables.
     pub records: u64,
-    /// Names of tables that a newer version created, and that only such a version can check. Pages that
-    /// nothing else uses are taken for theirs.
+    /// Names of tables that a newer version created, and that only such a version can check. Pages
+    /// with no other use are assumed to belong to them.
     pub unknown_tables: Vec<Vec<u8>>,
-    /// Names of tables in orders whose comparisons are missing: the database was not opened with them. All was checked but
-    /// the order of their keys.
+    /// Names of tables whose comparison is missing, because the database was opened without it.
+    /// Everything except the order of their keys was checked.
     pub unordered_tables: Vec<Vec<u8>>,
-    /// What is damaged, in the order in which it was found.
+    /// The damages, in the order in which they were found.
     pub damages: Vec<Damage>,
-    /// How many more there were: only the first 10,000 are told one by one.
+    /// Number of further damages: only the first 10,000 are listed.
     pub more_damages: u64,
 }
 
 impl CheckReport {
-    /// Whether nothing is damaged, of all that could be checked.
+    /// Whether no damage was found in what could be checked.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.damages.is_empty()
     }
 }
 
-/// Numbers of commits that a sound database has left. No database has used so many that fewer are left.
+/// Transaction numbers that a sound database has left. No database has used so many that fewer are
+/// left.
 const NUMBERS_LEFT_MIN: u64 = 1 << 40;
 
-/// Damages that are told one by one.
+/// The most damages that are listed.
 const DAMAGES_MAX: usize = 10_000;
 
-/// Everything that a check or a survey comes across.
+/// The visitor of a check, or of a listing of page uses.
 pub(crate) struct CheckAudit<'a> {
     pub(crate) uses: Vec<PageUse>,
     damages: Vec<Damage>,
     more_damages: u64,
-    /// Whether the tree that is walked is damaged.
+    /// Whether the present tree is damaged.
     is_damaged: bool,
-    /// Whether it is the catalog.
+    /// Whether the present tree is the catalog.
     is_in_catalog: bool,
-    /// Whether named states are checked, too, and what is below pages that were gone through then.
+    /// Whether named states are checked too, and (below) the totals below pages visited in that case.
     has_past: bool,
     counted: HashMap<PageNumber, walk::SubtreeTotals>,
-    /// Of which kinds the trees with these root pages are.
+    /// The kinds of the trees with these root pages.
     kinds: HashMap<PageNumber, TreeRoot>,
-    /// Large values that named states may have, too.
+    /// Large values that named states may share.
     values: HashMap<PageNumber, ValueExtent>,
-    /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
+    /// Pages of overlapping extents that may still be visited: a forged file may have any number of
+    /// them.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
     tables: Vec<(Vec<u8>, TreeRoot)>,
@@ -143,16 +146,16 @@ pub(crate) struct CheckAudit<'a> {
     unordered_tables: Vec<Vec<u8>>,
     comparisons: Comparisons,
     done: u64,
-    /// Whether `progress` has broken: nothing is looked at any more.
+    /// Whether `progress` has returned `Break`: nothing more is visited.
     is_ended: bool,
     progress: &'a mut CheckProgressFn<'a>,
 }
 
-/// Whoever is told how far a check is, and may end it.
+/// The progress callback of a check. It may end the check.
 pub(crate) type CheckProgressFn<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
 
-/// Checks everything that a snapshot holds, and the named ones that it lists, of which some may have come to nothing; `None` if
-/// `progress` breaks.
+/// Checks a snapshot and the named snapshots that it lists. `faults` are the named snapshots that
+/// could not be opened. Returns `None` if `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &Snapshot,
     (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
@@ -175,7 +178,7 @@ pub(crate) fn check<'a>(
             audit.compare(&root, totals);
         }
         Err(fault) => {
-            // Which of the records that is may be decided only when it is written.
+            // Which of the records it is may be decided only when it is written.
             let error = fault.at(slot_page(0), "check", "the tree of named snapshots");
             audit.damage(None, &error.to_string());
         }
@@ -219,7 +222,7 @@ pub(crate) fn check<'a>(
                 tables: Vec::new(),
             };
             if !is_planted(Planted::CheckNewest) {
-                // The newest first: what lived then has not died for the older ones.
+                // The newest state first: pages alive in it have not died for the older ones.
                 let mut named: Vec<_> = named.iter().collect();
                 named.sort_by_key(|(_, state)| Reverse(state.transaction()));
                 named
@@ -236,7 +239,7 @@ pub(crate) fn check<'a>(
     (!audit.is_ended).then_some(report)
 }
 
-/// A check to its end, of no named snapshots.
+/// A complete check without named snapshots.
 #[cfg(test)]
 pub(crate) fn report(snapshot: &Snapshot) -> CheckReport {
     check(snapshot, (&[], &[]), &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
@@ -293,7 +296,7 @@ impl<'a> CheckAudit<'a> {
         }
     }
 
-    /// Marks pages; `false` if one is not there or in use already.
+    /// Marks the use of pages; `false` if one is out of range or in use already.
     pub(crate) fn mark(&mut self, extent: Extent, page_use: PageUse) -> bool {
         let end = extent.end();
         let Some(uses) = self.uses.get_mut(extent.start.index()..end as usize) else {
@@ -320,26 +323,26 @@ impl<'a> CheckAudit<'a> {
         true
     }
 
-    /// Keeps of which kind a tree is; `false` if another state has the same root page in one of another kind, so that what was found there says
-    /// nothing about this one.
+    /// Notes the kind of a tree. Returns `false` if another state has a tree of another kind with
+    /// the same root page, so that its findings do not apply to this tree.
     fn keep_kind(&mut self, root: &TreeRoot) -> bool {
         let kind = TreeRoot {
             sequence: 0,
             ..root.emptied()
         };
-        // Of a dropped one less is known.
+        // Less is known of a dropped tree.
         let is_kept = self.has_past && !root.is_empty() && !root.kind.dropped;
         !is_kept || *self.kinds.entry(root.page).or_insert(kind) == kind
     }
 
-    /// Keeps what is below pages that named states may have, too.
+    /// Notes the totals below a page that named states may share.
     fn keep(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
         if self.has_past {
             self.counted.insert(page, below);
         }
     }
 
-    /// The totals of a root against what a walk counted. After damage they cannot agree.
+    /// Compares the totals of a root with those counted by a walk. After damage they cannot agree.
     fn compare(&mut self, root: &TreeRoot, totals: Totals) {
         if self.is_damaged {
             return;
@@ -357,7 +360,7 @@ impl<'a> CheckAudit<'a> {
         }
     }
 
-    /// Marks what the space map knows; what is left is unreachable.
+    /// Marks the pages that the free-space map lists. The remaining ones are unreachable.
     fn census(&mut self, census: &Census, journal: Option<JournalPages>) {
         self.mark_census(census, journal);
         if !self.damages.is_empty() || !self.unknown_tables.is_empty() {
@@ -402,7 +405,7 @@ impl<'a> CheckAudit<'a> {
         }
     }
 
-    /// Tells how far this is; `false` if that is enough.
+    /// Reports the progress; `false` if the check has to end.
     fn report_progress(&mut self) -> bool {
         let done = CheckProgress {
             pages_done: self.done,
@@ -417,7 +420,7 @@ impl<'a> CheckAudit<'a> {
     }
 }
 
-/// Whether a root counts what there is.
+/// Whether the counts of a root match the totals.
 fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
     root.records == totals.records
         && u64::from(root.inner_pages) == totals.inner_pages
@@ -425,21 +428,21 @@ fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
         && root.value_pages == totals.value_pages
 }
 
-/// What named snapshots see. A page that another state was found to have is not gone through again, but compared with what leads to it
-/// here: it may have been overwritten since.
+/// The check of named snapshots. A page that another state shares is not visited again. It is only
+/// compared with the reference to it in this state, because it may have been overwritten since.
 struct NamedStateAudit<'p, 'a> {
     audit: &'p mut CheckAudit<'a>,
-    /// The dead pages that some state may see, in order.
+    /// The dead pages that a state may use, sorted.
     deaths: &'p [Death],
-    /// The state's.
+    /// The transaction of the state.
     transaction: TransactionId,
     visited: Vec<bool>,
-    /// The pages and values that this state alone was found to have so far: it has each once.
+    /// Pages and values visited in this state so far: the state may use each only once.
     entered: HashSet<PageNumber>,
     name: &'p [u8],
-    /// Pages that others may have: in a forged file they lie in each other.
+    /// Pages that other states may share. It bounds the work in a forged file with nested extents.
     values_left: u64,
-    /// Whether what was entered last was gone through before.
+    /// Whether the page entered last was visited before.
     is_known: bool,
     tables: Vec<(Vec<u8>, TreeRoot)>,
 }
@@ -468,7 +471,8 @@ impl<'p> NamedStateAudit<'p, '_> {
         }
     }
 
-    /// Looks whether dead pages are kept for this state, too: for others alone they are used again before it is dropped.
+    /// Checks that dead pages are kept for this state too. If they are kept only for others, they
+    /// may be reused before this state is dropped.
     fn check_deaths(&mut self, extent: Extent) {
         let first = self
             .deaths

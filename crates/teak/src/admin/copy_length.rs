@@ -1,4 +1,4 @@
-//! How long a copy of a database is: its records say so, and it begins with them.
+//! The length of a copy of a database, read from the records at its beginning.
 
 use crate::{
     Error, Result,
@@ -9,20 +9,21 @@ use crate::{
 };
 use std::path::Path;
 
-/// So many bytes of a copy, or all of it, tell how long it is.
+/// Bytes at the beginning of a copy that are needed to determine its length.
 pub(crate) const HEAD_LEN: usize = PROBE_LEN;
 
 /// The length of a copy, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CopyLength {
-    /// As its newest record says.
+    /// According to its newest record.
     pub(crate) len_bytes: u64,
-    /// As any of its records says: where a clean close has cut the file, older ones speak of a longer one.
+    /// According to any of its records: after a truncation at a clean close, older ones refer to a
+    /// longer file.
     pub(crate) len_bytes_max: u64,
 }
 
 impl CopyLength {
-    /// Reads the records that a copy begins with, which is called `path` in errors.
+    /// Reads the records at the beginning of a copy. `path` is its name in errors.
     pub(crate) fn of(head: &[u8], path: &Path) -> Result<Self> {
         let refused = |fault: RecordFault| match fault {
             RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {

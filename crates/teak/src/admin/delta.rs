@@ -1,8 +1,9 @@
 //! Incremental backups: the pages that a copy of an older state lacks.
 //!
-//! A page that was born after the older state is in none of its copies, and one that was born before it and is needed now is in
-//! all copies of it or of a later state: from then on it was in use, or a named snapshot saw it. So births decide.
-//! How they are laid out stands in `docs/format.md`.
+//! A page that was born after the older state is in none of its copies. A page that was born before
+//! and is needed now is in all copies of that state or of a later one: from then on it was in use,
+//! or a named snapshot used it. The births of pages are therefore sufficient. See `docs/format.md`
+//! for the layout.
 
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
@@ -48,7 +49,8 @@ pub(crate) struct DeltaHead {
 }
 
 impl DeltaHead {
-    /// Whether a copy of `state` has the older state in its history, as far as it can tell: it is that, or has a name for it.
+    /// Whether a copy of `state` has the older state in its history, as far as that can be
+    /// determined: it is that state, or has a name for it.
     pub(crate) fn continues(&self, state: &Snapshot) -> Result<bool> {
         let mut checksums = Vec::new();
         if state.transaction() == self.since {
@@ -76,7 +78,8 @@ impl DeltaHead {
     }
 }
 
-/// Writes what copies of `since`, or of a later state, lack of `state`. The caller holds both, and the named snapshots.
+/// Writes the pages of `state` that copies of `since`, or of a later state, lack. The caller holds
+/// both states and the named snapshots.
 pub(crate) fn write(
     (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
     since: &Snapshot,
@@ -136,13 +139,13 @@ pub(crate) fn write(
     Ok(done)
 }
 
-/// What was born after a state.
+/// The pages born after a state.
 struct YoungPages {
-    /// How many pages a copy has.
+    /// Number of pages of a copy.
     page_count: u64,
     /// All young pages.
     extents: Vec<Extent>,
-    /// Those of trees, with their checksums, in order.
+    /// Young pages of trees with their checksums, sorted.
     checksummed: VecDeque<ChecksummedExtent>,
 }
 
@@ -187,7 +190,7 @@ impl YoungPages {
     }
 }
 
-/// What goes out, and the hash of it.
+/// A writer that hashes everything written.
 struct HashingWriter<'w> {
     out: &'w mut dyn Write,
     hash: XxHash3_64,
@@ -210,7 +213,7 @@ impl<'w> HashingWriter<'w> {
     }
 }
 
-/// Reads a delta.
+/// A reader of a delta.
 pub(crate) struct Delta<'r> {
     source: &'r mut dyn Read,
     hash: XxHash3_64,
@@ -266,7 +269,7 @@ impl<'r> Delta<'r> {
         Ok(bytes)
     }
 
-    /// Hands all pages over, some at a time, with the number of the first.
+    /// Passes all pages to `write`, some at a time, with the number of the first.
     pub(crate) fn apply(
         mut self,
         mut write: impl FnMut(PageNumber, &[u8]) -> Result<()>,
@@ -306,7 +309,7 @@ impl<'r> Delta<'r> {
         ))
     }
 
-    /// Reads the first run, which has the commit records. They must say what the head says.
+    /// Reads the first extent, which contains the commit records. They must match the head.
     fn read_records(&mut self, chunk: &mut Vec<u8>) -> Result<()> {
         if self.read_extent()? != Extent::new(0, FIRST_PAGE) {
             return Err(not_one("it does not begin with commit records"));
@@ -328,7 +331,7 @@ impl<'r> Delta<'r> {
         Ok(())
     }
 
-    /// Reads what is behind the pages: the hash, and nothing else.
+    /// Reads the end after the pages: the hash, and nothing else.
     fn read_end(mut self) -> Result<()> {
         let hash = self.hash.finish();
         if u64::from_le_bytes(self.array()?) != hash {

@@ -1,4 +1,4 @@
-//! A survey of the file: what each page is used for, and a page in words.
+//! Page usage: what each page of the file is used for, and a page as readable text.
 
 use crate::{
     PageNumber, Result,
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::ops::ControlFlow;
 
-/// What each page of the file is used for.
+/// The use of each page of the file.
 pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     let mut ignore = |_| ControlFlow::Continue(());
     let mut audit = CheckAudit::new(snapshot, &mut ignore);
@@ -36,7 +36,7 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     Ok(audit.uses)
 }
 
-/// A page in words, line by line.
+/// A page as readable text.
 pub(crate) fn describe(snapshot: &Snapshot, number: PageNumber) -> Result<String> {
     if number.0 < crate::alloc::FIRST_PAGE {
         return Ok(snapshot.describe_record(number.0 as u8));

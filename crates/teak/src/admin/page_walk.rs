@@ -1,4 +1,4 @@
-//! A tour of the pages of a state, for whoever wants to see what its tables are made of.
+//! The page walk: visiting all pages of the tables of a state.
 
 use crate::{
     Error, Extent, PageNumber, Result, TransactionId,
@@ -21,27 +21,28 @@ use crate::{
 };
 use std::ops::ControlFlow;
 
-/// A page of a table, or all those of a large value; see [`ReadTxn::walk_pages`](crate::ReadTxn::walk_pages).
+/// A page of a table, or all pages of a large value. See
+/// [`ReadTxn::walk_pages`](crate::ReadTxn::walk_pages).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PageVisit<'v> {
-    /// Which pages.
+    /// The pages.
     pub extent: Extent,
-    /// What they are: an inner page, a leaf, or a large value.
+    /// Their use: an inner page, a leaf, or a large value.
     pub page_use: PageUse,
-    /// The table that they belong to; `None` for the catalog, and for what is left of dropped tables.
+    /// The table that they belong to; `None` for the catalog, and for the rests of dropped tables.
     pub table: Option<&'v [u8]>,
     /// 0 for leaves and large values, 1 for the pages above leaves, and so on.
     pub level: u8,
     /// The transaction that wrote them.
     pub birth: TransactionId,
-    /// Records of a leaf, children of an inner page; 0 for a large value.
+    /// Records of a leaf, or children of an inner page; 0 for a large value.
     pub entries: usize,
-    /// Bytes of them that are in use.
+    /// Bytes in use.
     pub used_bytes: u64,
 }
 
-/// Shows all pages of all tables, each page before those below it.
+/// Visits all pages of all tables, parents before children.
 pub(crate) fn walk_pages(
     snapshot: &Snapshot,
     visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
@@ -77,12 +78,12 @@ pub(crate) fn walk_pages(
 struct PageWalk<'v> {
     visit: &'v mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
     comparisons: &'v Comparisons,
-    /// A bit for each page: no page is shown twice, whatever a damaged file says.
+    /// One bit for each page: no page is visited twice, even in a damaged file.
     seen: Vec<u64>,
     is_ended: bool,
     is_in_catalog: bool,
     table: Option<Vec<u8>>,
-    /// Those that are yet to be shown. What is left of a dropped one has no name.
+    /// Tables still to be visited. The rest of a dropped table has no name.
     tables: Vec<(Option<Vec<u8>>, TreeRoot)>,
     fault: Option<Error>,
 }

@@ -1,10 +1,10 @@
-//! Salvage: the reading half. What can still be read of a damaged file is handed out record by record, and
-//! what is lost is named.
+//! Salvage, the reading half: the readable records of a damaged file are passed on one by one, and
+//! losses are listed.
 //!
-//! Nothing of the file is trusted. A page counts if it has the checksum that is kept where it is pointed to;
-//! each page is read once, so that a file that leads in circles comes to an end, and no more is handed
-//! out than the file is long. The system is asked for pages before they are looked at, so that a sector
-//! that cannot be read is a page that is lost, and no signal. The file is never written to.
+//! Nothing in the file is trusted. A page counts if it matches the checksum stored with the
+//! reference to it. Each page is read once, so that cycles in a file end, and no more is passed on
+//! than the length of the file. Pages are prefaulted before they are read, so that an unreadable
+//! sector is a lost page and not a signal. The file is never written to.
 
 mod choose;
 mod pages;
@@ -34,29 +34,29 @@ use crate::{
 use pages::SeenPages;
 use std::{path::Path, sync::Arc};
 
-/// Losses that are listed, of all tables together. Further ones are counted.
+/// The most losses that are listed, for all tables together. Further ones are counted.
 const LOSSES_MAX: usize = 10_000;
 
-/// Something that could not be saved.
+/// A part of the data that could not be saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The page that is damaged.
+    /// The damaged page.
     pub page: PageNumber,
-    /// The keys that it had, as far as that is known; in the catalog these are names of tables, in the list of named snapshots their
-    /// names.
+    /// The range of its keys, as far as it is known. In the catalog these are names of tables, in
+    /// the list of named snapshots their names.
     pub keys: Option<KeyRange>,
-    /// No more records than this were there. Known in tables that count, and of whole tables.
+    /// The most records that were lost. Known in tables that keep counts, and for whole tables.
     pub records_max: Option<u64>,
-    /// What is wrong with the page.
+    /// Description of the damage.
     pub detail: String,
 }
 
-/// Losses, as many as are listed, and how many there are beyond these.
+/// The listed losses, and the number of further ones.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     pub(crate) listed: Vec<Loss>,
-    /// How many may still be listed.
+    /// Number of losses that may still be listed.
     room: usize,
     pub(crate) more: u64,
 }
@@ -71,7 +71,7 @@ impl Losses {
         self.listed.push(loss);
     }
 
-    /// What was listed since this was called last.
+    /// Takes the losses that were listed since the last call.
     pub(crate) fn take(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.listed)
     }
@@ -84,27 +84,27 @@ pub(crate) struct FoundTable {
     pub(crate) entry: CatalogEntry,
 }
 
-/// What a walk comes to hold.
+/// An item that a walk finds.
 enum SalvagedItem<'f> {
     Value(&'f [u8]),
     Table(CatalogEntry),
 }
 
-/// Whoever is given what a walk comes to hold, with its key.
+/// The callback for an item that a walk finds, with its key.
 type TakeItem<'t> = dyn FnMut(&[u8], SalvagedItem<'_>) -> Result<()> + 't;
 
-/// A damaged file, and the state of it that is to be saved.
+/// A damaged file, and the state of it that is saved.
 #[derive(Debug)]
 pub(crate) struct DamagedFile {
     state: Snapshot,
-    /// Why commits behind that state are passed over, in words.
+    /// Reasons why newer commits are skipped.
     pub(crate) passed_over: Vec<String>,
     seen: SeenPages,
     pub(crate) losses: Losses,
 }
 
 impl DamagedFile {
-    /// Opens the file at `path` and finds the newest state in it that leads to its tables.
+    /// Opens the file at `path`, and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
         let opened = FileStorage::open(
             path,
@@ -154,7 +154,7 @@ impl DamagedFile {
         self.state.geometry()
     }
 
-    /// The durability and the limits that the file says who opens it gets.
+    /// The default durability and flush limits stored in the file.
     pub(crate) fn defaults(&self) -> (Durability, FlushLimits) {
         self.state.defaults()
     }
@@ -177,7 +177,8 @@ impl DamagedFile {
         Ok(tables)
     }
 
-    /// The names of named snapshots that can be found. In the losses of their list names are the keys.
+    /// The names of named snapshots that can be found. In the losses of their list, the keys are
+    /// names.
     pub(crate) fn snapshots(&mut self) -> Result<Vec<Vec<u8>>> {
         let mut names = Vec::new();
         let before = self.losses.listed.len();
@@ -203,8 +204,8 @@ impl DamagedFile {
         Ok(names)
     }
 
-    /// Hands out the records of a table that can be read, in the order of keys. An error of `take` ends it.
-    /// `progress` is told how many pages were entered.
+    /// Passes the readable records of a table on, in the order of keys. An error of `take` ends it.
+    /// `progress` receives the number of pages entered.
     pub(crate) fn records(
         &mut self,
         root: &TreeRoot,
@@ -237,7 +238,7 @@ impl DamagedFile {
     }
 }
 
-/// Takes records from a walk, and notes what is lost.
+/// The visitor that collects records and notes losses.
 struct SalvageSink<'h, 's, 't> {
     pages: &'h Prefault<'s>,
     seen: &'h mut SeenPages,
@@ -294,12 +295,12 @@ impl SalvageSink<'_, '_, '_> {
 
 impl Visitor for SalvageSink<'_, '_, '_> {
     fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
-        // Large values are looked at together with their keys.
+        // Large values are read together with their keys.
         if self.failure.is_some() || role == PageRole::Value {
             return false;
         }
         if !self.seen.is_in_file(extent) {
-            // The walk cannot read it, and says which keys it had.
+            // The walk cannot read it, and reports which keys it had.
             return true;
         }
         let is_new = self.seen.insert(extent);

@@ -1,10 +1,13 @@
-//! Copying only what is sound: what is copied is compared with the checksums that lead to it, up to that of the catalog in the commit
-//! record, whatever reads of the database compare.
+//! Copying only sound pages: copied pages are compared with the checksums that lead to them, up to
+//! that of the catalog in the commit record, whatever [`Verification`](crate::Verification) the
+//! database uses.
 //!
-//! The checksums are collected before, from inner pages and the leaves of tables with large values. To keep them all would take much
-//! memory, so those of pages are summed, each multiplied by a number that is the page's own, for as many pages as are copied at once.
-//! Where a sum is another, the walk is done again and looks for the page. Large values are few, and their checksums are kept. The pages
-//! of the space map were compared when it was loaded. Of tables that only a newer version can read no checksum is known.
+//! The checksums are collected before the copy, from inner pages and from the leaves of tables with
+//! large values. Keeping all of them would take much memory. Checksums of pages are therefore
+//! summed, each multiplied by a number specific to the page, over as many pages as are copied at
+//! once. If a sum differs, the walk is repeated to find the page. Large values are few, and their
+//! checksums are kept. The pages of the free-space map were compared when it was loaded. For tables
+//! that only a newer version can read, no checksum is known.
 
 use crate::read::{catalog, located::located, reader::Reader, snapshot::Snapshot};
 use crate::{
@@ -26,7 +29,7 @@ use twox_hash::XxHash3_64;
 
 const COPYING: &str = "copying pages";
 
-/// A state each of whose pages is compared with its checksum whenever something leads to it.
+/// A state whose pages are compared with their checksums at each reference to them.
 #[derive(Debug)]
 pub(crate) struct Verified<'s>(pub(crate) &'s Snapshot);
 
@@ -70,7 +73,8 @@ impl PageSource for Verified<'_> {
     }
 }
 
-/// Calls `visit` with what the trees of a state have, and those of the named ones. An error names the table.
+/// Calls `visit` for each checksummed extent of the trees of a state and of the named states. An
+/// error names the table.
 pub(crate) fn for_each_checksummed(
     state: &Snapshot,
     named: &[(Vec<u8>, Reader)],
@@ -114,26 +118,27 @@ fn tree(
     })
 }
 
-/// What a page of the file is to a copy.
+/// The use of a page for a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopyUse {
     Unused,
-    /// A commit record, a page of the space map or of a table that only a newer version can read, or one that nothing leads to.
+    /// A commit record, a page of the free-space map or of a table that only a newer version can
+    /// read, or an unreferenced page.
     Other,
     /// A page of a tree.
     Page,
     /// The first page of a large value.
     Value,
-    /// Another one of it.
+    /// A further page of a large value.
     ValueRest,
 }
 
-/// What each page is to a copy, which has one for each.
+/// The uses of all pages of a copy.
 #[derive(Debug)]
 pub(crate) struct CopyUses(Vec<CopyUse>);
 
 impl CopyUses {
-    /// Nothing is known but what is free.
+    /// Only free pages are known.
     pub(crate) fn new(page_count: u64, free: &[Extent]) -> Self {
         let mut uses = vec![CopyUse::Other; page_count as usize];
         for extent in free {
@@ -147,7 +152,7 @@ impl CopyUses {
         &self.0[pages.start as usize..pages.end as usize]
     }
 
-    /// Notes something; `false` if it is noted already.
+    /// Notes the use of an extent; `false` if it is noted already.
     fn note(&mut self, checksummed: &ChecksummedExtent) -> Result<bool> {
         let Extent { start, .. } = checksummed.extent;
         let first = match checksummed.is_value {
@@ -176,18 +181,18 @@ impl CopyUses {
     }
 }
 
-/// What is known of the pages that are to be copied.
+/// The expected checksums of the pages to copy.
 pub(crate) struct ExpectedPages {
     pub(crate) uses: CopyUses,
-    /// For so many pages each, from the first behind the records on.
+    /// One sum for each `pages_per_sum` pages, from the first page after the records on.
     sums: Vec<u64>,
     pages_per_sum: u64,
-    /// In the order of their pages.
+    /// Sorted by page.
     values: VecDeque<ChecksummedExtent>,
 }
 
 impl ExpectedPages {
-    /// Collects the checksums of all trees; `each` is called now and then, and may end it.
+    /// Collects the checksums of all trees. `each` is called periodically, and may end it.
     pub(crate) fn collect(
         state: &Snapshot,
         named: &[(Vec<u8>, Reader)],
@@ -230,7 +235,7 @@ impl ExpectedPages {
         *sum = sum.wrapping_add(share(page, checksum));
     }
 
-    /// Takes out what a page that is copied has. It must be the next.
+    /// Subtracts a copied page. Pages must be passed in order.
     pub(crate) fn copied(
         &mut self,
         page: PageNumber,
@@ -249,27 +254,27 @@ impl ExpectedPages {
         }
     }
 
-    /// Whether all of the pages that were copied together had their checksums.
+    /// Whether all pages that were copied together matched their checksums.
     pub(crate) fn is_sound(&self, pages: &Range<u64>) -> bool {
         let index = (pages.start - u64::from(FIRST_PAGE)) / self.pages_per_sum;
         self.sums[index as usize] == 0
     }
 }
 
-/// What a page adds to a sum: two that change places are found, too.
+/// The contribution of a page to a sum. Swapped pages are detected too.
 fn share(page: PageNumber, checksum: Checksum) -> u64 {
     checksum.0.wrapping_mul(2 * u64::from(page.0) + 1)
 }
 
-/// Compares what is copied, page for page, with checksums of one or many pages.
+/// Compares copied pages, one after the other, with checksums of one or many pages.
 #[derive(Default)]
 pub(crate) struct ValueVerifier {
-    /// What is under way, and how many bytes of it are to come.
+    /// The extent under way, its remaining bytes, and its hash so far.
     open: Option<(ChecksummedExtent, u64, XxHash3_64)>,
 }
 
 impl ValueVerifier {
-    /// The next page, of something that is open or that is the first of `next`.
+    /// Adds the next page, which belongs to the extent under way or begins the first one of `next`.
     pub(crate) fn copied(
         &mut self,
         page: PageNumber,
@@ -306,7 +311,8 @@ pub(crate) fn unsound(page: PageNumber) -> Error {
     Error::corrupted(page, COPYING, text)
 }
 
-/// The error of the first page or value among these that does not have its checksum, with its table.
+/// The error of the first page or value in this range that does not match its checksum, with its
+/// table.
 pub(crate) fn culprit(
     state: &Snapshot,
     named: &[(Vec<u8>, Reader)],

@@ -4,33 +4,36 @@ use crate::read::snapshot::Snapshot;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
-/// Bytes between two looks at the clock.
+/// Bytes between two checks of the clock.
 const STRETCH_BYTES: u64 = 4 << 20;
 
 /// How [`Database::warm_up`](crate::Database::warm_up) brings a database into memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WarmUp {
-    /// The system is asked to read it soon, and does so as it sees fit.
+    /// Asks the system to read it soon. The system decides when.
     Ask,
-    /// It is read. What the disk does not give is an error.
+    /// Reads it. An unreadable sector is an error.
     Read,
-    /// It is read and stays in memory, until [`Database::release_memory`](crate::Database::release_memory), the end of the process, or that of its mapping: the
-    /// database is closed, or the file outgrows the addresses that were reserved for it and is mapped anew. What is written later stays there only if it takes the place of something old. The system limits how much a process may lock: where
-    /// that is not enough nothing stays locked.
+    /// Reads it and locks it in memory. It stays there until
+    /// [`Database::release_memory`](crate::Database::release_memory), the end of the process, or
+    /// the end of its mapping: when the database is closed, or when the file outgrows its reserved
+    /// addresses and is mapped again. Pages written later stay in memory only if they replace old
+    /// ones. The system limits how much a process may lock. If the limit is too low, nothing stays
+    /// locked.
     Lock,
 }
 
-/// What [`Database::warm_up`](crate::Database::warm_up) did.
+/// The result of [`Database::warm_up`](crate::Database::warm_up).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Warmed {
-    /// So many bytes were asked for or read.
+    /// Bytes that were requested or read.
     pub bytes: u64,
-    /// Whether that is all that is in use. Else there was no more time.
+    /// Whether these are all bytes in use. If not, the time limit was reached.
     pub is_whole: bool,
 }
 
-/// Brings all that is in use into memory, from the beginning of the file on, as long as there is time.
+/// Brings all pages in use into memory, from the beginning of the file on, until the time limit.
 pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Result<Warmed> {
     let begun = Instant::now();
     let mut bytes = 0;
@@ -70,7 +73,7 @@ pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Resu
     Ok(Warmed { bytes, is_whole })
 }
 
-/// Unlocks what is locked in memory, and says that nothing of it is needed there just now.
+/// Unlocks the memory, and advises the system that it is not needed for now.
 pub(crate) fn release(snapshot: &Snapshot) -> Result<()> {
     let unlocked = snapshot.mapping.unlock_all();
     snapshot.mapping.release();

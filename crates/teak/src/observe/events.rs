@@ -1,7 +1,8 @@
-//! What happens to a database, told to the program that has it open.
+//! Events of a database, delivered to the application that has it open.
 //!
-//! Where something happens it is only noted, since locks may be held there. Whoever holds none any more tells it: at the end of
-//! a write transaction, behind a wait, in the thread that flushes. So a program may do whatever it likes when it is told.
+//! Where an event occurs, it is only noted, because locks may be held. It is delivered when no lock
+//! is held any more: at the end of a write transaction, after a wait, or by the background thread.
+//! The application's callback may therefore do anything.
 
 use crate::{TransactionId, error::loss_text};
 use crate::{
@@ -22,83 +23,89 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Something that happened to a database; see [`Options::on_event`](crate::Options::on_event). Printed, it is a line for a log.
+/// An event of a database. See [`Options::on_event`](crate::Options::on_event). Its `Display` form
+/// is a line for a log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// It was opened: opening it again in the same process, while it is open there, is no event.
+    /// The database was opened. Opening it again in the same process, while it is open there, is no
+    /// event.
     #[non_exhaustive]
     Opened {
-        /// What opening found and did.
+        /// The result of recovery.
         recovery: Recovery,
-        /// Length of the file.
+        /// Length of the file in bytes.
         file_bytes: u64,
     },
-    /// This process has committed something.
+    /// This process has committed changes.
     #[non_exhaustive]
     Commit {
         /// The new state.
         transaction: TransactionId,
-        /// What was asked for.
+        /// The durability of the commit.
         durability: Durability,
-        /// Bytes of pages that the commit has taken, large values included.
+        /// Bytes of pages that the commit has taken, including large values.
         bytes: u64,
-        /// From the call to its return, which waits for the disk if the commit is durable.
+        /// Time from the call to its return. A durable commit waits for the disk.
         latency: Duration,
     },
     /// This process has flushed the file.
     #[non_exhaustive]
     Flush {
-        /// Bytes of pages and records that this process wrote since the flush before.
+        /// Bytes of pages and records that this process wrote since the previous flush.
         bytes: u64,
-        /// How long that took.
+        /// Duration of the flush.
         duration: Duration,
     },
-    /// This process has made the file longer.
+    /// This process has grown the file.
     #[non_exhaustive]
     Grown {
-        /// Its length before.
+        /// Previous length in bytes.
         old_bytes: u64,
-        /// Its length now.
+        /// New length in bytes.
         file_bytes: u64,
     },
-    /// This process has made the file shorter.
+    /// This process has truncated the file.
     #[non_exhaustive]
     Shrunk {
-        /// Its length before.
+        /// Previous length in bytes.
         old_bytes: u64,
-        /// Its length now.
+        /// New length in bytes.
         file_bytes: u64,
     },
-    /// The file has to become longer, or somebody is to be asked, since a reader of an old state keeps space that would do.
+    /// The file has to grow, or the application is asked, because a reader of an old state keeps
+    /// space that would suffice.
     SlowReader(SlowReader),
-    /// Another process died while it wrote. What it had not committed is gone, and this one goes on.
+    /// Another process died while it was writing. Its uncommitted changes are lost, and this
+    /// process continues.
     #[non_exhaustive]
     WriterDied {
         /// The newest commit.
         newest: TransactionId,
     },
-    /// A write or flush failed: nothing can be written until the database is opened anew.
+    /// A write or flush failed: nothing can be written until the database is reopened.
     #[non_exhaustive]
     Poisoned {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: String,
     },
-    /// This process commits into a file that does not have its name any more: it was removed, renamed or replaced. It is told once.
-    /// With [`Options::require_name`](crate::Options::require_name) the commit is [`Error::NameLost`](crate::Error::NameLost).
+    /// This process commits to a file that no longer has its name: it was removed, renamed or
+    /// replaced. This is reported once. With
+    /// [`Options::require_name`](crate::Options::require_name) the commit fails with
+    /// [`Error::NameLost`](crate::Error::NameLost) instead.
     #[non_exhaustive]
     NameLost {
         /// The name that the file had.
         path: PathBuf,
-        /// Where the file is now; `None` if it has no name.
+        /// The present path of the file; `None` if it has no name.
         moved_to: Option<PathBuf>,
     },
-    /// This process has closed it.
+    /// This process has closed the database.
     #[non_exhaustive]
     Closed {
-        /// Length of the file.
+        /// Length of the file in bytes.
         file_bytes: u64,
     },
 }
@@ -192,7 +199,7 @@ fn fmt_slow(slow: &SlowReader, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     )
 }
 
-/// What a program does about events.
+/// The application's callback for events.
 #[derive(Clone)]
 pub(crate) struct EventHook(Arc<dyn Fn(&Event) + Send + Sync>);
 
@@ -208,17 +215,18 @@ impl fmt::Debug for EventHook {
     }
 }
 
-/// What happened, until it is told.
+/// Events that were noted and not delivered yet.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// Absent where nobody wants to know.
+    /// `None` if no callback is set.
     hook: Option<EventHook>,
     waiting: Mutex<Vec<Event>>,
     are_waiting: AtomicBool,
 }
 
 thread_local! {
-    /// Where the events are of which this thread is telling one, so that what happens to the same database by that is told behind it.
+    /// Addresses of the [`Events`] of which this thread is delivering one. Events of the same
+    /// database that the callback causes are delivered after the present one.
     static DELIVERING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -231,19 +239,19 @@ impl Events {
         }
     }
 
-    /// Whether anybody wants to know.
+    /// Whether a callback is set.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.hook.is_some()
     }
 
-    /// Now, if anybody wants to know how long something takes.
+    /// The current time, if durations are wanted.
     #[inline]
     pub(crate) fn clock(&self) -> Option<Instant> {
         self.is_wanted().then(Instant::now)
     }
 
-    /// Notes what happened; the caller may hold locks.
+    /// Notes an event. The caller may hold locks.
     #[inline]
     pub(crate) fn note(&self, event: impl FnOnce() -> Event) {
         if self.is_wanted() {
@@ -269,7 +277,7 @@ impl Events {
         self.are_waiting.load(Ordering::Acquire)
     }
 
-    /// Tells what was noted. The caller holds nothing: no lock, and not the writer's turn.
+    /// Delivers the noted events. The caller must hold no lock, including the writer locks.
     #[inline]
     pub(crate) fn deliver(&self) {
         if self.are_waiting() {
@@ -297,7 +305,8 @@ impl Events {
                 break;
             }
             for event in &events {
-                // A panic is not this thread's. What it throws may panic when it is dropped.
+                // A panic in the callback must not stop this thread. Its payload is leaked because
+                // dropping it may panic too.
                 let outcome = catch_unwind(AssertUnwindSafe(|| (hook.0)(event)));
                 let _ = outcome.map_err(mem::forget);
             }
@@ -306,7 +315,7 @@ impl Events {
     }
 }
 
-/// What an event says of a commit, before it is over.
+/// The data of a commit event, before the commit is finished.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommitNote {
     began: Instant,
@@ -314,7 +323,7 @@ pub(crate) struct CommitNote {
 }
 
 impl CommitNote {
-    /// Absent where nobody wants to know.
+    /// `None` if no callback is set.
     pub(crate) fn begun(events: &Events) -> Option<Self> {
         events.clock().map(|began| Self { began, bytes: 0 })
     }
@@ -323,7 +332,7 @@ impl CommitNote {
         self.bytes = bytes;
     }
 
-    /// The commit is done.
+    /// Notes the finished commit.
     pub(crate) fn note(self, events: &Events, transaction: TransactionId, durability: Durability) {
         events.note(|| Event::Commit {
             transaction,

@@ -1,28 +1,30 @@
-//! How long the steps of a commit take, for who asks.
+//! Timing of the steps of a commit.
 
 use std::time::{Duration, Instant};
 
-/// How long a commit took, step by step; see [`WriteTxn::commit_measured`](crate::WriteTxn::commit_measured). The steps are those of
+/// The duration of each step of a commit. See
+/// [`WriteTxn::commit_measured`](crate::WriteTxn::commit_measured). The steps are described in
 /// `ARCHITECTURE.md`, "The life of a commit".
 ///
-/// A small durable commit that comes while another one is being flushed is written together with others: it writes nothing itself, and all
-/// of that is in `wait`.
+/// A small durable commit that arrives during another flush is written together with others. It
+/// writes nothing itself, and the time for that is in `wait`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CommitLatency {
-    /// Releasing some of what was dropped, and moving pages from the end of the file, where far more is free than in use.
+    /// Releasing parts of dropped trees, and moving pages from the end of the file if much more is
+    /// free than in use.
     pub tail: Duration,
-    /// Finding checksums, and writing the roots of tables to the catalog.
+    /// Computing checksums, and writing the roots of tables to the catalog.
     pub roots: Duration,
-    /// Noting which pages were taken and which died.
+    /// Recording which pages were taken and which died.
     pub space: Duration,
-    /// Writing pages, and making the file longer.
+    /// Writing pages, and growing the file.
     pub write: Duration,
     /// Writing the commit record.
     pub record: Duration,
     /// Waiting for the disk, while others may write.
     pub wait: Duration,
-    /// All of it.
+    /// The total duration.
     pub whole: Duration,
 }
 
@@ -37,7 +39,7 @@ pub(crate) enum CommitStep {
     Wait,
 }
 
-/// Measures steps that follow each other.
+/// Measures consecutive steps.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     began: Instant,
@@ -55,7 +57,7 @@ impl Stopwatch {
         }
     }
 
-    /// The step is over, and with it what was not noted before.
+    /// Notes the end of a step, which includes the time since the previous note.
     pub(crate) fn note(&mut self, step: CommitStep) {
         let now = Instant::now();
         let latency = &mut self.latency;
@@ -71,7 +73,7 @@ impl Stopwatch {
         self.lap = now;
     }
 
-    /// All is over.
+    /// Ends the measurement.
     pub(crate) fn stop(mut self) -> CommitLatency {
         self.latency.whole = self.began.elapsed();
         self.latency

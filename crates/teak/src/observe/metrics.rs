@@ -1,39 +1,41 @@
-//! Counts of what was done since a database was opened.
+//! Counters of operations since a database was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What this process has done to a database since it opened it; see [`Database::metrics`](crate::Database::metrics). What a transaction
-/// did counts when it commits.
+/// What this process has done to a database since it was opened. See
+/// [`Database::metrics`](crate::Database::metrics). The operations of a transaction count when it
+/// commits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Commits that changed something.
+    /// Commits with changes.
     pub commits: u64,
-    /// Those of them that were left to the next flush, to be written together.
+    /// Deferred commits among them, which were written together by a later flush.
     pub deferred_commits: u64,
-    /// Flushes that succeeded; commits share them.
+    /// Successful flushes; commits share them.
     pub flushes: u64,
-    /// Bytes of pages and records that these flushes brought to the disk, of those that this process wrote.
+    /// Bytes of pages and records that this process wrote and that these flushes brought to the
+    /// disk.
     pub flushed_bytes: u64,
-    /// Pages that commits have taken, large values included.
+    /// Pages that commits have taken, including large values.
     pub taken_pages: u64,
-    /// Those of them that took the place of a page of an earlier state, with its bytes.
+    /// Pages among them that replaced a page of an earlier state, with its content.
     pub copied_pages: u64,
-    /// Pages of earlier states that commits do not use any more.
+    /// Pages of earlier states that commits no longer use.
     pub dead_pages: u64,
-    /// Pages that nobody sees any more, found when a write transaction began.
+    /// Pages that no state uses any more, found when a write transaction began.
     pub reclaimed_pages: u64,
-    /// Leaves that were written before their commit, since there was no more memory for them.
+    /// Leaves that were written before their commit because the memory limit was reached.
     pub early_pages: u64,
-    /// Pages that were added to trees since others were full; loading in bulk does not count.
+    /// Pages that were added to trees because others were full; bulk loading does not count.
     pub splits: u64,
-    /// Pages whose contents went to a neighbour.
+    /// Pages whose content was moved to a neighbour.
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
 }
 
-/// What a transaction has done so far.
+/// Operations of a transaction so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct WriteWork {
     pub(crate) copied_pages: u64,
@@ -42,7 +44,7 @@ pub(crate) struct WriteWork {
     pub(crate) large_values: u64,
 }
 
-/// The counters. None of them says anything of another one.
+/// The counters. They are independent of each other.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     commits: AtomicU64,

@@ -1,4 +1,4 @@
-//! What a program may learn of an open database: events, metrics, latencies.
+//! Observation of an open database: events, metrics, latencies.
 
 pub(crate) mod events;
 pub(crate) mod latency;

@@ -1,4 +1,4 @@
-//! What opening a database found.
+//! The result of recovery.
 
 use crate::TransactionId;
 
@@ -8,33 +8,33 @@ use crate::TransactionId;
 pub enum Recovery {
     /// The database had been closed.
     Clean,
-    /// Other processes have it open, so there was nothing to be done.
+    /// Other processes have it open, so no recovery was needed.
     Joined,
     /// It had not been closed, but the machine stayed up: nothing is lost.
     Killed {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The machine went down, or does not tell whether it did; the newest commit was verified and is
-    /// whole.
+    /// The machine went down, or its boot is unknown. The newest commit was verified and is
+    /// complete.
     Verified {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The newest commit is not whole, and was not known to be on the disk. As a rule the machine
-    /// went down in the middle of a commit, or before lazy commits were on the disk. It may have
-    /// stayed up, too: a flush failed, and the system dropped what did not reach the disk. And what
-    /// that commit wrote may have rotted since.
+    /// The newest commit is incomplete, and was not known to be on the disk. Usually the machine
+    /// went down during a commit, or before lazy commits were on the disk. The machine may also
+    /// have stayed up: a flush failed, and the system dropped pages that had not reached the disk.
+    /// The pages of that commit may also have been damaged since.
     ///
-    /// A commit record that is there and cannot be read counts as that of the newest commit, since
-    /// nobody can tell: as a rule the machine went down while it was written. If in truth it was an
-    /// older one, and has rotted, nothing is lost.
+    /// An unreadable commit record counts as the record of the newest commit, because that cannot
+    /// be determined. Usually the machine went down while it was written. If it was in fact an
+    /// older record that was damaged later, nothing is lost.
     RolledBack {
-        /// The newest commit that had begun to reach the disk, as far as can be told.
+        /// The newest commit that had begun to reach the disk, as far as is known.
         from: TransactionId,
-        /// The newest whole one, which counts now.
+        /// The newest complete commit, which counts now.
         to: TransactionId,
-        /// What was missing.
+        /// Description of what was missing.
         reason: String,
     },
 }

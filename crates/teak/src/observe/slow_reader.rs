@@ -1,4 +1,4 @@
-//! What a program learns about readers of old states, and what it decides.
+//! Information about readers of old states, and the application's decisions about them.
 
 use crate::{TransactionId, share::ReaderId};
 use std::{fmt, sync::Arc, time::Duration};
@@ -7,37 +7,39 @@ use std::{fmt, sync::Arc, time::Duration};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ReaderInfo {
-    /// The id of its process; `None` if that is not known here, as in another PID namespace.
+    /// The id of its process; `None` if that is not known here, for example in another PID
+    /// namespace.
     pub process: Option<u32>,
-    /// The system's number of the thread that began it.
+    /// The system's id of the thread that began it.
     pub thread: u64,
-    /// How long ago it began, to within some milliseconds.
+    /// The time since it began, to within some milliseconds.
     pub age: Duration,
     /// The state that it reads.
     pub transaction: TransactionId,
-    /// So many commits have become visible since.
+    /// Number of commits that have become visible since.
     pub lag: u64,
-    /// Whether it is parked: what it sees is given up when space is wanted.
+    /// Whether it is parked: its state is given up when space is needed.
     pub is_parked: bool,
-    /// Pages that would be free if nobody read this state. Other readers of the same state keep the same ones.
+    /// Number of pages that would be free if no reader used this state. Other readers of the same
+    /// state keep the same pages.
     pub kept_pages: u64,
-    /// The bytes of these pages.
+    /// The size of these pages in bytes.
     pub kept_bytes: u64,
     /// Whether it was cancelled, and has not ended yet.
     pub is_cancelled: bool,
-    /// The open database, and the reader there.
+    /// The id of the open database, and of the reader there.
     pub(crate) id: (u64, ReaderId),
 }
 
-/// A reader of an old state that keeps space which a write transaction wants.
+/// A reader of an old state that keeps space that a write transaction wants.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SlowReader {
-    /// The one that keeps the most.
+    /// The reader that keeps the most.
     pub reader: ReaderInfo,
-    /// So many pages are wanted.
+    /// Number of pages wanted.
     pub wanted_pages: u64,
-    /// How long the file is.
+    /// Length of the file in bytes.
     pub file_bytes: u64,
     /// How often this was asked before, for the same pages.
     pub asked: u32,
@@ -47,21 +49,22 @@ pub struct SlowReader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SlowReaderChoice {
-    /// It waits some milliseconds and looks again, and asks again if nothing has changed.
+    /// Waits some milliseconds, checks again, and asks again if nothing has changed.
     Wait,
-    /// It cancels the reader, as [`Database::cancel_reader`](crate::Database::cancel_reader) does, and waits like that until
-    /// that has ended. A reader that does nothing does not end: then it is asked again, and `reader.is_cancelled` is set.
+    /// Cancels the reader, like [`Database::cancel_reader`](crate::Database::cancel_reader), and
+    /// waits for it to end as with [`Self::Wait`]. An idle reader does not end. In that case the
+    /// application is asked again, with `reader.is_cancelled` set.
     Cancel,
-    /// It makes the file longer, and does not ask again.
+    /// Grows the file, and does not ask again.
     Grow,
-    /// It gives up: [`Error::HeldByReader`](crate::Error::HeldByReader).
+    /// Gives up: the operation fails with [`Error::HeldByReader`](crate::Error::HeldByReader).
     GiveUp,
 }
 
-/// What a program has to say about slow readers.
+/// The application's decision about slow readers.
 pub(crate) type Ask = dyn Fn(&SlowReader) -> SlowReaderChoice + Send + Sync;
 
-/// Whom to ask.
+/// The application's callback for slow readers.
 #[derive(Clone)]
 pub(crate) struct SlowReaderHook(Arc<Ask>);
 

@@ -16,7 +16,7 @@
 //! After the rewrite, pages and record are therefore verified once more. If they are not complete
 //! any more, the decision starts again.
 //!
-//! The changes of the journal are applied first: see [`journal`](super::journal).
+//! The changes of the journal are applied first: see [`journal`](crate::commit::journal).
 //!
 //! The decision changes nothing, so a crash meanwhile leads to the same decision. Only after it are
 //! the losing records erased, before anything is written where their pages may be.

@@ -29,7 +29,7 @@ pub(crate) struct Readers {
     /// The hook to ask about slow readers.
     pub(crate) slow_hook: Option<SlowReaderHook>,
     /// Whether other processes may write without knowing what this one reads. See
-    /// [`unlocked`](super::unlocked).
+    /// [`unlocked`](crate::open::unlocked).
     pub(crate) has_unknown_writers: bool,
     pub(crate) table: ReaderTable,
     /// `None` if no other process can have the database open.

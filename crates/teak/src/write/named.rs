@@ -1,4 +1,4 @@
-//! Creating, dropping and reading named snapshots. See [`named_list`](super::named_list) for their
+//! Creating, dropping and reading named snapshots. See [`named_list`](crate::read::named_list) for their
 //! stored form.
 
 use crate::{

@@ -1,9 +1,9 @@
-//! Which state of a damaged file is saved.
+//! Choosing the state of a damaged file that is saved.
 //!
-//! All four slots are tried, the newest record first. A record that opening would roll back, since its
-//! commit is not known to have been durable and what it wrote is not whole, is passed over; and so is one
-//! whose catalog cannot be read at all. If nothing else is left, the newest record that has been passed
-//! over and whose catalog can be read is taken after all.
+//! All four slots are tried, the newest record first. A record that opening would roll back is
+//! skipped: its commit is not known to have been durable, and its pages are not complete. A record
+//! whose catalog cannot be read at all is skipped too. If no other record is left, the newest
+//! skipped record with a readable catalog is used.
 
 use super::pages::SeenPages;
 use crate::read::prefault::Prefault;
@@ -26,7 +26,7 @@ use crate::{
 };
 use std::{path::Path, sync::Arc};
 
-/// Bytes that the system is asked for at once: no page is smaller.
+/// Bytes that are prefaulted at once: no page is smaller.
 const PART_LEN: usize = 4096;
 
 /// The state to save.
@@ -95,7 +95,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
     }
 }
 
-/// All records that can be read, of the database that the newest belongs to, the newest first.
+/// All readable records of the database that the newest record belongs to, the newest first.
 fn read_records(
     mapping: &Mapping,
     file_len: u64,
@@ -137,7 +137,7 @@ fn has_catalog(state: &Snapshot) -> bool {
     })
 }
 
-/// A page that is not whole, of those written since the last durable commit before this one.
+/// An incomplete page among those written between the last durable commit and this one.
 fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
     let pages = Prefault(state);
     let mut young = YoungPageWalk {
@@ -154,7 +154,7 @@ fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
     young.fault
 }
 
-/// Walks pages that are young, up to the first that is damaged.
+/// Walks young pages, up to the first damaged one.
 struct YoungPageWalk<'r> {
     written: Option<&'r [Extent]>,
     durable: TransactionId,

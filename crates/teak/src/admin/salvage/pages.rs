@@ -1,4 +1,4 @@
-//! Which pages of a damaged file were read.
+//! The set of pages of a damaged file that were read.
 
 use crate::{Extent, PageNumber, btree::PageSource, read::snapshot::Snapshot};
 
@@ -8,12 +8,13 @@ pub(super) struct SeenPages {
     bits: Vec<u64>,
     page_count: u64,
     count: u64,
-    /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
+    /// Pages of overlapping extents that may still be visited: a forged file may have any number of
+    /// them.
     overlaps_left: u64,
 }
 
 impl SeenPages {
-    /// Nothing of a state was read yet. It may say that it is longer than the file is.
+    /// An empty set for a state, which may claim to be longer than the file.
     pub(super) fn nothing_of(state: &Snapshot, file_len: u64) -> Self {
         let page_size = PageSource::page_size(state) as u64;
         let page_count = state.page_count().min(file_len / page_size);
@@ -50,7 +51,7 @@ impl SeenPages {
         self.bits[page.index() / 64] & (1 << (page.index() % 64)) != 0
     }
 
-    /// How many pages were read.
+    /// Number of pages that were read.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -130,7 +130,7 @@ pub(crate) struct CheckAudit<'a> {
     is_damaged: bool,
     /// Whether the present tree is the catalog.
     is_in_catalog: bool,
-    /// Whether named states are checked too, and (below) the totals below pages visited in that case.
+    /// Whether named states are checked too, and (below) the totals under pages visited then.
     has_past: bool,
     counted: HashMap<PageNumber, walk::SubtreeTotals>,
     /// The kinds of the trees with these root pages.

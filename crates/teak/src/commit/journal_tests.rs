@@ -52,7 +52,7 @@ fn calls_of(disk: &SimDisk, work: impl FnOnce()) -> Vec<Call> {
     calls
 }
 
-/// The disk after a power cut that lost all that was not flushed.
+/// The disk after a power cut that lost everything that was not flushed.
 fn cut(disk: &SimDisk) -> SimDisk {
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
     SimDisk::from_image(image, CAPACITY)
@@ -79,7 +79,7 @@ fn what_the_journal_says_is_redone_behind_a_power_cut() {
         change(&database, number * 50, Durability::Durable);
     }
     let last = database.newest();
-    // Nobody waits for this one.
+    // No thread waits for this commit.
     change(&database, 900, Durability::Lazy);
     let disk = cut(&disk);
     assert!(matches!(
@@ -121,7 +121,7 @@ fn a_full_journal_is_flushed_and_begins_anew() {
 fn pages_of_a_commit_that_only_the_journal_has_are_not_used_again() {
     let (disk, database) = with_journal();
     let last = change(&database, 500, Durability::Durable);
-    // Each of these writes anew what the one before wrote.
+    // Each of these rewrites what the previous one wrote.
     for _ in 0..20 {
         change(&database, 500, Durability::Lazy);
     }
@@ -243,8 +243,8 @@ fn nonsense_in_an_entry_is_an_error() {
     assert!(outcomes.iter().all(|count| *count > 20), "{outcomes:?}");
 }
 
-/// A process that joins others over a commit that nobody has flushed, or whose commit another one has flushed meanwhile, knows only a part of
-/// what is new behind the last durable one.
+/// A process may join over a commit that is not flushed, or whose commit another process has
+/// flushed meanwhile. It then knows only a part of the changes since the last durable commit.
 #[test]
 fn who_knows_only_a_part_of_what_is_new_flushes() {
     let (disk, database) = with_journal();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Runs by their start and length.
+/// Extents by their start and length.
 type Pairs = &'static [(u32, u32)];
 
 fn extents(pairs: &[(u32, u32)]) -> Vec<Extent> {

@@ -43,7 +43,7 @@ fn advice_outside_is_ignored() {
 fn heap_memory_is_zero_and_starts_a_page() {
     let stretch = AddressRange::zeroed(1 << 20);
     assert_eq!(stretch.base().as_ptr() as usize % 4096, 0);
-    // SAFETY: inside the stretch, which nobody else uses.
+    // SAFETY: inside the range, which no other code uses.
     let bytes = unsafe { std::slice::from_raw_parts(stretch.base().as_ptr(), 1 << 20) };
     assert!(bytes.iter().all(|byte| *byte == 0));
 }
@@ -61,7 +61,7 @@ fn populating_says_what_cannot_be_read() {
     AddressRange::zeroed(1 << 12).populate(0, 1 << 12).unwrap();
 }
 
-/// What is done where the system cannot populate memory.
+/// The fallback if the system cannot populate memory.
 #[test]
 fn reading_through_says_the_same() {
     let file = file_of(10_000);

@@ -1,4 +1,4 @@
-//! Who takes what is there has it alone, and nothing is lost.
+//! A value that is taken has one owner, and no value is lost.
 
 use super::ArcCell;
 use std::{sync::Arc, thread};

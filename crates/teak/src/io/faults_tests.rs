@@ -11,7 +11,7 @@ use std::{
 const ROLE: &str = "TEAK_TEST_SIGNAL";
 const FOREIGN: i32 = 42;
 
-/// What becomes of a process that does something of the test below.
+/// The exit status of a process that performs one role of the test below.
 fn fate(role: &str) -> ExitStatus {
     let mut process = Command::new(env::current_exe().unwrap());
     let arguments = ["io::faults::tests::signals_of_others", "--exact"];
@@ -34,7 +34,7 @@ fn install_foreign_handler() {
     unsafe { libc::signal(libc::SIGBUS, handler as usize) };
 }
 
-/// Reads a mapped file behind its end.
+/// Reads a mapped file after its end.
 fn touch_nothing() {
     let file: File = tempfile::tempfile().unwrap();
     // SAFETY: the system chooses the address; reading there is a signal, as is wanted here.

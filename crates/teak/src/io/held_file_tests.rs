@@ -2,7 +2,8 @@ use super::{HeldFile, reopen};
 use std::{fs::OpenOptions, os::fd::AsRawFd};
 use tempfile::NamedTempFile;
 
-/// Whoever mapped the file after its descriptor had been closed got another file, which may have got its number.
+/// A mapping made after the descriptor had been closed was of another file, which may have received
+/// its number.
 #[test]
 fn a_strangers_file_is_not_mapped() {
     let (own, stranger) = (NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap());

@@ -1,5 +1,5 @@
-//! Who comes finds who is there. (That other processes are seen takes other processes: see the tests of the
-//! whole crate.)
+//! Attaching to a lock file. (That other processes are detected is tested with other processes: see
+//! the tests of the whole crate.)
 
 use super::{LOCK_MAGIC, LockFile, LockMode};
 use std::{
@@ -60,7 +60,8 @@ fn what_was_left_is_made_anew() {
     assert!(!path.exists());
 }
 
-/// A power cut may leave a file that has its name and its attributes, and none of its bytes: nobody could open the database.
+/// A power cut may leave a file that has its name and its attributes, and none of its bytes. The
+/// database could not be opened any more.
 #[test]
 fn what_a_power_cut_has_emptied_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
@@ -96,7 +97,7 @@ fn what_is_no_file_is_refused() {
     let refused = LockFile::open(&path, LockMode::Masked(0o600)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
     LockFile::open(&file, LockMode::Masked(0o600)).unwrap();
-    // What a link points to is not emptied.
+    // The target of a link is not emptied.
     std::os::unix::fs::symlink(&file, directory.path().join("c")).unwrap();
     assert!(LockFile::open(&directory.path().join("c"), LockMode::Masked(0o600)).is_err());
 }

@@ -1,4 +1,4 @@
-//! Moving pages of tables, whoever has a handle to them.
+//! Relocating pages of tables, with and without handles to them.
 
 use super::Relocation;
 use crate::{
@@ -8,8 +8,9 @@ use crate::{
     write::transaction::WriteTransaction,
 };
 
-/// A reader asked for a table for the first time while a commit moved pages of it. The state that this made took the root over from the
-/// one before, where the reader had noted it, and so led to pages that were free.
+/// A reader looked up a table for the first time while a commit relocated pages of it. The new
+/// state took the root over from the previous one, where the reader had noted it, and so referred
+/// to free pages.
 #[test]
 fn a_table_that_is_asked_for_while_it_is_moved_is_found_where_it_is() {
     let (disk, engine) = new_database();

@@ -1,4 +1,4 @@
-//! Closing while somebody has a write transaction.
+//! Closing while a write transaction is open.
 
 use crate::transaction_tests::test_kit::{BOOT, CAPACITY};
 use crate::{
@@ -21,7 +21,7 @@ fn close(database: Database) -> Result<(), Error> {
     closed.expect("closing ends")
 }
 
-/// It waited for the end of the transaction, for ever.
+/// Closing waited for the end of the transaction for ever.
 #[test]
 fn a_write_transaction_that_was_forgotten_makes_closing_an_error() {
     let database = new_database();

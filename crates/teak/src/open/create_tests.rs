@@ -1,4 +1,4 @@
-//! A database is made of an empty file in place, and something fails meanwhile.
+//! Failures while an empty file is formatted in place.
 
 use crate::open::open_file::{FORMATTED_LENS, format_in_place};
 use crate::{

@@ -1,4 +1,4 @@
-//! Holds, slots and seats.
+//! Reader holds, slots and cached slots.
 
 use crate::transaction_tests::test_kit::{fill, get_in, new_database, put, records};
 use crate::{Error, record::durability::Durability};

@@ -1,4 +1,4 @@
-//! Which roots a state knows, and what it shares with the one before.
+//! The roots that a state knows, and those that it shares with the previous state.
 
 use super::*;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     write::transaction::WriteTransaction,
 };
 
-/// More tables than a state has places for.
+/// More tables than a state has entries for.
 const TABLES: usize = DIRECT_COUNT + GROUP_LEN * GROUP_COUNT + 40;
 
 fn name(number: usize) -> Vec<u8> {

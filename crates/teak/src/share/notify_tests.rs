@@ -1,4 +1,4 @@
-//! Who waits for a bell, and who rings it.
+//! Waiting for a commit notification, and notifying.
 
 use super::CommitNotifier;
 use crate::io::Memory;

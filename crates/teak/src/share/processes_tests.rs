@@ -1,4 +1,4 @@
-//! Who is at a place, and who has lost it.
+//! Entries of the table of processes, and their loss.
 
 use super::{ProcessTable, TABLE_WORDS, place_of};
 use crate::io::{Memory, PROCESSES_MAX};

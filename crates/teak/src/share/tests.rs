@@ -1,4 +1,4 @@
-//! The table of readers, and turns.
+//! The reader table, and the writer locks.
 
 use super::{ReaderSlot, ReaderTable, WriterLock, readers::BLOCKS_USED};
 use crate::io::Memory;
@@ -213,7 +213,7 @@ mod locks {
             "it is not 7's any more"
         );
         lock.give_back(8);
-        // A process that has the place of a dead one is not the one that took the lock.
+        // A process with the entry of a dead one is not the one that took the lock.
         assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Free));
         assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Abandoned));
     }

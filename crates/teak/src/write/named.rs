@@ -1,5 +1,5 @@
-//! Creating, dropping and reading named snapshots. See [`named_list`](crate::read::named_list) for their
-//! stored form.
+//! Creating, dropping and reading named snapshots. See
+//! [`named_list`](crate::read::named_list) for their stored form.
 
 use crate::{
     Error, Result, TransactionId,

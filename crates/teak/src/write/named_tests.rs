@@ -1,4 +1,4 @@
-//! What a writer remembers of the list of named snapshots is what stands there.
+//! The writer's copy of the list of named snapshots matches the stored list.
 
 use super::WriteTransaction;
 use crate::record::durability::Durability;

@@ -1,4 +1,5 @@
-//! Tables in orders of the application's: what the file says of them, and recovery, which compares no keys.
+//! Tables in orders of the application: what the file records of them, and recovery, which compares
+//! no keys.
 
 use crate::{
     Error, Result,
@@ -74,7 +75,7 @@ fn such_a_table_is_noted_for_good() {
     assert_eq!(features(&engine), TABLE_KINDS);
 }
 
-/// Who recovers, writes, moves pages and closes need not have the comparison.
+/// Recovering, writing, relocating pages and closing do not need the comparison.
 #[test]
 fn recovery_does_without_the_comparison() {
     let disk = SimDisk::new(CAPACITY);

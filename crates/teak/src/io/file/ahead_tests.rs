@@ -1,4 +1,5 @@
-//! Files that grow ahead keep what others have written, and are told of to nobody.
+//! Files that grow ahead keep bytes that other processes have written, and the growth is not
+//! published.
 
 use super::{
     super::{FILE_MODE, FileStorage},
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 
 const LEN: u64 = 5 * HUGE_PAGE_LEN;
 
-/// `None` on a file system where nothing is done.
+/// `None` on a file system without growing ahead.
 fn made() -> Option<(TempDir, FileStorage)> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

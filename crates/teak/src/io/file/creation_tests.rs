@@ -188,7 +188,7 @@ fn a_file_that_is_not_finished_is_overtaken_without_loss() {
     assert_eq!(fs::read(&path).unwrap(), b"fast");
 }
 
-/// As on a file system that has no files without names.
+/// As on a file system without unnamed files.
 fn make_named(directory: &TempDir) -> (File, Unnamed) {
     let unnamed = Unnamed {
         directory: File::open(directory.path()).unwrap(),

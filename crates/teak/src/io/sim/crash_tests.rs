@@ -400,7 +400,7 @@ fn the_granularity_is_checked() {
     let _ = disk("a").crash_points(48);
 }
 
-/// All images behind the last of these events.
+/// All images after the last of these events.
 fn images_of_record(events: Vec<DiskEvent>) -> Vec<String> {
     let events = events.into_iter().map(Arc::new).collect();
     let mut points = CrashPoints::of_record(events, 0, BLOCK, BLOCK);

@@ -12,7 +12,7 @@ use crate::{
 use fastrand::Rng;
 
 const KEYS: u32 = 4000;
-/// More than the memory of a transaction, if all keys are there.
+/// More than the memory limit of a transaction, if all keys are present.
 const VALUE_LEN: usize = 600;
 
 /// Changes many records of table `a` one by one.

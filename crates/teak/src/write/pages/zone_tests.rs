@@ -1,4 +1,4 @@
-//! Where durable transactions put their pages.
+//! Positions of the pages of durable transactions.
 
 use crate::{
     TransactionId,

@@ -27,7 +27,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// # Errors
     ///
     /// - The system's error. The length is unchanged.
-    /// - `ResourceBusy` if a live [`WritableExtent`](writable::WritableExtent) reaches past the new
+    /// - `ResourceBusy` if a live [`WritableExtent`](super::WritableExtent) reaches past the new
     ///   length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
@@ -152,7 +152,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
 
     /// Notes that the caller changed these bytes through a
-    /// [`WritableExtent`](writable::WritableExtent).
+    /// [`WritableExtent`](super::WritableExtent).
     fn mark_written(&self, offset: u64, len: u64);
 }
 

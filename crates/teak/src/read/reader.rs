@@ -430,7 +430,7 @@ impl HoldsSlot for ArcCell<ReaderHold> {
 struct CachedReaderSlot {
     engine: u64,
     cell: Arc<ArcCell<ReaderHold>>,
-    /// The flag of [`Readers`]. It outlives the engine.
+    /// The flag of the engine's `Readers`. It may outlive them.
     is_closing: Arc<AtomicBool>,
 }
 

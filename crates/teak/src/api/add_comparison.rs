@@ -1,12 +1,13 @@
-//! Comparisons that come when a database is open already.
+//! Registering a comparison while a database is open.
 
 use super::Database;
 use crate::{Comparison, Error, Result, page::comparison::COMPARISON_NAME_MAX};
 
 impl Database {
-    /// Brings a comparison after the database was opened, for all that have it open in this process: from then on tables in its
-    /// order can be opened and made. Says `false`, and changes nothing, if there is one of this name already.
-    /// [`Options::comparison`](crate::Options::comparison) says what a comparison has to be.
+    /// Registers a comparison for every handle to this database in this process. Tables in its
+    /// order can be opened and created from then on. Returns `false`, and changes nothing, if a
+    /// comparison of this name is already registered.
+    /// [`Options::comparison`](crate::Options::comparison) lists the rules for comparisons.
     ///
     /// ```
     /// use teak::{Comparison, Database, KeyOrder, TableOptions, codec::{Str, U64}};
@@ -27,7 +28,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if its name does not have 1 to 64 bytes, or the database has been closed.
+    /// [`Error::InvalidArgument`] if the name does not have 1 to 64 bytes, or if the database has
+    /// been closed.
     pub fn add_comparison(&self, comparison: &'static Comparison) -> Result<bool> {
         let len = comparison.name().len();
         if !(1..=COMPARISON_NAME_MAX).contains(&len) {

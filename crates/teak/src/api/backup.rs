@@ -1,4 +1,4 @@
-//! Copies of a database while it is used.
+//! Backups of a database while it is in use.
 
 use super::{
     Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
@@ -22,24 +22,26 @@ use std::{
     sync::Arc,
 };
 
-/// How far a dense copy is.
+/// Progress of a dense copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct DenseProgress {
-    /// Records that were copied so far.
+    /// Records copied so far.
     pub records: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the copied keys and values.
     pub bytes: u64,
 }
 
 impl ReadTxn {
-    /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
-    /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
-    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error.
+    /// Writes an exact copy of this transaction's state as a database file. The file is written
+    /// from its first byte to its last, so it can go to a pipe. Other transactions can read and
+    /// write meanwhile; the copy holds this transaction's state and no newer one. To throttle the
+    /// backup, let `progress` sleep. If `progress` breaks, the backup ends with an error.
     ///
-    /// What is copied is compared with its checksums, from the commit record on, whatever [`Verification`](super::Verification) the database
-    /// was opened with: a backup of a damaged database fails, and names the page and its table. Tables that only a newer version
-    /// can read are copied as they are.
+    /// Every copied page is compared with its checksum, from the commit record on, whichever
+    /// [`Verification`](super::Verification) the database was opened with. A backup of a damaged
+    /// database therefore fails, and the error names the page and its table. Tables that require a
+    /// newer version of Teak are copied unchanged.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -60,8 +62,9 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Corrupted`] if something is damaged; [`Error::SnapshotLost`] if the transaction was cancelled;
-    /// [`Error::TooManyReaders`] if there are more states with names than can be read at once.
+    /// [`Error::Io`]; [`Error::Corrupted`] if anything is damaged; [`Error::SnapshotLost`] if the
+    /// transaction was cancelled; [`Error::TooManyReaders`] if there are more named snapshots than
+    /// can be read at once.
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
@@ -79,7 +82,7 @@ impl ReadTxn {
         self.copy_with(&named, out, progress)
     }
 
-    /// The same; the caller holds the named snapshots.
+    /// Writes the copy while the caller holds the named snapshots.
     fn copy_with(
         &self,
         named: &NamedReaders,
@@ -92,7 +95,7 @@ impl ReadTxn {
         })
     }
 
-    /// Has work that tells how far it is end when the transaction is cancelled.
+    /// Ends work that reports progress once the transaction is cancelled.
     fn until_cancelled<T>(
         &self,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
@@ -106,14 +109,15 @@ impl ReadTxn {
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        // Pages that were copied behind the last question may have been used again.
+        // Pages copied since the last check may have been reused.
         asked.and_then(|()| self.refuse_cancelled()).and(done)
     }
 
-    /// Writes an incremental backup: what a copy of `since`, or of a later state up to this one, lacks of the state that is read.
-    /// `since` is a named snapshot as a rule, made before the copy was; [`restore`](super::restore) puts copy and increments together. As
-    /// many pages are read as have changed, and the inner pages and leaves above them. These are compared with their checksums, as those of
-    /// [`ReadTxn::write_backup`] are.
+    /// Writes an incremental backup: the pages of this transaction's state that a copy of `since`,
+    /// or of a later state up to this one, does not have. `since` is usually a named snapshot that
+    /// was created before the copy. [`restore`](super::restore) combines a copy with its
+    /// increments. Only changed pages, and the inner pages and leaves above them, are read. They
+    /// are compared with their checksums, as in [`ReadTxn::write_backup`].
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -146,9 +150,9 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if `since` is of another database, or younger; [`Error::Io`], [`Error::Corrupted`];
-    /// [`Error::SnapshotLost`] if one of both transactions was cancelled;
-    /// [`Error::UnknownFormat`] if there is a table that only a newer version can read.
+    /// [`Error::InvalidArgument`] if `since` belongs to another database or is newer;
+    /// [`Error::Io`]; [`Error::Corrupted`]; [`Error::SnapshotLost`] if either transaction was
+    /// cancelled; [`Error::UnknownFormat`] if a table requires a newer version of Teak.
     pub fn write_backup_since(
         &self,
         since: &Self,
@@ -159,7 +163,7 @@ impl ReadTxn {
         self.write_since(since, &named, out, progress)
     }
 
-    /// Writes an increment; the caller holds the named snapshots.
+    /// Writes an increment while the caller holds the named snapshots.
     fn write_since(
         &self,
         since: &Self,
@@ -180,11 +184,13 @@ impl ReadTxn {
         })
     }
 
-    /// Writes a dense copy of the state that is read, that of a named snapshot too: its records are written anew, as dense as they can
-    /// be and in the order of keys, to a new file, which gets its name when it is whole and on the disk. `progress` is
-    /// told what was copied so far; if it breaks, that is an error. Returns what there is in all. Sequences and marks are copied.
-    /// The copy is a database of its own, with transactions of its own: its first one has set the marks, it has no named snapshots, and no
-    /// increment leads on from it.
+    /// Writes a dense copy of this transaction's state, which may be that of a named snapshot. The
+    /// records are rewritten to a new file in key order, as densely as possible. The file is
+    /// renamed to `target` once it is complete and on disk. `progress` receives the amount copied
+    /// so far; if it breaks, the copy ends with an error. Returns the totals. Sequences and marks
+    /// are copied. The copy is a separate database with its own transaction ids. Its first
+    /// transaction sets the marks, it has no named snapshots, and no increment can be applied to
+    /// it.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -211,8 +217,9 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::UnknownFormat`] if there is a table that only a newer
-    /// version can read; [`Error::ComparisonMissing`]; those of reading and writing.
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
+    /// newer version of Teak; [`Error::ComparisonMissing`]; any error of reading the source or of
+    /// writing the copy, such as [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
     pub fn copy_dense(
         &self,
         target: impl AsRef<Path>,
@@ -283,7 +290,7 @@ impl ReadTxn {
         Ok(copied)
     }
 
-    /// A new database with the options of the one that is read.
+    /// Creates a new database with the options of the one that is read.
     fn create_alike(&self, path: &Path) -> Result<Database> {
         let state = self.snapshot();
         let (durability, limits) = state.defaults();
@@ -300,7 +307,7 @@ impl ReadTxn {
             .open(path)
     }
 
-    /// Keeps what the copy has beside the newest state.
+    /// Holds the states of the named snapshots that the copy contains beside the newest state.
     fn hold_named(&self) -> Result<NamedReaders> {
         self.engine().refuse_forked()?;
         backup::refuse_past(self.snapshot())?;
@@ -317,8 +324,9 @@ impl ReadTxn {
 }
 
 impl Database {
-    /// Writes an exact copy of the newest state to a new file, which gets its name when it is whole and on the disk. Where many pages
-    /// in a row are not in use it has holes. See [`ReadTxn::write_backup`].
+    /// Writes an exact copy of the newest state to a new file, which is renamed to `target` once it
+    /// is complete and on disk. The file has holes where many consecutive pages are unused. See
+    /// [`ReadTxn::write_backup`].
     ///
     /// ```
     /// # use teak::Database;
@@ -333,7 +341,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if there is something at `target`; those of [`ReadTxn::write_backup`].
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::Io`]; [`Error::Corrupted`] if anything
+    /// is damaged; [`Error::SnapshotLost`] if the transaction was cancelled;
+    /// [`Error::TooManyReaders`] if there are more named snapshots than can be read at once.
     pub fn backup(
         &self,
         target: impl AsRef<Path>,
@@ -347,8 +357,8 @@ impl Database {
         made.map_err(|error| error.at(self.path()))
     }
 
-    /// Writes an incremental backup of the newest state to a new file, which gets its name when it is whole and on the disk. See
-    /// [`ReadTxn::write_backup_since`].
+    /// Writes an incremental backup of the newest state to a new file, which is renamed to `target`
+    /// once it is complete and on disk. See [`ReadTxn::write_backup_since`].
     ///
     /// ```
     /// # use teak::Database;
@@ -364,7 +374,10 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if there is something at `target`; those of [`ReadTxn::write_backup_since`].
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if `since` belongs
+    /// to another database or is newer; [`Error::Io`]; [`Error::Corrupted`];
+    /// [`Error::SnapshotLost`] if either transaction was cancelled; [`Error::UnknownFormat`] if a
+    /// table requires a newer version of Teak.
     pub fn backup_since(
         &self,
         since: &ReadTxn,
@@ -386,7 +399,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`ReadTxn::copy_dense`].
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
+    /// newer version of Teak; [`Error::ComparisonMissing`]; any error of reading the source or of
+    /// writing the copy, such as [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
     pub fn backup_compact(
         &self,
         target: impl AsRef<Path>,
@@ -397,7 +412,7 @@ impl Database {
 }
 
 impl Database {
-    /// Begins to read the newest state, and all named ones that it lists.
+    /// Begins to read the newest state and all named snapshots that it lists.
     fn begin_read_all(&self) -> Result<(ReadTxn, NamedReaders)> {
         let engine = self.opening.readable()?;
         engine.refuse_forked()?;
@@ -406,7 +421,8 @@ impl Database {
     }
 }
 
-/// What is wrong with a table one of whose records is not behind the one before it, if that is the error.
+/// Describes the damage of a table if the error is that one of its records is not after the one
+/// before it.
 #[cold]
 fn disorder<V>(
     error: Error,
@@ -459,7 +475,7 @@ fn in_new_file<R>(
     Ok(written)
 }
 
-/// Gives what is complete and on the disk its name, which must not be taken.
+/// Renames a complete file, which is on disk, to `target`. `target` must not exist.
 pub(super) fn name(path: &Path, target: &Path) -> Result<()> {
     give_name(path, target).map_err(|error| error.at(target))
 }

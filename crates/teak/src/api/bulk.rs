@@ -1,4 +1,4 @@
-//! Loading many records at once.
+//! Bulk loading.
 
 use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
 use crate::{
@@ -17,9 +17,9 @@ use std::path::PathBuf;
 /// How unsorted records are loaded.
 #[derive(Clone, Debug)]
 pub struct BulkOptions {
-    /// Bytes of memory for sorting. What does not fit goes to temporary files.
+    /// Bytes of memory for sorting. Records that do not fit go to temporary files.
     pub memory_bytes: usize,
-    /// Where temporary files are made; `None` is beside the database.
+    /// Directory for temporary files; `None` is the directory of the database.
     pub directory: Option<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl Default for BulkOptions {
     }
 }
 
-/// How far a load is.
+/// Progress of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BulkProgress {
@@ -45,18 +45,18 @@ pub enum BulkProgress {
     Building {
         /// Records so far.
         records: u64,
-        /// Records that were read, among them those whose key came again.
+        /// Records read in total, duplicates of a key included.
         total: u64,
     },
 }
 
-/// Progress is told after this many records, and at the begin and the end of building.
+/// Progress is reported after this many records, and at the beginning and end of building.
 const PROGRESS_STEP: u64 = 1024;
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// Loads records that are sorted by key: pages are built from the leaves up, each written once
-    /// and full. A table that has records takes only keys behind its last one. Returns the number of
-    /// records.
+    /// Loads records that are sorted by key. Pages are built from the leaves up; each is written
+    /// once and full. If the table already has records, only keys after its last one are accepted.
+    /// Returns the number of records.
     ///
     /// ```
     /// # use teak::{Database, codec::{U32, Unit}};
@@ -71,8 +71,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`](crate::Error::NotSorted) with the record that is not behind the one before it: the transaction
-    /// can only be rolled back then. Those of [`Table::insert`].
+    /// [`Error::NotSorted`](crate::Error::NotSorted) with the index of the record that is not after
+    /// the one before it; the transaction can then only be rolled back.
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
@@ -100,14 +103,17 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Loads records in any order: they are sorted first, in memory and in temporary files, and
-    /// then built into pages as by [`Table::bulk_load`]. Of records with equal keys the last one
-    /// counts. A table that has records gets them inserted in order, which replaces those with the
-    /// same key. Returns the number of distinct keys.
+    /// Loads records in any order. They are sorted in memory and in temporary files, and then built
+    /// into pages as by [`Table::bulk_load`]. If a key occurs several times, its last record
+    /// counts. If the table already has records, the new ones are inserted in order and replace
+    /// those with the same key. Returns the number of distinct keys.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read; those of [`Table::insert`].
+    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read, or if there
+    /// is no space; [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Full`](crate::Error::Full).
     pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
@@ -139,7 +145,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-/// What sorts records for a table.
+/// Creates the sorter for a table.
 pub(super) fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
     let directory = match options.directory {
         Some(directory) => directory,
@@ -148,7 +154,7 @@ pub(super) fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> S
     Sorter::new(root, options.memory_bytes, &directory)
 }
 
-/// Has one more record sorted, and tells how many there are.
+/// Adds one record to the sorter, and reports progress.
 pub(super) fn push(
     sorter: &mut Sorter,
     key: &[u8],
@@ -163,7 +169,7 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Has all records sorted.
+/// Sorts all records.
 pub(super) fn sorted(
     sorter: Sorter,
     progress: &mut dyn FnMut(BulkProgress),
@@ -175,13 +181,13 @@ pub(super) fn sorted(
     })
 }
 
-/// Sorted records.
+/// A source of sorted records.
 pub(super) trait RecordSource {
-    /// Gives each to a function.
+    /// Passes each record to `take`.
     fn each(self, take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()>;
 }
 
-/// Those of an iterator.
+/// Records of an iterator.
 pub(super) struct IteratorRecords<I>(pub(super) I);
 
 impl<Key, Value, I> RecordSource for IteratorRecords<I>
@@ -199,7 +205,7 @@ where
     }
 }
 
-/// Those of which so many were pushed in any order. It is told how many were taken.
+/// Records that were pushed in any order and have been sorted; reports how many were taken.
 pub(super) struct SortedRecords<'p> {
     merge: SortedMerge,
     total: u64,
@@ -238,7 +244,7 @@ fn build<S: PageSink>(
     builder.finish()
 }
 
-/// Adds records behind the last one.
+/// Adds records after the last one.
 fn append<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,

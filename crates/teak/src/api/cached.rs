@@ -1,4 +1,4 @@
-//! Reading the same key again and again.
+//! Cached lookups of a single key.
 
 use super::{ReadTxn, Table, codec::Codec, sealed::Sealed};
 use crate::{
@@ -6,23 +6,27 @@ use crate::{
     btree::{cached, lookup, reading::reading_twice},
 };
 
-/// Where [`Table::get_cached`] found a key, or that it is not there. It may be kept for as long as one likes, and used with any key,
-/// table and database; it is of use where that is the same again.
+/// Where [`Table::get_cached`] found a key, or that the key is absent. It may be kept for any
+/// length of time and used with any key, table and database. It is useful if these are the same
+/// again.
 #[derive(Clone, Debug, Default)]
 pub struct CachedLookup(cached::CachedPosition);
 
-/// Whether [`Table::get_cached`] found what it was given still true.
+/// Whether the cached position that [`Table::get_cached`] was given was still valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CacheOutcome {
-    /// The table is as it was when the place was noted: so is the value.
+    /// The table has not changed since the position was cached. The value is therefore unchanged,
+    /// too.
     Hit,
-    /// The place is of another key or of another state of the table. It was looked up, and noted anew.
+    /// The position belongs to another key or another state of the table. The key was looked up,
+    /// and the position was updated.
     Miss,
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// The value of a key that is asked for often: `place` says where it was the last time, and as long as no commit has
-    /// changed the table since, it is read from there without a search. What was made of the value earlier is still true then, too.
+    /// Returns the value of a key that is read often. `place` caches where the key was found. As
+    /// long as no commit has changed the table since, the value is read from there without a
+    /// search. Anything computed from the earlier value is still valid then.
     ///
     /// ```
     /// # use teak::{CachedPlace, Database, Freshness, codec::{Str, U32}};
@@ -42,7 +46,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound),
+    /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
     pub fn get_cached<'t>(
         &self,
         txn: &'t ReadTxn,

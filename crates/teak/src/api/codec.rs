@@ -1,10 +1,11 @@
-//! Codecs: how typed keys and values stand in bytes.
+//! Codecs: how typed keys and values are encoded as bytes.
 //!
-//! Codecs of keys keep the order: `a < b` exactly if the bytes of `a` come before those of `b`.
-//! Integers are big-endian, signed ones with their sign bit flipped; floats are in their total order; tuples are their parts one
-//! behind the other, and all but the last part have a fixed length.
+//! Codecs of keys preserve order: `a < b` exactly if the bytes of `a` sort before those of `b`.
+//! Integers are big-endian; signed ones have their sign bit flipped. Floats use their total order.
+//! Tuples are the concatenation of their parts, all of which but the last have a fixed length.
 //!
-//! [`NativeU64`] and the like are for tables in the order [`KeyOrder::Integer`](crate::KeyOrder::Integer) alone.
+//! [`NativeU64`] and its relatives are only for tables in the order
+//! [`KeyOrder::Integer`](crate::KeyOrder::Integer).
 //!
 //! ```
 //! use teak::{Database, codec::{Pair, Str, U32}};
@@ -24,32 +25,32 @@ pub use ordered::{F32, F64, NativeF32, NativeF64, NativeI32, NativeI64, NativeU3
 use crate::{Error, Result};
 use std::marker::PhantomData;
 
-/// How items stand in bytes.
+/// How items are encoded as bytes.
 pub trait Codec: 'static {
-    /// What is encoded, and decoded from bytes that live for `'a`.
+    /// The type that is encoded, and that is decoded from bytes with the lifetime `'a`.
     type Item<'a>;
-    /// An item that owns what it has.
+    /// An item that owns its data.
     type Owned;
-    /// The bytes of an item.
+    /// The encoded bytes of an item.
     type Encoded<'a>: AsRef<[u8]>;
 
-    /// The bytes of an item.
+    /// Encodes an item.
     fn encode<'a, 'b: 'a>(item: &'a Self::Item<'b>) -> Self::Encoded<'a>;
 
-    /// The item of bytes.
+    /// Decodes an item.
     ///
     /// # Errors
     ///
-    /// [`Error::Decode`] if they are not those of an item.
+    /// [`Error::Decode`] if `bytes` are not the encoding of an item.
     fn decode(bytes: &[u8]) -> Result<Self::Item<'_>>;
 
-    /// Makes an item independent of the bytes that it was decoded from.
+    /// Makes an item independent of the bytes it was decoded from.
     fn to_owned(item: Self::Item<'_>) -> Self::Owned;
 }
 
-/// A codec whose items all have the same number of bytes, so that it can begin a tuple.
+/// A codec whose items all have the same encoded length, so that it can begin a tuple.
 pub trait FixedLen: Codec {
-    /// That number.
+    /// The encoded length in bytes.
     const LEN: usize;
 }
 
@@ -60,7 +61,7 @@ fn wrong_len(expected: &'static str, len: usize) -> Error {
     }
 }
 
-/// Any bytes, as they are.
+/// Any bytes, unchanged.
 #[derive(Debug)]
 pub struct Bytes;
 
@@ -84,7 +85,7 @@ impl Codec for Bytes {
     }
 }
 
-/// Text in UTF-8.
+/// UTF-8 text.
 #[derive(Debug)]
 pub struct Str;
 
@@ -109,7 +110,7 @@ impl Codec for Str {
     }
 }
 
-/// Nothing, in no bytes: the value of a table that is a set of keys.
+/// Nothing, encoded in zero bytes: the value of a table that is a set of keys.
 #[derive(Debug)]
 pub struct Unit;
 
@@ -137,7 +138,7 @@ impl FixedLen for Unit {
     const LEN: usize = 0;
 }
 
-/// Byte arrays of one length: hashes, identifiers.
+/// Byte arrays of one length, such as hashes and identifiers.
 #[derive(Debug)]
 pub struct Array<const N: usize>;
 

@@ -1,4 +1,4 @@
-//! Copying and moving records from one table to another, a part at a time.
+//! Copying and moving records from one table to another in batches.
 
 use super::{
     Table, WriteTxn,
@@ -8,13 +8,14 @@ use super::{
 use crate::{Error, KeyRange, Result, btree::TreeRoot, read::catalog};
 use std::ops::{Bound, RangeBounds};
 
-/// Bytes of records that are in memory at once, unless one alone has more.
+/// Bytes of records held in memory at once, unless a single record is larger.
 pub(super) const BATCH_BYTES: usize = 1 << 20;
 
-/// About what a record costs there beside its key and value: two vectors, two slices, and what the allocator adds.
+/// Approximate memory per record beside its key and value: two vectors, two slices, and the
+/// allocator's overhead.
 pub(super) const RECORD_COST_BYTES: usize = 100;
 
-/// What becomes of the records that were copied.
+/// What happens to the source records after copying.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceRecords {
     Keep,
@@ -22,10 +23,11 @@ pub(super) enum SourceRecords {
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// Copies all records of a range to another table, which may have another order. There they replace those with the same
-    /// keys; where the comparison of the other table calls several of the keys equal, one of these records is kept there. Returns how many were
-    /// copied, those that were replaced again included. Memory is needed for a megabyte of records, or for one that is larger. If it fails
-    /// nothing has changed.
+    /// Copies all records of a range to another table, which may have another order. Records there
+    /// with the same keys are replaced. If the comparison of the target table treats several of the
+    /// keys as equal, one of these records is kept there. Returns the number of copied records,
+    /// including those that were replaced again. Memory use is about one megabyte of records, or
+    /// one record if it is larger. If the call fails, nothing has changed.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -42,8 +44,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if both are the same table, or the other one cannot have some of the keys; those of
-    /// [`Table::range`] and of [`Table::insert_many`].
+    /// [`Error::InvalidArgument`] if both tables are the same, if the target cannot hold some of
+    /// the keys, or if a bound is an integer of another length than the keys;
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::KeyTooLong`]; [`Error::Io`] or
+    /// [`Error::Full`] if there is no space.
     pub fn copy_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -57,9 +61,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
 
-    /// Moves all records of a range to another table, as [`Table::copy_range`] copies them; returns how many were moved. All of them are
-    /// removed here: where the comparison of the other table calls several of the keys equal, one of these records is kept there and the
-    /// others are gone.
+    /// Moves all records of a range to another table, like [`Table::copy_range`], and returns their
+    /// number. All of them are removed from this table. If the comparison of the target table
+    /// treats several of the keys as equal, one of these records is kept there and the others are
+    /// lost.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -76,7 +81,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::copy_range`].
+    /// [`Error::InvalidArgument`] if both tables are the same, if the target cannot hold some of
+    /// the keys, or if a bound is an integer of another length than the keys;
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::KeyTooLong`]; [`Error::Io`] or
+    /// [`Error::Full`] if there is no space.
     pub fn move_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -102,7 +110,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             self.retype::<Bytes, Bytes>(),
             target.retype::<Bytes, Bytes>(),
         );
-        // Also where there is nothing to copy.
+        // Resolve the target also if there is nothing to copy, so that its errors are reported.
         to.root(txn)?;
         let mut count = 0;
         loop {
@@ -130,7 +138,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-/// One key of a table was read behind another one that is not smaller.
+/// A key of the table was read after one that is not smaller.
 #[cold]
 pub(super) fn out_of_order(root: &TreeRoot, table: &[u8], before: &[u8], key: &[u8]) -> Error {
     Error::Corrupted {
@@ -156,8 +164,8 @@ pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
 }
 
 impl Table<Bytes, Bytes> {
-    /// Refuses keys, read from `low` on, that do not ascend: the table is damaged, and whoever goes on behind the last of them may never
-    /// come to an end.
+    /// Refuses keys, read from `low` on, that do not ascend. The table is damaged then, and
+    /// continuing after the last of them might never end.
     fn refuse_disorder<'k>(
         &self,
         root: &TreeRoot,
@@ -177,7 +185,7 @@ impl Table<Bytes, Bytes> {
         Ok(())
     }
 
-    /// The first records of a range.
+    /// Reads the first records of a range.
     #[allow(clippy::type_complexity)]
     fn some_records(
         &self,

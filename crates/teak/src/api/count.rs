@@ -1,4 +1,4 @@
-//! Counting records, and cutting ranges in parts.
+//! Counting records, and splitting ranges.
 
 use super::{
     OwnedRange, Range, ReadTxn, Table, Transaction,
@@ -13,23 +13,23 @@ use crate::{
 };
 use std::ops::{Bound, RangeBounds};
 
-/// About how many records a range has; see [`Table::estimate_range`].
+/// The estimated number of records in a range; see [`Table::estimate_range`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Estimate {
     /// The estimate.
     pub records: u64,
-    /// There are not less, whatever is on the pages that were not read.
+    /// Lower bound, whatever the unread pages hold.
     pub at_least: u64,
-    /// There are not more.
+    /// Upper bound, whatever the unread pages hold.
     pub at_most: u64,
-    /// How far off the estimate is, as a rule: the standard deviation that follows from how much the pages that were read
-    /// differ. 0 if it is exact.
+    /// The standard deviation of the estimate, derived from how much the pages that were read
+    /// differ. 0 if the estimate is exact.
     pub deviation: u64,
 }
 
 impl Estimate {
-    /// Whether [`Estimate::records`] is no estimate but what there is.
+    /// Whether [`Estimate::records`] is exact.
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -58,7 +58,8 @@ impl From<estimate::RecordEstimate> for Estimate {
     }
 }
 
-/// Refuses a table that does not count for what would take a walk through all that is before a place.
+/// Refuses a table that is not counted, where the answer would take a walk through all records
+/// before a position.
 pub(super) fn check_counted(root: &TreeRoot, name: &[u8]) -> Result<()> {
     if root.counted {
         return Ok(());
@@ -78,8 +79,9 @@ pub(super) fn refuse_no_parts(parts: usize) -> Result<()> {
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// How many records have smaller keys: the number of this one, counted from 0, if it is there. Only for tables that count
-    /// ([`TableOptions::counted`](crate::TableOptions::counted)); takes one descent.
+    /// Returns how many records have smaller keys. For a key that is present this is its zero-based
+    /// index. Only for counted tables ([`TableOptions::counted`](crate::TableOptions::counted));
+    /// takes one descent.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, codec::{Str, U32}};
@@ -96,8 +98,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a table that does not count, and for an integer of another length than the keys;
-    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    /// [`Error::InvalidArgument`] if the table is not counted, or if the key is an integer of
+    /// another length than the keys; [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn rank<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
         let key = K::encode(&key);
         let key = key.as_ref();
@@ -108,13 +110,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Record `number` in the order of keys, counted from 0; `None` if there are not so many. Only for tables that count; takes
-    /// one descent. [`Table::rank`] has an example.
+    /// Returns record `number` in key order, counted from 0; `None` if there are not that many.
+    /// Only for counted tables; takes one descent. [`Table::rank`] has an example.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a table that does not count; [`Error::TableNotFound`], [`Error::Corrupted`],
-    /// [`Error::Decode`].
+    /// [`Error::InvalidArgument`] if the table is not counted; [`Error::TableNotFound`],
+    /// [`Error::Corrupted`] or [`Error::Decode`].
     pub fn nth<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -134,8 +136,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// How many records a range has. In a table that counts this takes two descents. In others all leaves of the range are
-    /// read, but no record: [`Table::estimate_range`] is there for large ranges.
+    /// Returns the number of records in a range. A counted table takes two descents. In other
+    /// tables all leaves of the range are read, but no values; prefer [`Table::estimate_range`] for
+    /// large ranges.
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -151,7 +154,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys.
     pub fn count_range<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -166,9 +170,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// About how many records a range has, and between which bounds the number is, whatever the range: at most 64 pages of
-    /// each level of the tree are read besides the paths to both ends. It is exact in tables that count, for ranges of few
-    /// leaves, and for the whole table.
+    /// Estimates the number of records in a range, with a lower and an upper bound. Besides the
+    /// paths to both ends, at most 64 pages of each level of the tree are read, whatever the range.
+    /// The result is exact in counted tables, for ranges of few leaves, and for the whole table.
     ///
     /// ```
     /// # use teak::{Database, codec::{U64, Bytes}};
@@ -187,7 +191,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys.
     pub fn estimate_range<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -203,9 +208,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         about.map(Estimate::from)
     }
 
-    /// A range in parts that have about as many records each, to be read by several threads at once: `parts` of them, but no
-    /// more than there are records, and no more than 65,536. In a table that counts, and where the range has few leaves, the
-    /// parts differ by one record at most.
+    /// Splits a range into `parts` parts with about as many records each, to be read by several
+    /// threads in parallel. There are never more parts than records, and at most 65,536. The parts
+    /// differ by one record at most if the table is counted or the range has few leaves.
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -229,7 +234,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for 0 parts; those of [`Table::range`].
+    /// [`Error::InvalidArgument`] for 0 parts, or if a bound is an integer of another length than
+    /// the keys; [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn split<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
@@ -245,11 +251,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         parts_of(&bounds, &keys).map(part).collect()
     }
 
-    /// The same with a hold on the transaction, for threads that outlive the borrow.
+    /// Like [`Table::split`], but the parts hold the transaction, for threads that outlive the
+    /// borrow.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::split`].
+    /// [`Error::InvalidArgument`] for 0 parts, or if a bound is an integer of another length than
+    /// the keys; [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn split_owned<'k>(
         &self,
         txn: &ReadTxn,
@@ -265,8 +273,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         parts_of(&bounds, &keys).map(part).collect()
     }
 
-    /// The keys with which the parts of [`Table::split`] begin, but the first: for work that is not a scan, or is done by other
-    /// processes.
+    /// Returns the first key of each part of [`Table::split`] except the first part. Use it for
+    /// work that is not a scan or that is done by other processes.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, codec::U64};
@@ -283,7 +291,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::split`]; [`Error::Decode`].
+    /// [`Error::InvalidArgument`] for 0 parts, or if a bound is an integer of another length than
+    /// the keys; [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     pub fn split_keys<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -298,7 +307,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         decoded.collect()
     }
 
-    /// The bounds of a range, and where it is to be cut.
+    /// The bounds of a range, and the keys at which it is split.
     fn cut<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -317,7 +326,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Reads of the table's tree; says of damage which keys it concerns.
+    /// Reads the table's tree; on damage the error names the affected keys of the table.
     fn counting<'t, T: Transaction, R>(
         &self,
         txn: &'t T,
@@ -332,7 +341,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
 
 type SliceBounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
 
-/// The bounds of each part of a range that is cut at these keys.
+/// Returns the bounds of each part of a range that is split at these keys.
 fn parts_of<'b>(
     bounds: &'b OwnedBounds,
     keys: &'b [Vec<u8>],

@@ -11,9 +11,9 @@ use crate::{
 };
 use std::{fmt, sync::Arc};
 
-/// A cursor over a table, borrowing the transaction. It begins nowhere: a step forward leads to the
-/// first record, a step back to the last. Behind the last record a step back leads to the last one
-/// again, before the first a step forward to the first one.
+/// A cursor over a table that borrows the transaction. It begins unset: a step forward goes to the
+/// first record, a step back to the last. After the last record, a step back goes to the last
+/// record again. Before the first record, a step forward goes to the first record.
 ///
 /// ```
 /// # use teak::{Database, codec::Str};
@@ -44,7 +44,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     #[inline]
     fn located<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
@@ -53,31 +53,31 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// Goes to the first record; `false` if there is none.
+    /// Moves to the first record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first(&mut self) -> Result<bool> {
         let moved = self.inner.first();
         self.located(moved)
     }
 
-    /// Goes to the last record; `false` if there is none.
+    /// Moves to the last record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last(&mut self) -> Result<bool> {
         let moved = self.inner.last();
         self.located(moved)
     }
 
-    /// Goes to the next record; `false` if there is none.
+    /// Moves to the next record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
@@ -85,11 +85,11 @@ impl<'t> Cursor<'t> {
         self.located(moved)
     }
 
-    /// Goes to the record before; `false` if there is none.
+    /// Moves to the previous record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         if self.inner.prev_in_current_leaf() {
@@ -99,24 +99,24 @@ impl<'t> Cursor<'t> {
         self.located(moved)
     }
 
-    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
-    /// integer of another length than the keys.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         let found = self.inner.seek(key);
         Ok(self.located(found)?.is_some())
     }
 
-    /// Goes to the record of `key`. If there is none it returns `false` and is on the first record
-    /// with a greater key, if there is one.
+    /// Moves to the record of `key`. If there is none, it returns `false` and moves to the first
+    /// record with a greater key, if there is one.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         let found = self.inner.seek(key);
@@ -129,18 +129,18 @@ impl<'t> Cursor<'t> {
         self.inner.position().record().is_some()
     }
 
-    /// The key of the record that the cursor is on; empty if it is on none.
+    /// Returns the key of the current record; empty if the cursor is not on a record.
     #[inline]
     #[must_use]
     pub fn key(&self) -> &[u8] {
         self.inner.key()
     }
 
-    /// The value of the record that the cursor is on; empty if it is on none.
+    /// Returns the value of the current record; empty if the cursor is not on a record.
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[inline]
     pub fn value(&self) -> Result<&'t [u8]> {
         self.located(self.inner.value())
@@ -155,8 +155,8 @@ impl fmt::Debug for Cursor<'_> {
     }
 }
 
-/// A cursor with a hold on the transaction, to be kept or sent elsewhere. Its steps are those of
-/// [`Cursor`]; its values are borrowed from itself.
+/// A cursor that holds the transaction, so that it can be kept or sent to another thread. Its steps
+/// are those of [`Cursor`]; its values are borrowed from the cursor itself.
 #[derive(Clone)]
 pub struct OwnedCursor {
     txn: ReadTxn,
@@ -196,7 +196,7 @@ impl OwnedCursor {
         self.located(is_found)
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     fn located<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             let source = self.txn.source();
@@ -204,58 +204,59 @@ impl OwnedCursor {
         })
     }
 
-    /// Goes to the first record; `false` if there is none.
+    /// Moves to the first record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first(&mut self) -> Result<bool> {
         self.step(|position, source, root| position.first(source, root))
     }
 
-    /// Goes to the last record; `false` if there is none.
+    /// Moves to the last record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last(&mut self) -> Result<bool> {
         self.step(|position, source, root| position.last(source, root))
     }
 
-    /// Goes to the next record; `false` if there is none.
+    /// Moves to the next record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
         self.step(|position, source, root| position.next(source, root))
     }
 
-    /// Goes to the record before; `false` if there is none.
+    /// Moves to the previous record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev(&mut self) -> Result<bool> {
         self.step(|position, source, root| position.prev(source, root))
     }
 
-    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)?.is_some()))
     }
 
-    /// Goes to the record of `key`; like [`Cursor::seek_exact`].
+    /// Moves to the record of `key`, like [`Cursor::seek_exact`].
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)? == Some(true)))
@@ -267,17 +268,17 @@ impl OwnedCursor {
         self.position.record().is_some()
     }
 
-    /// The key of the record that the cursor is on; empty if it is on none.
+    /// Returns the key of the current record; empty if the cursor is not on a record.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The value of the record that the cursor is on; empty if it is on none.
+    /// Returns the value of the current record; empty if the cursor is not on a record.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn value(&self) -> Result<&[u8]> {
         let source = self.txn.source();
         let value = reading(source, || cursor::value_at(source, &self.position));

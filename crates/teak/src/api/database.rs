@@ -19,8 +19,9 @@ use crate::{
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
-/// An open database. Clones are handles to the same one, usable from every thread; so is what opening it again
-/// in the same process gives, until it is closed. Other processes may have it open as well.
+/// An open database. Clones are handles to the same database and can be used from every thread.
+/// Opening the same file again in this process returns another such handle, until the database is
+/// closed. Other processes may have the file open as well.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U64}};
@@ -51,22 +52,22 @@ pub struct DatabaseStat {
     pub page_size: usize,
     /// Pages of the database, free ones included.
     pub page_count: u64,
-    /// Pages in use: commit records, tables, the catalog and the space map.
+    /// Pages in use: commit records, tables, the catalog and the free-space map.
     pub used_pages: u64,
     /// Free pages.
     pub free_pages: u64,
-    /// Pages that are dead, and that some snapshot may still see.
+    /// Freed pages that a snapshot may still see.
     pub pending_pages: u64,
     /// The newest commit.
     pub transaction: TransactionId,
-    /// The last commit that is known to be on the disk.
+    /// The last commit known to be on disk.
     pub durable_transaction: TransactionId,
     /// Tables.
     pub table_count: u64,
-    /// Pages of dropped and emptied tables, and of the values of keys that were removed, that are yet to be released: commits do so a
-    /// few at a time, or as many as they take themselves.
+    /// Pages still to be released, of dropped and emptied tables and of the values of removed keys.
+    /// Each commit releases a few of them, or as many as it uses itself.
     pub dropped_pages: u64,
-    /// Read transactions that are open; clones of one count once.
+    /// Open read transactions; the clones of one count once.
     pub readers: usize,
 }
 
@@ -77,8 +78,9 @@ impl Database {
         }
     }
 
-    /// Begins to read the newest committed state. It stays as it is for this transaction, whatever
-    /// is committed meanwhile, and nobody waits for anybody.
+    /// Begins to read the newest committed state. This state does not change for the transaction,
+    /// whatever is committed meanwhile. Readers never block writers, and writers never block
+    /// readers.
     ///
     /// # Errors
     ///
@@ -87,22 +89,27 @@ impl Database {
         self.opening.readable()?.begin_read().map(ReadTxn::new)
     }
 
-    /// Begins to write; waits while there is another writer, in this process or another. A thread that has a [`WriteTxn`] must
-    /// not begin another one: it would wait for itself, for ever. (That is not found out, since the
-    /// first one may be sent to another thread, and end there.)
+    /// Begins a write transaction; waits while there is another writer, in this process or another.
+    /// A thread that has a [`WriteTxn`] must not begin another one: it would wait for itself
+    /// forever. (This is not detected, because the first transaction may be sent to another thread
+    /// and end there.)
     ///
-    /// Where a transaction before it found no space, and there are [pages to be released](DatabaseStat::dropped_pages), they are released
-    /// first, by durable commits that change nothing else: for as long as it takes, and in the ways to begin that do not wait by one commit.
+    /// If an earlier transaction found no space and there are [pages to be
+    /// released](DatabaseStat::dropped_pages), they are released first, by durable commits that
+    /// change nothing else. This method releases all of them, however long it takes; the methods
+    /// that do not wait release one commit's worth.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if what is released first fails for another reason than
-    /// lack of space; [`Error::InvalidArgument`] if the database has been closed.
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
+    /// releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
         WriteTransaction::begin(self.opening.writable()?).map(WriteTxn::new)
     }
 
-    /// The same if there is no other writer, in this process or another; `None` if there is.
+    /// Like [`Database::begin_write`], but returns `None` if there is another writer, in this
+    /// process or another.
     ///
     /// ```
     /// # use teak::Database;
@@ -117,23 +124,29 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`].
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
+    /// releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn try_begin_write(&self) -> Result<Option<WriteTxn>> {
         self.begin_write_timeout(Duration::ZERO)
     }
 
-    /// The same, but waits for other writers only as long as `limit`; `None` if that was not enough.
+    /// Like [`Database::begin_write`], but waits for other writers at most for `limit`; `None` if
+    /// that was not enough.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`].
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
+    /// releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write_timeout(&self, limit: Duration) -> Result<Option<WriteTxn>> {
         let begun = WriteTransaction::begin_within(self.opening.writable()?, limit)?;
         Ok(begun.map(WriteTxn::new))
     }
 
-    /// The id of the process that writes at this moment; `None` if none does, or if it is not known here, as in another PID namespace.
-    /// A process may keep the writer's place between two transactions, to commit what it has in memory.
+    /// Returns the id of the process that is writing now. `None` if no process writes, or if its id
+    /// is not known here, as in another PID namespace. A process may keep the writer lock between
+    /// two transactions, to commit what it has in memory.
     ///
     /// ```
     /// # use teak::Database;
@@ -152,10 +165,12 @@ impl Database {
         Ok(self.opening.readable()?.writer_process())
     }
 
-    /// Begins to write, exactly on the state that `read` sees: what was decided by reading it still holds. Waits for other writers, unless
-    /// one of them has committed already. `read` keeps its state, and with it the pages that the transaction
-    /// replaces; drop it when it is not needed any more. Where an earlier transaction found no space and tables were dropped, some of their
-    /// space is released first, by a commit that changes no record: the id of this transaction is greater by one then.
+    /// Begins a write transaction exactly on the state that `read` sees, so that decisions based on
+    /// reading it still hold. Waits for other writers, unless one of them has already committed.
+    /// `read` keeps its state, and with it the pages that the transaction replaces; drop it when it
+    /// is no longer needed. If an earlier transaction found no space and tables were dropped, some
+    /// of their space is released first, by a commit that changes no record. The id of this
+    /// transaction is then greater by one.
     ///
     /// ```
     /// # use teak::{Database, Error, codec::{Str, U64}};
@@ -183,18 +198,26 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotStale`] if there is a newer commit, seen by readers or not; [`Error::InvalidArgument`] if `read` is of another database;
-    /// [`Error::SnapshotLost`] if it was cancelled; those of [`Database::begin_write`].
+    /// [`Error::SnapshotStale`] if there is a newer commit, whether or not readers see it yet;
+    /// [`Error::InvalidArgument`] if `read` belongs to another database; [`Error::SnapshotLost`] if
+    /// `read` was cancelled. [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or
+    /// flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write_at(&self, read: &ReadTxn) -> Result<WriteTxn> {
         let begun = self.begin_write_at_within(read, None)?;
         Ok(begun.expect("without a limit there is no end but the turn"))
     }
 
-    /// The same if there is no other writer, in this process or another; `None` if there is.
+    /// Like [`Database::begin_write_at`], but returns `None` if there is another writer, in this
+    /// process or another.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write_at`].
+    /// [`Error::SnapshotStale`] if there is a newer commit, whether or not readers see it yet;
+    /// [`Error::InvalidArgument`] if `read` belongs to another database; [`Error::SnapshotLost`] if
+    /// `read` was cancelled. [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or
+    /// flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn try_begin_write_at(&self, read: &ReadTxn) -> Result<Option<WriteTxn>> {
         self.begin_write_at_within(read, Some(Duration::ZERO))
     }
@@ -214,8 +237,9 @@ impl Database {
         Ok(begun.map(WriteTxn::new))
     }
 
-    /// Waits for the writer's place, as [`Database::begin_write`] does, and begins nothing yet: the newest state stays that until the place
-    /// is given up, by dropping it, or by a transaction that begins with it.
+    /// Waits for the writer lock, like [`Database::begin_write`], without beginning a transaction.
+    /// The newest state stays the newest until the lock is released: by dropping the guard, or by a
+    /// transaction that begins with it.
     ///
     /// ```
     /// # use teak::Database;
@@ -230,77 +254,90 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`].
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
+    /// releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn lock_writer(&self) -> Result<WriterGuard> {
         let held = ReservedWriterLock::take(self.opening.writable()?, None)?;
         let held = held.expect("without a limit there is no end but the turn");
         Ok(WriterGuard::new(held))
     }
 
-    /// The same if nobody else has it, in this process or another; `None` if somebody has.
+    /// Like [`Database::lock_writer`], but returns `None` if the lock is taken, in this process or
+    /// another.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`].
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
+    /// releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn try_lock_writer(&self) -> Result<Option<WriterGuard>> {
         let held = ReservedWriterLock::take(self.opening.writable()?, Some(Duration::ZERO))?;
         Ok(held.map(WriterGuard::new))
     }
 
-    /// Has nothing of what this process does reach the others any more; `false` if nobody can have the database open with it.
+    /// Stops everything this process does from reaching other processes; `false` if no other
+    /// process can have the database open.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> std::io::Result<bool> {
         self.opening.engine().die()
     }
 
-    /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is
-    /// open.
+    /// Returns when every commit so far is on disk. Does not wait for an open write transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is opened
-    /// anew. [`Error::Poisoned`] if that was so before; [`Error::ReadOnly`];
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
+    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn sync(&self) -> Result<()> {
         self.opening.writable()?.sync()
     }
 
-    /// The same, but only if lazy commits have reached one of the limits
-    /// [`Options::flush_after`](crate::Options::flush_after) and [`Options::flush_after_bytes`](crate::Options::flush_after_bytes); says whether they had.
+    /// Like [`Database::sync`], but flushes only if lazy commits have reached one of the limits
+    /// [`Options::flush_after`](crate::Options::flush_after) and
+    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes). Returns whether they had.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::sync`].
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
+    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn sync_if_due(&self) -> Result<bool> {
         self.opening.writable()?.sync_if_due()
     }
 
-    /// Has every commit so far brought to the disk, and does not wait for that: the ticket tells.
+    /// Starts flushing every commit so far, and returns without waiting. The ticket reports when
+    /// they are durable.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::sync`].
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
+    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_sync(&self) -> Result<Ticket> {
         self.opening.writable()?.begin_sync()
     }
 
-    /// The same, but only if lazy commits have reached one of the limits, as
-    /// [`Database::sync_if_due`] has it; `None` if they have not.
+    /// Like [`Database::begin_sync`], but only if lazy commits have reached one of the limits of
+    /// [`Database::sync_if_due`]; `None` if they have not.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::sync`].
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
+    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
         self.opening.writable()?.begin_sync_if_due()
     }
 
-    /// What tells when the commit `transaction` is durable, whatever durability it asked for. A
-    /// lazy one becomes durable when something has it flushed.
+    /// Returns a ticket that reports when the commit `transaction` is durable, whatever its
+    /// durability. A lazy commit becomes durable when it is flushed.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], since nothing
-    /// becomes durable then.
+    /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], because
+    /// nothing becomes durable then.
     pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
         let engine = self.opening.writable()?;
         let newest = engine.newest();
@@ -311,21 +348,24 @@ impl Database {
         Ok(engine.ticket(transaction))
     }
 
-    /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of
-    /// the file off and notes that the database was closed. If something was changed, no other process has the database open, and more than
-    /// a twelfth of the file is free, it moves pages from the end to free places before it first, for a second at most, or an eighth of the time
-    /// that it was open, but no longer than ten seconds (unless
-    /// [`Options::move_percent`](crate::Options::move_percent) is 0, or a threshold for shrinking was set). Read transactions that are still open keep
-    /// the file; nothing can be begun any more. Dropping the last handle does the same without moving pages, when the last
-    /// transaction has gone, but tells nobody what went wrong.
+    /// Closes the database: waits for an open write transaction, makes every commit durable,
+    /// truncates the free end of the file, and records a clean close. If something was changed, no
+    /// other process has the database open, and more than a twelfth of the file is free, it first
+    /// moves pages from the end to earlier free pages. This takes at most a second, or an eighth of
+    /// the time the database was open, but never longer than ten seconds. It is not done if
+    /// [`Options::move_percent`](crate::Options::move_percent) is 0 or a shrink threshold was set.
+    /// Open read transactions keep the file; no transaction can begin any more. Dropping the last
+    /// handle closes the database in the same way, once the last transaction has ended, but moves
+    /// no pages and reports no errors.
     ///
-    /// A write transaction that is still open is waited for, but no longer than 30 seconds: the thread that closes the database may
-    /// have it, or nobody any more (`std::mem::forget`).
+    /// Waits for an open write transaction for 30 seconds at most: the closing thread itself may
+    /// own it, or it may have been leaked (`std::mem::forget`).
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::InvalidArgument`] if a write transaction did not end: nothing was closed then, other handles can be used as
-    /// before, and if there are none the database is closed when the transaction ends.
+    /// [`Error::Io`]; [`Error::InvalidArgument`] if a write transaction did not end. Nothing was
+    /// closed then, and other handles remain usable. If there are none, the database is closed when
+    /// the transaction ends.
     pub fn close(self) -> Result<()> {
         self.opening.close()
     }
@@ -336,15 +376,16 @@ impl Database {
         self.opening.engine().recovery().clone()
     }
 
-    /// The path that the database was opened at.
+    /// The path the database was opened at.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.opening.engine().path()
     }
 
-    /// Whether this process uses a lock file, so that processes know of each other's readers and writers. It does not where
-    /// [`Options::exclusive`](crate::Options::exclusive) or [`Options::no_lock_file`](crate::Options::no_lock_file) was asked for, nor where no
-    /// lock file can be made or written to.
+    /// Whether this process uses a lock file, so that processes know of each other's readers and
+    /// writers. It does not with [`Options::exclusive`](crate::Options::exclusive) or
+    /// [`Options::no_lock_file`](crate::Options::no_lock_file), nor where no lock file can be
+    /// created or written.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -363,13 +404,13 @@ impl Database {
         self.opening.engine().page_size()
     }
 
-    /// The longest key in bytes: 256 less than a page has, at most 32,767.
+    /// The longest key in bytes: the page size less 256, at most 32,767.
     #[must_use]
     pub fn max_key_len(&self) -> usize {
         max_key_len(self.opening.engine().page_size())
     }
 
-    /// How long the file may be, and how it grows and shrinks, as of the newest commit.
+    /// The size limits of the file, and how it grows and shrinks, as of the newest commit.
     ///
     /// # Errors
     ///
@@ -405,8 +446,8 @@ impl Database {
         })
     }
 
-    /// Brings all of the file that is in use into memory, from its beginning on, for as long as `limit`. Whoever reads
-    /// then does not wait for the disk, if there is so much memory.
+    /// Loads the used part of the file into memory, from its beginning on, for at most `limit`.
+    /// Reads do not wait for the disk afterwards, if there is enough memory.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -420,14 +461,15 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the disk does not give a part of the file, or no more of it may be locked; [`Error::InvalidArgument`] if the
-    /// database has been closed.
+    /// [`Error::Io`] if a part of the file cannot be read, or if no more of it may be locked;
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
         warm_up::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
     }
 
-    /// The opposite of [`Database::warm_up`]: unlocks what [`WarmUp::Lock`] has locked, and tells the system that this process needs nothing of
-    /// the file in memory just now. Whoever reads it brings it back.
+    /// The opposite of [`Database::warm_up`]: unlocks memory that [`WarmUp::Lock`] locked, and
+    /// tells the system that this process does not need the file in memory now. Later reads load it
+    /// again.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -464,8 +506,8 @@ impl Database {
         self.opening.engine().metrics()
     }
 
-    /// All read transactions of all processes, the one of the oldest state first: who they are, how old, and what of the
-    /// file is there for nobody but them. Reads the space map.
+    /// Lists all read transactions of all processes, the one with the oldest state first: their
+    /// owners, their ages, and the part of the file that only they keep. Reads the free-space map.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -488,10 +530,11 @@ impl Database {
         self.opening.readable()?.readers()
     }
 
-    /// Cancels a read transaction of whatever process: asks it to give up its state. From then on all that it does fails with
-    /// [`Error::SnapshotLost`]; iterators and cursors fail when they go on to another leaf. What it has borrowed stays as it is, and so
-    /// its pages come back when it is dropped, and not before. Says `false` if it has ended already. It is only this transaction
-    /// that is cancelled: the next one of the same thread begins as ever.
+    /// Cancels a read transaction of any process: asks it to give up its state. From then on its
+    /// operations fail with [`Error::SnapshotLost`]; iterators and cursors fail when they move to
+    /// another leaf. Data it has borrowed stays unchanged, so its pages become free only when it is
+    /// dropped. Returns `false` if it has already ended. Only this transaction is cancelled; the
+    /// thread's next one is not affected.
     ///
     /// ```
     /// # use teak::{Database, Error, Transaction};
@@ -509,12 +552,14 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the reader was not listed by [`Database::readers`] of this database, or the database has been closed.
+    /// [`Error::InvalidArgument`] if `reader` does not come from [`Database::readers`] of this
+    /// database, or if the database has been closed.
     pub fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
         self.opening.readable()?.cancel_reader(reader)
     }
 
-    /// All named snapshots, in the order of their names, and what each keeps. Reads the space map.
+    /// Lists all named snapshots in the order of their names, and the space each keeps. Reads the
+    /// free-space map.
     ///
     /// ```
     /// # use teak::Database;
@@ -533,7 +578,7 @@ impl Database {
         self.opening.readable()?.snapshots()
     }
 
-    /// Gives the newest state a name, in a transaction of its own; see [`WriteTxn::create_snapshot`].
+    /// Names the newest state, in a transaction of its own; see [`WriteTxn::create_snapshot`].
     ///
     /// ```
     /// # use teak::Database;
@@ -546,7 +591,12 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotExists`], [`Error::InvalidArgument`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
+    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or longer
+    /// than 255 bytes; [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
+    /// [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
+    /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`] or [`Error::Full`]
+    /// if the commit fails; [`Error::TransactionBroken`] if an earlier error left the transaction
+    /// unfinished.
     pub fn create_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
         let mut txn = self.begin_write()?;
         txn.create_snapshot(name)?;
@@ -567,14 +617,19 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotNotFound`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
+    /// [`Error::SnapshotNotFound`]; [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write
+    /// or flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of
+    /// space; [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`] or
+    /// [`Error::Full`] if the commit fails; [`Error::TransactionBroken`] if an earlier error left
+    /// the transaction unfinished.
     pub fn drop_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
         let mut txn = self.begin_write()?;
         txn.drop_snapshot(name)?;
         txn.commit()
     }
 
-    /// Begins to read the state of a named snapshot: the database as it was then, with all its tables.
+    /// Begins to read the state of a named snapshot: the database as of that commit, with all its
+    /// tables.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -602,16 +657,19 @@ impl Database {
         Ok(ReadTxn::new(reader))
     }
 
-    /// Makes the file as short as it can be now: moves pages from its end to free places before it, some thousand with
-    /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
-    /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
-    /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks: at a
-    /// length that is short enough, or after so many pages. Where there is nothing to do it makes no commit.
+    /// Makes the file as short as is possible now. It moves pages from the end of the file to
+    /// earlier free pages, some thousand in each of a series of durable commits, and truncates the
+    /// end. Readers and writers of all processes continue meanwhile; pages at the end that readers
+    /// of older states see stay. Ordinary commits do this gradually; this method does it at once.
+    /// It ends when nothing is left to move, or when `progress` breaks, for example at a sufficient
+    /// length or after a number of pages. If there is nothing to do, it makes no commit.
     ///
-    /// A large value goes to the lowest free pages in a row that hold it. Where there are none, and the file is longer than the pages in use by
-    /// more than a thirty-second part, some values are copied behind the end, and all that comes after them moves down. The file is longer for
-    /// that while, by the largest value and as much as one commit moves (4,096 pages). This is not done beside readers or named snapshots, which
-    /// would keep the pages. [`CompactProgress::obstacle`] says what was in the way.
+    /// A large value moves to the lowest free extent that holds it. If there is none, and the file
+    /// is longer than its used pages by more than a thirty-second part, some values are copied past
+    /// the end and everything after them moves down. The file is temporarily longer, by the largest
+    /// value plus as much as one commit moves (4,096 pages). This is not done while there are
+    /// readers or named snapshots, which would keep the pages. [`CompactProgress::obstacle`]
+    /// reports the obstacle.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, U64}};
@@ -633,8 +691,12 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`] and [`WriteTxn::commit`]; [`Error::Corrupted`] if what is to be moved is damaged. A database that is
-    /// full to its size limit is none: what finds no room stays where it is.
+    /// [`Error::Corrupted`] if a page to be moved is damaged; [`Error::ReadOnly`];
+    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
+    /// fails for another reason than lack of space; [`Error::InvalidArgument`] if the database has
+    /// been closed. [`Error::Io`] or [`Error::Full`] if the commit fails;
+    /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished. A database
+    /// that is full to its size limit is no error: pages that do not fit stay where they are.
     pub fn compact(
         &self,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
@@ -642,8 +704,8 @@ impl Database {
         self.compact_with(&CompactOptions::new(), progress)
     }
 
-    /// The same, to a length or a free share that is short enough, with no more than so many bytes moved, or slowly. Where the file is
-    /// short enough already nothing is done.
+    /// Like [`Database::compact`], but stops at a sufficient length or free share, limits the bytes
+    /// moved, or moves slowly. Does nothing if the file is short enough already.
     ///
     /// ```
     /// # use teak::{CompactOptions, Database};
@@ -660,7 +722,11 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::compact`].
+    /// [`Error::Corrupted`] if a page to be moved is damaged; [`Error::ReadOnly`];
+    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
+    /// fails for another reason than lack of space; [`Error::InvalidArgument`] if the database has
+    /// been closed. [`Error::Io`] or [`Error::Full`] if the commit fails;
+    /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished.
     pub fn compact_with(
         &self,
         options: &CompactOptions,
@@ -669,13 +735,13 @@ impl Database {
         self.opening.writable()?.compact(options, progress)
     }
 
-    /// Checks everything that the newest commit holds: each page's checksum, order, reachability, double
-    /// use, and the space map. Readers and the writer go on meanwhile.
+    /// Checks everything that the newest commit holds: the checksum of each page, key order,
+    /// reachability, double use, and the free-space map. Readers and the writer continue meanwhile.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::SnapshotLost`] if somebody cancels its reader.
-    /// Damage is not an error but in the report.
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::SnapshotLost`] if the
+    /// reader of this check is cancelled. Damage is not an error; it is in the report.
     pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
         let report = self.check_while(&mut |done| {
             progress(done);
@@ -684,7 +750,8 @@ impl Database {
         report.ok_or(Error::SnapshotLost)
     }
 
-    /// The same; `None` if `progress` breaks or somebody cancels the reader.
+    /// Like [`Database::check`], but returns `None` if `progress` breaks or its reader is
+    /// cancelled.
     pub(super) fn check_while(
         &self,
         progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
@@ -700,16 +767,16 @@ impl Database {
         ))
     }
 
-    /// What each page of the file is used for.
+    /// Returns what each page of the file is used for.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`] if the space map cannot be read.
+    /// [`Error::Corrupted`] if the free-space map cannot be read.
     pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
         page_usage::page_uses(&*self.opening.readable()?.begin_read()?)
     }
 
-    /// A page in words, many lines.
+    /// Describes a page as text of many lines.
     ///
     /// # Errors
     ///

@@ -1,8 +1,10 @@
-//! Cursors that are tied to no transaction.
+//! Detached cursors, which borrow no transaction.
 //!
-//! The place of such a cursor is a key, or a pair of key and value, and not a way through pages: so it is a place in every state of the table,
-//! whatever was done meanwhile to the record, the pages or the transaction, and nobody who changes a table has to know of cursors. The way to
-//! the record is kept beside it, with a note of which state it leads through. In any other state the place is searched for.
+//! The position of a detached cursor is a key, or a pair of key and value, not a path through
+//! pages. It is therefore valid in every state of the table, whatever happened to the record, the
+//! pages or the transaction, and code that changes a table need not know of cursors. The path to
+//! the record is cached beside it, with the table version it leads through. In any other version
+//! the position is searched for.
 
 mod changes;
 mod cursor_step;
@@ -25,17 +27,21 @@ use crate::{
 use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
 use std::{fmt, mem};
 
-/// A cursor over the raw bytes of a table that borrows no transaction: each operation is told which one it is for. So the table can be
-/// changed while there are cursors, through them or past them, and a cursor can go from one transaction to another.
+/// A cursor over the raw bytes of a table that borrows no transaction: each operation takes the
+/// transaction it reads. So the table can be changed while there are cursors, through them or
+/// otherwise, and a cursor can move from one transaction to another.
 ///
-/// Its place is that of a key, whether there is a record of this key or not:
+/// Its position is a key, whether or not there is a record with this key:
 ///
-/// - It is *on* a record if the table, as the transaction sees it, has that key now; else it is in the gap where the key was.
-/// - [`DetachedCursor::next`] goes to the first record with a greater key, [`DetachedCursor::prev`] to the last one with a smaller key. From
-///   where it begins, nowhere, they go to the first and to the last record. If there is no such record the place is behind the last or
-///   before the first one.
-/// - [`DetachedCursor::current`] stays on the record; in a gap it goes to the first record behind that.
-/// - If the table is not there the place stays as it is, as after every error.
+/// - It is *on* a record if the table, as the transaction sees it, has that key now. Otherwise it
+///   is in the gap where the key was.
+/// - [`DetachedCursor::next`] moves to the first record with a greater key,
+///   [`DetachedCursor::prev`] to the last one with a smaller key. An unset cursor moves to the
+///   first and to the last record. If there is no such record, the position is after the last
+///   record or before the first one.
+/// - [`DetachedCursor::current`] stays on the record; in a gap it moves to the first record after
+///   it.
+/// - If the table does not exist, the position does not change. The same holds after every error.
 ///
 /// ```
 /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -59,13 +65,17 @@ use std::{fmt, mem};
 ///
 /// # Several values of a key
 ///
-/// In a table in which a key has several values each pair of key and value is a record, in the order of keys and then of values, and all of
-/// the above holds with "pair" for "key": the place is a pair, and the cursor in a gap where the table does not have that pair now.
+/// In a table in which a key has several values, each pair of key and value is a record, in the
+/// order of keys and then of values. All of the above holds with "pair" for "key": the position is
+/// a pair, and the cursor is in a gap if the table does not have that pair now.
 ///
-/// - What concerns the values of a key, such as [`DetachedCursor::next_value`], [`DetachedCursor::first_value`] or [`DetachedCursor::count`], is about the
-///   key of the place, also in a gap. Where it leads nowhere the place stays what it was.
-/// - What is about keys alone, such as [`DetachedCursor::seek`], goes to the first value of a key, or, backwards, to the last one.
-/// - In a plain table a key has one value for all of these; only what is told a value of a key is refused there.
+/// - Operations on the values of a key, such as [`DetachedCursor::next_value`],
+///   [`DetachedCursor::first_value`] or [`DetachedCursor::count`], use the key of the position,
+///   also in a gap. If they find no record, the position does not change.
+/// - Operations on keys alone, such as [`DetachedCursor::seek`], move to the first value of a key
+///   or, backwards, to the last one.
+/// - In a plain table a key has one value for all of these. Only operations that take a value of a
+///   key are refused there.
 ///
 /// ```
 /// # use teak::{Database, DetachedCursor, codec::{Str, U32}};
@@ -87,17 +97,17 @@ use std::{fmt, mem};
 pub struct DetachedCursor {
     table: CursorTable,
     position: CursorPosition,
-    /// That of the place, if it is one.
+    /// The key of the position, if it has one.
     key: Vec<u8>,
-    /// The same, where a key has several values.
+    /// The value of the position, if a key has several values.
     value: Vec<u8>,
-    /// Takes the next key and value, so that an error leaves the place as it is.
+    /// Receives the next key and value, so that an error leaves the position unchanged.
     scratch: (Vec<u8>, Vec<u8>),
-    /// The way to the record, or behind one that is gone, where it is known.
+    /// The path to the record, or to the one after a removed record, if it is known.
     hint: Option<Hint>,
 }
 
-/// What a cursor is over.
+/// The table of a cursor.
 #[derive(Clone, Debug)]
 enum CursorTable {
     Records(Table<Bytes, Bytes>),
@@ -127,24 +137,25 @@ impl CursorTable {
     }
 }
 
-/// The way to the record of the place, or the one behind it, in one state of its table.
+/// The path to the record of the position, or to the next one, in one version of its table.
 #[derive(Clone)]
 struct Hint {
     version: TableVersion,
-    /// That of the whole database, where it was found by a reader: to ask for the root and compare it takes longer.
+    /// The state of the whole database, if a reader found it: fetching the root and comparing it
+    /// takes longer.
     committed: Option<(u64, TransactionId)>,
     path: TreePath,
     hint_target: HintTarget,
 }
 
 impl Hint {
-    /// Whether it is of the state of the table that `txn` sees.
+    /// Whether the hint is valid for the version of the table that `txn` sees.
     #[inline]
     fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
         self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root)
     }
 
-    /// The same as far as the state of the whole database tells.
+    /// Whether the state of the whole database shows that the hint is valid for `txn`.
     #[inline]
     fn is_valid_for_reader<T: Transaction>(&self, txn: &T) -> bool {
         let committed = txn.committed();
@@ -152,17 +163,18 @@ impl Hint {
     }
 }
 
-/// Which state of a table.
+/// Identifies one version of a table.
 #[derive(Clone, Copy)]
 enum TableVersion {
-    /// Roots of committed trees hold the checksum of their page, and so on downwards.
+    /// A committed root. Roots of committed trees hold the checksum of their page, and so on
+    /// downwards.
     Committed { engine: u64, root: TreeRoot },
     /// A write transaction, and its last change of the table.
     Changed(u64, u64),
 }
 
 impl TableVersion {
-    /// Whether the table has the same state as this one in `txn`.
+    /// Whether the table has this version in `txn`.
     #[inline]
     fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
         match (self, txn.version_of(table.handle(txn))) {
@@ -190,7 +202,7 @@ impl TableVersion {
 }
 
 impl DetachedCursor {
-    /// A cursor over a table, nowhere yet.
+    /// Creates an unset cursor over a table.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -209,7 +221,7 @@ impl DetachedCursor {
         Self::over(CursorTable::Records(table.retype()))
     }
 
-    /// A cursor over the pairs of a table in which a key has several values, nowhere yet.
+    /// Creates an unset cursor over the pairs of a table in which a key has several values.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -246,24 +258,24 @@ impl DetachedCursor {
         self.table.name()
     }
 
-    /// The key of the place, also in a gap; empty if the place is none of a key.
+    /// The key of the position, also in a gap; empty if the position has no key.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Whether it is nowhere, as in the beginning and after [`DetachedCursor::reset`].
+    /// Whether the cursor is unset, as in the beginning and after [`DetachedCursor::reset`].
     #[must_use]
     pub fn is_unset(&self) -> bool {
         self.position == CursorPosition::Unset
     }
 
-    /// Is nowhere again, as in the beginning.
+    /// Makes the cursor unset again.
     pub fn reset(&mut self) {
         self.reset_to(CursorPosition::Unset);
     }
 
-    /// Is at a place that is none of a key.
+    /// Sets a position that has no key.
     fn reset_to(&mut self, position: CursorPosition) {
         self.position = position;
         self.key.clear();
@@ -271,7 +283,8 @@ impl DetachedCursor {
         self.hint = None;
     }
 
-    /// Goes where `step` leads, or, if there is no record, to `otherwise`, without which the place stays what it is. So it does after an error.
+    /// Moves where `step` leads. If there is no record, moves to `otherwise`, or does not move if
+    /// that is `None`. After an error the position does not change either.
     fn move_to<'t, T: Transaction>(
         &mut self,
         txn: &'t T,
@@ -281,7 +294,8 @@ impl DetachedCursor {
         self.move_to_unchecked(txn, otherwise, |cursor| cursor.check_faults(step))
     }
 
-    /// The same for a step that itself tells whether what it read was there: it may look at pages that it does not need.
+    /// Like [`DetachedCursor::move_to`], for a step that itself checks whether the pages it read
+    /// were intact: it may read pages that it does not need.
     fn move_to_unchecked<'t, T: Transaction>(
         &mut self,
         txn: &'t T,
@@ -348,7 +362,7 @@ impl DetachedCursor {
         Ok(is_found)
     }
 
-    /// Has `inspect` see the way to the record that the cursor is on, if it is on one.
+    /// Passes the path of the current record to `inspect`, if the cursor is on a record.
     fn inspect<'t, T: Transaction, R>(
         &self,
         txn: &'t T,

@@ -1,6 +1,6 @@
-//! What differs between two states.
+//! Differences between two states.
 
-// The sealed trait speaks of the layers below, which no user can name.
+// The sealed trait uses types of lower layers, which users cannot name.
 #![allow(private_interfaces)]
 
 use super::{
@@ -74,7 +74,7 @@ impl<K, V> Difference<K, V> {
         }
     }
 
-    /// Its value in the older state, if it is there.
+    /// The value in the older state, if the record is there.
     #[must_use]
     pub fn old_value(&self) -> Option<&V> {
         match self {
@@ -83,7 +83,7 @@ impl<K, V> Difference<K, V> {
         }
     }
 
-    /// Its value in the newer state, if it is there.
+    /// The value in the newer state, if the record is there.
     #[must_use]
     pub fn new_value(&self) -> Option<&V> {
         match self {
@@ -93,7 +93,7 @@ impl<K, V> Difference<K, V> {
     }
 }
 
-/// The records in which two states of a table differ, in the order of keys; see [`Table::differences`].
+/// The records in which two states of a table differ, in key order; see [`Table::differences`].
 pub struct Differences<'t, K, V> {
     walk: differences::DifferenceWalk<'t, dyn PageSource + Sync + 't>,
     name: Arc<[u8]>,
@@ -124,7 +124,7 @@ impl<'t, K: Codec, V: Codec> Differences<'t, K, V> {
         }))
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     #[cold]
     fn located(&self, error: Error) -> Error {
         let (source, root) = self.walk.tree_at_fault();
@@ -154,11 +154,11 @@ impl<K, V> fmt::Debug for Differences<'_, K, V> {
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// The records in which two states differ, in the order of keys. What the states share is not read, so this takes as
-    /// long as there are changes, however large the table is. A state that does not have the table counts as one in which it is
-    /// empty.
+    /// Returns the records in which two states differ, in key order. Subtrees that the states share
+    /// are not read, so the time depends on the number of changes, not on the size of the table. A
+    /// state without the table counts as one in which the table is empty.
     ///
-    /// The states may also be given the other way round: what was inserted counts as removed then.
+    /// The states may be given in reverse order: inserted records then count as removed.
     ///
     /// ```
     /// # use teak::{Database, Difference::{Changed, Inserted, Removed}, codec::{Str, U64}};
@@ -188,9 +188,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] for states of two databases, and
-    /// where the table was dropped meanwhile and created again with another order of keys;
-    /// [`Error::Corrupted`], [`Error::Decode`].
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] if the
+    /// states belong to two databases, or if the table was dropped and created again with another
+    /// key order in between; [`Error::Corrupted`] or [`Error::Decode`].
     pub fn differences<'t>(
         &self,
         older: &'t ReadTxn,
@@ -200,7 +200,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(self.walk(older, newer, Bound::Unbounded, Bound::Unbounded))
     }
 
-    /// The same for a range of keys.
+    /// Like [`Table::differences`], for a range of keys.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -218,8 +218,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::differences`]; [`Error::InvalidArgument`] for bounds that are integers of another length than the
-    /// keys.
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] if the
+    /// states belong to two databases, if the table was dropped and created again with another key
+    /// order in between, or if a bound is an integer of another length than the keys;
+    /// [`Error::Corrupted`] or [`Error::Decode`].
     pub fn differences_in<'t, 'k>(
         &self,
         older: &'t ReadTxn,
@@ -235,7 +237,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(self.walk(older, newer, as_slices(&low), as_slices(&high)))
     }
 
-    /// Both states of the tree.
+    /// Returns both states of the tree.
     fn states<'t>(
         &self,
         older: &'t ReadTxn,
@@ -248,7 +250,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
     }
 
-    /// Both states of the tree, whether a key has one value in it or several.
+    /// Returns both states of the tree, whether a key has one value in it or several.
     pub(super) fn any_states<'t>(
         &self,
         older: &'t ReadTxn,
@@ -315,7 +317,7 @@ pub(super) fn refuse_other_database(one: &Engine, other: &Engine) -> Result<()> 
     Err(Error::InvalidArgument(text.into()))
 }
 
-/// What became of a table between two states; see [`ReadTxn::changed_tables`].
+/// How a table changed between two states; see [`ReadTxn::changed_tables`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TableChange {
@@ -323,13 +325,14 @@ pub enum TableChange {
     Created,
     /// Only the older state has it.
     Dropped,
-    /// Both have it, and it has been changed in between, or its pages were moved; or it was dropped and created again.
+    /// Both states have it, and it changed in between or its pages were moved, or it was dropped
+    /// and created again.
     Changed,
 }
 
 impl ReadTxn {
-    /// The tables that were created, dropped or changed since an older state, in the order of names. A table that was
-    /// renamed was dropped and created.
+    /// Returns the tables that were created, dropped or changed since an older state, in the order
+    /// of their names. A renamed table counts as dropped and created.
     ///
     /// ```
     /// # use teak::{Database, TableChange, codec::Str};
@@ -346,7 +349,7 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for states of two databases; [`Error::Corrupted`].
+    /// [`Error::InvalidArgument`] if the states belong to two databases; [`Error::Corrupted`].
     pub fn changed_tables(&self, older: &Self) -> Result<Vec<(Vec<u8>, TableChange)>> {
         refuse_other_database(older.engine(), self.engine())?;
         older.engine().refuse_forked()?;

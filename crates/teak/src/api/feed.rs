@@ -1,4 +1,4 @@
-//! Following what is committed.
+//! Change feeds.
 
 use super::{
     Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec,
@@ -8,8 +8,9 @@ use crate::{Result, TransactionId};
 use std::time::Duration;
 
 impl Database {
-    /// Waits until readers see a commit behind `after`, by whichever process, for as long as `limit`, or for ever; returns the
-    /// newest that they see, or `None` if the time was not enough. Who waits sleeps, and who commits wakes him.
+    /// Waits until readers see a commit after `after`, by any process. Waits at most for `limit`,
+    /// or forever if it is `None`. Returns the newest commit that readers see, or `None` on
+    /// timeout. Waiting threads sleep; a commit wakes them.
     ///
     /// ```
     /// # use teak::{Database, Transaction, codec::Str};
@@ -30,12 +31,14 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A lazy commit that was seen may be lost when the machine goes down, and another one gets its number. Who keeps numbers across that
-    /// compares with [`DatabaseStat::durable_transaction`](crate::DatabaseStat::durable_transaction).
+    /// A lazy commit that was seen may be lost if the machine crashes, and another commit then gets
+    /// its number. An application that stores numbers across crashes must compare them with
+    /// [`DatabaseStat::durable_transaction`](crate::DatabaseStat::durable_transaction).
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed, also meanwhile.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed,
+    /// also while waiting.
     pub fn wait_for_commit(
         &self,
         after: TransactionId,
@@ -44,7 +47,7 @@ impl Database {
         self.opening.wait_for_commit(after, limit)
     }
 
-    /// Follows what is committed from now on.
+    /// Returns a feed of the commits from now on.
     ///
     /// ```
     /// # use teak::Database;
@@ -57,12 +60,12 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_read`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed.
     pub fn follow(&self) -> Result<ChangeFeed> {
         self.follow_from(self.begin_read()?)
     }
 
-    /// Follows what was and is committed behind a state of this database.
+    /// Returns a feed of the commits after a state of this database, past and future.
     ///
     /// ```
     /// # use teak::{Database, TableChange, codec::Str};
@@ -90,8 +93,8 @@ impl Database {
     }
 }
 
-/// Follows what is committed, by whichever process. It keeps the state that was seen last, and with it all of the
-/// file that this one sees, until the next one is asked for; and the database open.
+/// A feed of commits by any process. It keeps the last state it returned, with all pages of the
+/// file that this state sees, until the next one is requested. It also keeps the database open.
 ///
 /// ```
 /// # use teak::{Database, Difference, codec::{Str, U64}};
@@ -121,14 +124,15 @@ pub struct ChangeFeed {
 }
 
 impl ChangeFeed {
-    /// Waits for a commit behind the state that was seen last, for as long as `limit`, or for ever; `None` if the time was
-    /// not enough. What was committed by several transactions meanwhile comes as one.
+    /// Waits for a commit after the last state seen. Waits at most for `limit`, or forever if it is
+    /// `None`; `None` on timeout. Several transactions committed meanwhile come as one change.
     ///
     /// # Errors
     ///
-    /// Those of [`Database::wait_for_commit`] and [`Database::begin_read`]; [`Error::SnapshotLost`](crate::Error::SnapshotLost) if somebody
-    /// cancelled the reader of the state that was seen last: what has changed since cannot be told any more, so begin another feed. The
-    /// state that was seen last stays the same then.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed,
+    /// also while waiting; [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the reader of the
+    /// last state was cancelled. The changes since that state are unknown then, so begin another
+    /// feed. The last state seen does not change in that case.
     pub fn next(&mut self, limit: Option<Duration>) -> Result<Option<Changes>> {
         self.seen.refuse_cancelled()?;
         let waited = self.database.wait_for_commit(self.seen.id(), limit)?;
@@ -141,29 +145,31 @@ impl ChangeFeed {
         Ok(Some(Changes { older, newer }))
     }
 
-    /// The same without waiting.
+    /// Like [`ChangeFeed::next`], but does not wait.
     ///
     /// # Errors
     ///
-    /// Those of [`ChangeFeed::next`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed;
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the reader of the last state was
+    /// cancelled.
     pub fn poll(&mut self) -> Result<Option<Changes>> {
         self.next(Some(Duration::ZERO))
     }
 
-    /// The state that was seen last.
+    /// The last state seen.
     #[must_use]
     pub fn seen(&self) -> &ReadTxn {
         &self.seen
     }
 
-    /// Ends the feed; [`Database::follow_from`] goes on from the state that was seen last.
+    /// Ends the feed; [`Database::follow_from`] continues from the last state seen.
     #[must_use]
     pub fn into_seen(self) -> ReadTxn {
         self.seen
     }
 }
 
-/// Two states, the second of which was committed behind the first.
+/// Two states, the second of which was committed after the first.
 #[derive(Clone, Debug)]
 pub struct Changes {
     older: ReadTxn,
@@ -171,7 +177,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The state that was seen before. Whoever could not make use of the changes follows on from here.
+    /// The older state. To retry after a failure to process the changes, follow from here.
     #[must_use]
     pub fn older(&self) -> &ReadTxn {
         &self.older
@@ -183,20 +189,23 @@ impl Changes {
         &self.newer
     }
 
-    /// The tables that changed; see [`ReadTxn::changed_tables`].
+    /// Returns the changed tables; see [`ReadTxn::changed_tables`].
     ///
     /// # Errors
     ///
-    /// Those of [`ReadTxn::changed_tables`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn tables(&self) -> Result<Vec<(Vec<u8>, TableChange)>> {
         self.newer.changed_tables(&self.older)
     }
 
-    /// The records of a table that changed; see [`Table::differences`].
+    /// Returns the changed records of a table; see [`Table::differences`].
     ///
     /// # Errors
     ///
-    /// Those of [`Table::differences`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if neither state has the table;
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the table was dropped and
+    /// created again with another key order in between;
+    /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
     pub fn of<K: Codec, V: Codec>(&self, table: &Table<K, V>) -> Result<Differences<'_, K, V>> {
         table.differences(&self.older, &self.newer)
     }

@@ -1,4 +1,4 @@
-//! Keys and values that a table cannot hold are refused.
+//! Refuses keys and values that a table cannot hold.
 
 use super::codec::Codec;
 use crate::{
@@ -42,7 +42,7 @@ fn wrong_integer(root: &TreeRoot, key: &[u8]) -> Error {
     ))
 }
 
-/// Refuses what has no place among the keys of a table: an integer of another length.
+/// Refuses a search key that cannot be among the keys of the table: an integer of another length.
 pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
     if root.order != KeyOrder::Integer || root.is_empty() || key.len() == usize::from(root.key_len)
     {
@@ -51,7 +51,7 @@ pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
     Err(wrong_integer(root, key))
 }
 
-/// Refuses what has no place among the values of a table in which a key has several.
+/// Refuses a search value that cannot be among the values of a key in a multi-value table.
 pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
     let size = usize::from(root.kind.value_size);
     if root.value_order() != KeyOrder::Integer || size == 0 || value.len() == size {

@@ -1,5 +1,5 @@
-//! What a user sees: databases, tables, transactions, cursors, options. Thin: everything is done
-//! in the layers below.
+//! The public API: databases, tables, transactions, cursors, options. It is thin; the layers below
+//! do the work.
 
 mod add_comparison;
 mod backup;

@@ -9,11 +9,16 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`](crate::Error::NotFound) or [`Error::AlreadyExists`](crate::Error::AlreadyExists) if it is not to be created, or is to be;
-    /// [`Error::NotADatabase`](crate::Error::NotADatabase) and [`Error::UnknownFormat`](crate::Error::UnknownFormat) for another file; [`Error::InUse`](crate::Error::InUse)
-    /// while somebody has it open who cannot share it; [`Error::Corrupted`](crate::Error::Corrupted) if the newest commit is
-    /// known to have been on disk and is not whole; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a page size
-    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`](crate::Error::OptionsDiffer) if this process has it open with others; [`Error::Io`](crate::Error::Io).
+    /// [`Error::NotFound`](crate::Error::NotFound) or
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) if the file is missing or exists,
+    /// contrary to the options; [`Error::NotADatabase`](crate::Error::NotADatabase) or
+    /// [`Error::UnknownFormat`](crate::Error::UnknownFormat) for another kind of file;
+    /// [`Error::InUse`](crate::Error::InUse) while the database is open elsewhere and cannot be
+    /// shared; [`Error::Corrupted`](crate::Error::Corrupted) if the newest commit is known to have
+    /// been on disk and is damaged; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for
+    /// an impossible page size or an impossible comparison name;
+    /// [`Error::OptionsDiffer`](crate::Error::OptionsDiffer) if this process has it open with
+    /// different options; [`Error::Io`](crate::Error::Io).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
         self.prepare_for_faults()?;
@@ -43,7 +48,7 @@ impl Options {
         Ok(Database::new(Opening::alone(engine, self.access())))
     }
 
-    /// Opens the database in any storage as one of several processes, all of which this one plays.
+    /// Opens the database in any storage as one of several processes that this process simulates.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(
         &self,
@@ -64,11 +69,16 @@ impl Options {
 }
 
 impl Database {
-    /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
+    /// Opens the database in the file at `path`, or creates it; [`Options`] has more settings.
     ///
     /// # Errors
     ///
-    /// Those of [`Options::open`].
+    /// [`Error::NotADatabase`](crate::Error::NotADatabase) or
+    /// [`Error::UnknownFormat`](crate::Error::UnknownFormat) for another kind of file;
+    /// [`Error::InUse`](crate::Error::InUse) while the database is open elsewhere and cannot be
+    /// shared; [`Error::Corrupted`](crate::Error::Corrupted) if the newest commit is known to have
+    /// been on disk and is damaged; [`Error::OptionsDiffer`](crate::Error::OptionsDiffer) if this
+    /// process has it open with different options; [`Error::Io`](crate::Error::Io).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open(path)
     }

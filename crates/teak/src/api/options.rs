@@ -1,4 +1,4 @@
-//! What databases are opened and created with.
+//! Options for opening and creating databases.
 
 use crate::{
     Error, Geometry, Result,
@@ -63,7 +63,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Pages of 4 KiB, created if missing; durability and limits as the file has them.
+    /// Defaults: 4 KiB pages, created if missing; durability and limits as stored in the file.
     pub fn new() -> Self {
         Self {
             page_size: 4096,
@@ -92,14 +92,14 @@ impl Options {
         }
     }
 
-    /// The size of pages of a database that is created: a power of two from 4,096 to 65,536. A
-    /// database that exists keeps its own.
+    /// Sets the page size of a new database: a power of two from 4,096 to 65,536 bytes. An existing
+    /// database keeps its page size.
     pub fn page_size(mut self, bytes: usize) -> Self {
         self.page_size = bytes;
         self
     }
 
-    /// Whether the database is created if there is none. It is, by default.
+    /// Sets whether a missing database is created. The default is `true`.
     pub fn create(mut self, is_created: bool) -> Self {
         self.create = if is_created {
             Create::IfMissing
@@ -109,7 +109,7 @@ impl Options {
         self
     }
 
-    /// Whether the database must not exist yet.
+    /// Sets whether the database must not exist yet.
     pub fn create_new(mut self, is_new: bool) -> Self {
         self.create = if is_new {
             Create::New
@@ -119,14 +119,14 @@ impl Options {
         self
     }
 
-    /// Whether the database is opened for reading only: nothing is written, not even to recover.
+    /// Sets whether the database is opened read-only: nothing is written, not even for recovery.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only = is_read_only;
         self
     }
 
-    /// Whether nobody else may have the database open: there is no lock file then, and other processes get
-    /// [`Error::InUse`].
+    /// Sets whether no other process may have the database open. There is no lock file then, and
+    /// other processes get [`Error::InUse`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -144,15 +144,19 @@ impl Options {
         self
     }
 
-    /// Whether the database is read without a lock file, also beside processes that write to it. It has to be opened for reading only.
+    /// Sets whether the database is read without a lock file, even while other processes write to
+    /// it. Requires a read-only open.
     ///
-    /// Without this a database is read without a lock file only where none can be made or written to (a medium or directory that may not be
-    /// written to, a full disk), and nobody has the database open for writing. Nobody can open it for writing then until it
-    /// is closed: that is [`Error::InUse`]. With this it is read beside writers that were there before, too. These do not know what is read
-    /// here, and may use its pages again after two more commits. Each page is therefore compared with its checksum each time. If it was used
-    /// again, the operation is [`Error::SnapshotLost`]: begin a new transaction. Bytes that are borrowed from the file may change; copy them and
-    /// compare. That is outside of what Rust promises for a shared slice, so use this beside writers only where a lock file cannot be had.
-    /// `docs/locking.md` says more.
+    /// Without this option a database is read without a lock file only if no lock file can be
+    /// created or written (a read-only medium or directory, a full disk) and no process has the
+    /// database open for writing. Until it is closed, opening it for writing fails with
+    /// [`Error::InUse`]. With this option it can also be read while earlier writers are active.
+    /// These writers do not know of this reader, and may reuse its pages after two more commits.
+    /// Each page is therefore compared with its checksum on every access. If a page was reused, the
+    /// operation fails with [`Error::SnapshotLost`]: begin a new transaction. Bytes borrowed from
+    /// the file may change; copy them and compare. Rust gives no guarantee for a shared slice that
+    /// changes, so use this option beside writers only if a lock file is impossible. See
+    /// `docs/locking.md`.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -171,9 +175,9 @@ impl Options {
         self
     }
 
-    /// Where the lock file is; by default it has the name of the database with `-lock` behind it. All who have the database open at the same
-    /// time must say the same: who says something else gets [`Error::InUse`]. [`delete`](crate::delete) knows only of
-    /// the default.
+    /// Sets the path of the lock file; the default is the name of the database followed by `-lock`.
+    /// All processes that have the database open at the same time must use the same path; others
+    /// get [`Error::InUse`]. [`delete`](crate::delete) knows only the default.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -189,8 +193,9 @@ impl Options {
         self
     }
 
-    /// The permissions of files that are created, as `open` has them, less the mask of the process (`umask`): 0o666 by default. Files
-    /// that are there keep theirs, and a lock file that is made anew gets those of the database.
+    /// Sets the permissions of created files, as for `open`, less the process's `umask`; the
+    /// default is 0o666. Existing files keep theirs, and a recreated lock file gets those of the
+    /// database.
     ///
     /// ```
     /// use std::os::unix::fs::PermissionsExt;
@@ -206,8 +211,8 @@ impl Options {
         self
     }
 
-    /// Whether a file on a network file system is opened. Only processes of one machine may use it then, which
-    /// nobody can check.
+    /// Sets whether a file on a network file system may be opened. Only processes of one machine
+    /// may use it then, which Teak cannot check.
     pub fn allow_network(mut self, is_allowed: bool) -> Self {
         self.network = match is_allowed {
             true => Network::Allow,
@@ -216,9 +221,11 @@ impl Options {
         self
     }
 
-    /// Whether a commit fails with [`Error::NameLost`] when the file, or a directory above it, was removed, renamed or replaced since it was
-    /// opened. By default the commit is made all the same, into a file that may be gone when it is closed, and the first such commit is
-    /// [`Event::NameLost`]. That the last link to the file is gone is noticed at once; anything else within 10 milliseconds.
+    /// Sets whether a commit fails with [`Error::NameLost`] if the file, or a directory above it,
+    /// was removed, renamed or replaced since it was opened. By default the commit succeeds, into a
+    /// file that may be gone after closing, and the first such commit emits [`Event::NameLost`].
+    /// The removal of the last link to the file is noticed at once; any other change within 10
+    /// milliseconds.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -238,13 +245,13 @@ impl Options {
         self
     }
 
-    /// Whether a part of the file that cannot be read (a bad sector, or the file was cut short by somebody) is an
-    /// error of the operation that wanted it. It is by default. With `false` for all databases of a process, no
-    /// handler for the signal SIGBUS is installed, and where pages cannot be read that were read before, the
-    /// process ends.
+    /// Sets whether an unreadable part of the file (a bad sector, or a file truncated by another
+    /// program) becomes an error of the operation that read it. The default is `true`. With `false`
+    /// for all databases of a process, no handler for SIGBUS is installed, and the process dies if
+    /// pages that were read before become unreadable.
     ///
-    /// The handler concerns addresses of databases alone. Other signals go to the handler that was installed before. One that is
-    /// installed later has to do the same.
+    /// The handler acts only on addresses of databases. Other signals go to the previously
+    /// installed handler. A handler installed later must do the same.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -257,81 +264,86 @@ impl Options {
         self
     }
 
-    /// The durability of commits that do not ask for another. It is kept in the file by this process's next
-    /// commit, or by closing if nobody else has the database open: who opens it afterwards without asking for one gets
-    /// that. A new database has [`Durability::Durable`].
+    /// Sets the durability of commits that do not choose one. It is stored in the file by this
+    /// process's next commit, or at close if no other process has the database open. Later openings
+    /// that set no durability use the stored one. A new database has [`Durability::Durable`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = Some(durability);
         self
     }
 
-    /// How many bytes of pages lazy commits may have written since the last flush before they are
-    /// flushed, by a thread of the database's own; `u64::MAX` for any number, which is what a new
-    /// database has. Kept in the file, as [`Options::durability`] is.
+    /// Sets how many bytes of pages lazy commits may write before a background thread flushes them;
+    /// `u64::MAX`, the value of a new database, sets no limit. Stored in the file, like
+    /// [`Options::durability`].
     pub fn flush_after_bytes(mut self, bytes: u64) -> Self {
         self.flush_after_bytes = Some(bytes);
         self
     }
 
-    /// How long the journal is that the file gets for small durable commits of this process, if it has none yet; 0 for commits that do without.
-    /// A commit that stands there need not wait until all its pages are on the disk: they are flushed when the journal is full, for which the
-    /// commit that finds it so waits some milliseconds. If this is not called, a file of 32 MiB or more gets one, a sixty-fourth of it long and
-    /// 4 MiB at most.
+    /// Sets the length in bytes of the journal that the file gets for small durable commits of this
+    /// process, if it has none yet; 0 for none. A commit in the journal need not wait until all its
+    /// pages are on disk. They are flushed when the journal is full; the commit that finds it full
+    /// waits some milliseconds for that. By default a file of 32 MiB or more gets a journal of a
+    /// sixty-fourth of its length, at most 4 MiB.
     pub fn journal_bytes(mut self, bytes: u64) -> Self {
         self.journal_bytes = Some(bytes);
         self
     }
 
-    /// How long a lazy commit may wait before it is flushed, by a thread of the database's own, in
-    /// whole milliseconds; [`Duration::MAX`] for ever. A new database has 5 seconds. Kept in the
-    /// file, as [`Options::durability`] is.
+    /// Sets how long a lazy commit may wait before a background thread flushes it, in whole
+    /// milliseconds; [`Duration::MAX`] for no limit. A new database has 5 seconds. Stored in the
+    /// file, like [`Options::durability`].
     pub fn flush_after(mut self, age: Duration) -> Self {
         self.flush_after = Some(age);
         self
     }
 
-    /// When pages are compared with their checksums: once for each page since it was opened, by default.
+    /// Sets when pages are compared with their checksums; by default once per page since the
+    /// database was opened.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.verification = verification;
         self
     }
 
-    /// The longest that the file may become, in bytes. The limit is kept in the file: with `None`,
-    /// the default, the one found there stays in force, and a new database has none. `Some(u64::MAX)`
-    /// lifts it.
+    /// Sets the maximum length of the file in bytes. The limit is stored in the file: `None`, the
+    /// default, keeps the stored limit, and a new database has none. `Some(u64::MAX)` removes it.
     pub fn size_limit_bytes(mut self, limit: Option<u64>) -> Self {
         self.size_limit_bytes = limit;
         self
     }
 
-    /// How long the file may be, and how it grows and shrinks. It is kept in the file: without this, the one found there
-    /// stays in force. [`Options::size_limit_bytes`] goes before its upper limit.
+    /// Sets the size limits of the file, and how it grows and shrinks. Stored in the file; by
+    /// default the stored geometry stays in force. [`Options::size_limit_bytes`] takes precedence
+    /// over its upper limit.
     pub fn geometry(mut self, geometry: Geometry) -> Self {
         self.geometry = Some(geometry);
         self
     }
 
-    /// How many bytes of pages a write transaction keeps in memory. A larger one writes leaves
-    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. A leaf that changes after that is changed in the mapped
-    /// file, where the file system lets (not where it copies on write, as btrfs does: there it is read back and written again). Inner pages,
-    /// about one in two hundred, stay in memory, and where that is more already, a quarter as much besides. A lazy transaction builds its pages in the mapped
-    /// file, where the system writes them out when it wants memory, and needs no budget for them.
-    /// Savepoints keep as many bytes besides, of any transaction: pages as they were.
+    /// Sets how many bytes of pages a write transaction keeps in memory; the default is 256 MiB. A
+    /// larger transaction writes leaves early, to their final position, where no reader sees them
+    /// yet. A leaf that changes again is changed in the mapped file, if the file system allows. (On
+    /// copy-on-write file systems such as btrfs it is read back and written again.) Inner pages,
+    /// about one in two hundred, stay in memory; if they alone exceed the budget, a quarter as much
+    /// is allowed on top. A lazy transaction builds its pages in the mapped file, where the system
+    /// writes them out under memory pressure, and needs no budget for them. The savepoints of a
+    /// transaction may keep as many bytes in addition, for old versions of pages.
     pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
         self.write_memory_bytes = bytes;
         self
     }
 
-    /// How many pages a commit may copy from the end of the file to free places before it, in per cent of the pages that it
-    /// writes anyway, and 2 to 8 pages at least; 0 for none. That is done only while a third as much is free as is in use, and was
-    /// free for a while, so that the file can be made shorter. 100 by default. With 0 [`Database::close`](crate::Database::close) moves
-    /// nothing, either.
+    /// Sets how many pages a commit may copy from the end of the file to earlier free pages, in per
+    /// cent of the pages that it writes anyway, and at least 2 to 8 pages; 0 for none. Pages are
+    /// moved only while the free pages amount to a third of the used ones and have been free for a
+    /// while, so that the file can be truncated. The default is 100. With 0,
+    /// [`Database::close`](crate::Database::close) moves nothing either.
     pub fn move_percent(mut self, percent: u32) -> Self {
         self.move_percent = percent;
         self
     }
 
-    /// Has tables that are larger than so many pages released in parts of such a size.
+    /// Sets the part size in pages; larger tables are released in parts of this size.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub fn release_at_once(mut self, pages: u64) -> Self {
@@ -345,9 +357,10 @@ impl Options {
         self
     }
 
-    /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, cancel
-    /// it, let the file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
-    /// same database. Without this the file grows.
+    /// Sets a callback that is asked before the file grows although a reader of an old state keeps
+    /// enough space. It decides whether to wait for the reader, cancel it, grow the file, or give
+    /// up. It runs on the writing thread, and must not begin another write transaction of the same
+    /// database. Without a callback the file grows.
     ///
     /// ```
     /// use teak::{Options, SlowReaderChoice};
@@ -371,9 +384,10 @@ impl Options {
         self
     }
 
-    /// Whether the system reads ahead of what is asked for, where the file is not in memory. It does not, by default: around a single
-    /// record nothing else is wanted. Scans of what is not in memory are several times as fast with it. Where this process has the database open already, what that
-    /// opening was given holds.
+    /// Sets whether the system reads ahead in parts of the file that are not in memory. The default
+    /// is `false`, because a single lookup needs no neighbouring data. Scans of data that is not in
+    /// memory are several times as fast with it. If this process has the database open already, the
+    /// setting of the first opening applies.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -386,12 +400,14 @@ impl Options {
         self
     }
 
-    /// What to call when something happens: a commit, a flush, the file becomes longer, another process died while it wrote. It is called
-    /// by whatever thread made it happen, or by the one that flushes, some at a time maybe, and always without locks and without the
-    /// writer's turn: it may use the database. What happens by that is told when it returns. A panic of it is dropped. Without this nothing is
-    /// noted. Where this process has the database open already, what that opening was given goes on to be called, and nothing else.
+    /// Sets a callback for events: a commit, a flush, a grown file, the death of another process
+    /// while it wrote. It is called by the thread that caused the event or by the flushing thread,
+    /// possibly by several at once. It is never called under a lock or with the writer lock held,
+    /// so it may use the database. Events caused by the callback are delivered after it returns. A
+    /// panic in the callback is dropped. Without a callback no events are recorded. If this process
+    /// has the database open already, only the callback of the first opening is called.
     ///
-    /// It must not own the database, which would never be closed then.
+    /// The callback must not own the database, which would never be closed then.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -406,14 +422,17 @@ impl Options {
         self
     }
 
-    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`](crate::KeyOrder::Custom). Each is to be given whenever the
-    /// database is opened. A table whose comparison is missing is listed, checked but for its order, and can be dropped; it
-    /// cannot be opened ([`Error::ComparisonMissing`]), and others are none the worse for it.
+    /// Registers a comparison for tables of this database:
+    /// [`KeyOrder::Custom`](crate::KeyOrder::Custom). Register all comparisons at every opening. A
+    /// table whose comparison is missing is listed, checked except for its order, and can be
+    /// dropped, but not opened ([`Error::ComparisonMissing`]). Other tables are not affected.
     ///
-    /// Only the name of a comparison is in the file. When a table is first opened in a process, a few of its pages are looked
-    /// at: if their keys are not in the order that the comparison says, that is [`Error::ComparisonMismatch`]. A comparison that
-    /// differs from the one of old for rare keys alone is not noticed so: [`Database::check`](crate::Database::check) finds what is in
-    /// disorder. A panic of a comparison goes to the caller; a write transaction can only be rolled back then.
+    /// Only the name of a comparison is stored in the file. When a table is first opened in a
+    /// process, a few of its pages are checked. If their keys are not in the order of the
+    /// comparison, opening fails with [`Error::ComparisonMismatch`]. A comparison that differs from
+    /// the original one only for rare keys is not detected this way;
+    /// [`Database::check`](crate::Database::check) finds keys that are out of order. A panic of a
+    /// comparison propagates to the caller; a write transaction can only be rolled back then.
     ///
     /// [`Comparison`] has an example.
     pub fn comparison(mut self, comparison: &'static Comparison) -> Self {
@@ -421,13 +440,13 @@ impl Options {
         self
     }
 
-    /// Has those of another database.
+    /// Registers the comparisons of another database.
     pub(super) fn with_comparisons_of(mut self, comparisons: &Comparisons) -> Self {
         self.comparisons.extend(comparisons.all());
         self
     }
 
-    /// What the database is opened for.
+    /// The access mode of the database.
     pub(super) fn access(&self) -> Access {
         match self.is_read_only {
             true => Access::ReadOnly,
@@ -435,7 +454,7 @@ impl Options {
         }
     }
 
-    /// Installs the handler for SIGBUS, unless the program does without.
+    /// Installs the handler for SIGBUS, unless it is disabled.
     pub(super) fn prepare_for_faults(&self) -> Result<()> {
         match self.handles_faults {
             true => handle_faults().map_err(Error::io("installing a handler for SIGBUS")),
@@ -489,7 +508,7 @@ impl Options {
     }
 }
 
-/// Refuses limits that cross.
+/// Refuses contradictory limits.
 pub(super) fn refuse_impossible(geometry: &Geometry) -> Result<()> {
     if geometry.is_possible() {
         return Ok(());
@@ -504,7 +523,7 @@ pub(super) fn refuse_impossible(geometry: &Geometry) -> Result<()> {
     )))
 }
 
-/// Refuses a comparison whose name cannot be kept, or is one of `others`.
+/// Refuses a comparison whose name cannot be stored, or is also the name of one of `others`.
 fn refuse_impossible_name(comparison: &Comparison, others: &[&Comparison]) -> Result<()> {
     let name = comparison.name();
     let text = if !(1..=COMPARISON_NAME_MAX).contains(&name.len()) {

@@ -1,4 +1,4 @@
-//! How keys and values of a table follow each other.
+//! The order of the keys and values of a table.
 
 use super::{
     MultiTable, Table, Transaction,
@@ -9,7 +9,7 @@ use crate::Result;
 use std::cmp::Ordering;
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// How two keys follow each other in the order of the table, whether it has them or not.
+    /// Compares two keys in the order of the table. They need not be in the table.
     ///
     /// ```
     /// # use std::cmp::Ordering;
@@ -25,8 +25,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than the keys;
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a key is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn compare_keys<T: Transaction>(
         &self,
         txn: &T,
@@ -42,11 +43,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
 }
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// How two keys follow each other in the order of the table, whether it has them or not.
+    /// Compares two keys in the order of the table. They need not be in the table.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::compare_keys`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a key is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn compare_keys<T: Transaction>(
         &self,
         txn: &T,
@@ -60,7 +63,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Ok(root.order.compare(a.as_ref(), b.as_ref()))
     }
 
-    /// How two values of a key follow each other in the order of the table, whether it has them or not.
+    /// Compares two values of a key in the order of the table. They need not be in the table.
     ///
     /// ```
     /// # use std::cmp::Ordering;
@@ -75,7 +78,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::compare_keys`], for the values.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a value is an integer of
+    /// another length than the values; [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn compare_values<T: Transaction>(
         &self,
         txn: &T,

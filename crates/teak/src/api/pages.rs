@@ -1,12 +1,12 @@
-//! Which pages there are, and whether bytes are in one that was changed.
+//! Page walks, and whether borrowed bytes lie in a changed page.
 
 use super::{PageVisit, ReadTxn, WriteTxn};
 use crate::{Result, admin::page_walk};
 use std::ops::ControlFlow;
 
 impl ReadTxn {
-    /// Shows every page of every table to `visit`, each page before those below it, the catalog first, until that says
-    /// [`ControlFlow::Break`]. Reads all of these pages.
+    /// Passes every page of every table to `visit`, the catalog first and each page before its
+    /// children, until it returns [`ControlFlow::Break`]. Reads all of these pages.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -30,7 +30,8 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) with the first page that is damaged; all that can be read was shown then.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) with the first damaged page; all readable
+    /// pages were visited then.
     pub fn walk_pages(
         &self,
         visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
@@ -41,9 +42,9 @@ impl ReadTxn {
 }
 
 impl WriteTxn {
-    /// Whether bytes that were read in this transaction, a value or a part of one, stand in a page that the transaction has
-    /// written: then the next change may change them in place, so whoever keeps them longer copies them. Bytes from elsewhere are in no
-    /// such page.
+    /// Whether bytes that were read in this transaction, a value or a part of one, lie in a page
+    /// that the transaction has written. The next change may then modify them in place, so copy
+    /// them to keep them longer. Bytes from elsewhere never lie in such a page.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, Str}};

@@ -1,4 +1,4 @@
-//! Copies have no more permissions than what they are copies of.
+//! Restricts the permissions of copies to those of their sources.
 
 use crate::{Error, Result};
 use std::{
@@ -8,8 +8,9 @@ use std::{
     path::Path,
 };
 
-/// Takes from a new file the permissions that one of its sources does not give, and gives it the owner of the first of them, where the
-/// process may do that. Nobody else may reach the file before. Without sources it keeps what it has.
+/// Removes from a new file every permission that one of its sources does not grant, and gives it
+/// the owner of the first source, if the process may do that. No other user may be able to open the
+/// file before. Without sources the permissions do not change.
 pub(super) fn restrict(path: &Path, sources: &[Metadata]) -> Result<()> {
     let Some(first) = sources.first() else {
         return Ok(());
@@ -20,16 +21,16 @@ pub(super) fn restrict(path: &Path, sources: &[Metadata]) -> Result<()> {
 fn restrict_file(path: &Path, first: &Metadata, sources: &[Metadata]) -> io::Result<()> {
     let file = File::open(path)?;
     if fchown(&file, Some(first.uid()), Some(first.gid())).is_err() {
-        // A process that may not give files away may give them to one of its groups.
+        // A process that may not change the owner may still choose one of its own groups.
         let _ = fchown(&file, None, Some(first.gid()));
     }
     let made = file.metadata()?;
     let mut mode = made.mode() & 0o777;
     for source in sources {
-        // Its owner may give himself what he likes, and writes to it as a rule.
+        // The owner can grant itself any permission, and usually writes to the file.
         mode &= source.mode() | 0o600;
         if made.gid() != source.gid() {
-            // Members of this group are others to the source.
+            // Members of this group are "others" to the source.
             mode &= 0o707 | (source.mode() & 0o007) << 3;
         }
     }

@@ -1,5 +1,5 @@
-//! What is done to one record beyond reading, inserting and removing it: most of it depends on what is there, and takes one
-//! descent all the same.
+//! Operations on a single record beyond reading, inserting and removing it. Most depend on the
+//! stored value, and still take one descent.
 
 use super::{
     Table, Transaction, WriteTxn,
@@ -17,25 +17,26 @@ use crate::{
 };
 use std::marker::PhantomData;
 
-/// Whether the record that was found is the one that was asked for.
+/// Whether the record that was found is the requested one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exactness {
-    /// It has the key that was asked for.
+    /// It has the requested key.
     Exact,
-    /// There is none with that key; this is the first one behind it.
+    /// No record has that key; this is the first one after it.
     Greater,
 }
 
-/// What [`Table::compare_and_swap`] did.
+/// The outcome of [`Table::compare_and_swap`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Swap<T> {
-    /// What was there is what was expected, and now the new value is there, or no record, if there was to be none.
+    /// The stored value was the expected one. The new value is stored now, or no record if `new`
+    /// was `None`.
     Done,
-    /// Something else is there, this value or no record, and nothing changed.
+    /// The stored value was another one, or there was no record. Nothing changed.
     Other(Option<T>),
 }
 
-/// What is to become of a record that [`Table::modify`] has shown.
+/// The decision about a record that [`Table::modify`] has shown.
 #[derive(Debug)]
 #[must_use]
 pub struct Action<V> {
@@ -53,26 +54,26 @@ impl<V: Codec> Action<V> {
         self.verdict
     }
 
-    /// It stays as it is, or away.
+    /// Leaves the record unchanged, or absent.
     pub fn keep() -> Self {
         Self::new(ModifyAction::Leave)
     }
 
-    /// It has this value from now on, and is inserted if there is none with its key.
+    /// Stores this value, and inserts the record if no record has its key.
     pub fn put(value: V::Item<'_>) -> Self {
         Self::new(ModifyAction::Put(
             V::encode(&value).as_ref().to_vec().into(),
         ))
     }
 
-    /// It is removed, if it is there.
+    /// Removes the record, if there is one.
     pub fn remove() -> Self {
         Self::new(ModifyAction::Remove)
     }
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// The record of a key: with the key as it is stored.
+    /// Returns the record of a key, with the key as it is stored.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -88,7 +89,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     pub fn get_record<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -98,7 +99,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(found.map(|(_, key, value)| (key, value)))
     }
 
-    /// The record of a key, or, if there is none, the first one with a greater key, and which of both it is.
+    /// Returns the record of a key or, if there is none, the first one with a greater key, and
+    /// which of both it is.
     ///
     /// ```
     /// # use teak::{Database, Exactness, codec::{Str, U32}};
@@ -115,7 +117,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get`]; [`Error::InvalidArgument`] for an integer of another length than the keys.
+    /// [`Error::InvalidArgument`] if the key is an integer of another length than the keys;
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     #[allow(clippy::type_complexity)]
     pub fn get_or_next<'t, T: Transaction>(
         &self,
@@ -126,7 +129,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         self.find(txn, &key, |_| true)
     }
 
-    /// The record of a key or the next one, if that is wanted.
+    /// Returns the record of a key, or the next one if `or_next` asks for it.
     #[allow(clippy::type_complexity)]
     fn find<'t, T: Transaction>(
         &self,
@@ -159,7 +162,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
-    /// Has `decide` look at the value of a key and does what that says. If it fails, nothing changes.
+    /// Passes the value of a key to `decide` and executes its decision. If `decide` fails, nothing
+    /// changes.
     fn decide<'v, R>(
         &self,
         txn: &mut WriteTxn,
@@ -170,7 +174,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let key = key.as_ref();
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         let handle = self.handle(txn);
-        // An error of `change` itself would end the transaction; what `decide` refuses does not.
+        // An error of `change` itself would break the transaction; an error of `decide` does not.
         txn.inner.change(handle, self.raw_name(), |tree| {
             tree.modify(key, |old| match decide(old) {
                 Ok((verdict, decided)) => (verdict, Ok(decided)),
@@ -179,7 +183,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })?
     }
 
-    /// Inserts a record if there is none with this key; if there is one, returns its value.
+    /// Inserts a record if no record has this key; otherwise returns the stored value.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -194,7 +198,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`]; [`Error::Decode`] if what is there is no such value.
+    /// [`Error::Decode`] if the stored value cannot be decoded as `V`; [`Error::KeyTooLong`] or
+    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn get_or_insert(
         &self,
         txn: &mut WriteTxn,
@@ -211,7 +216,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Replaces the value of a key if there is a record with this key; says whether there is.
+    /// Replaces the value of a key if a record has this key; returns whether one does.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -228,7 +233,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`].
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
     pub fn update(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
         let value = V::encode(&value);
         self.decide(txn, &key, |old| {
@@ -239,7 +245,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Inserts a record, or replaces the value of the key; returns the value that was there.
+    /// Inserts a record, or replaces the value of the key; returns the old value.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -254,7 +260,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get_or_insert`]: what was there is decoded before anything changes.
+    /// The old value is decoded before anything changes. [`Error::Decode`] if the stored value
+    /// cannot be decoded as `V`; [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`]
+    /// or [`Error::Full`] if there is no space.
     pub fn replace(
         &self,
         txn: &mut WriteTxn,
@@ -267,7 +275,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Removes a record; returns the value that was there.
+    /// Removes a record; returns its value.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -283,14 +291,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get_or_insert`]: what was there is decoded before anything changes.
+    /// The old value is decoded before anything changes. [`Error::Decode`] if the stored value
+    /// cannot be decoded as `V`; [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`]
+    /// or [`Error::Full`] if there is no space.
     pub fn take(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<Option<V::Owned>> {
         self.decide(txn, &key, |old| {
             Ok((ModifyAction::Remove, owned::<V>(old)?))
         })
     }
 
-    /// Removes a record if it has this value; says whether it did.
+    /// Removes a record if it has this value; returns whether it did.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -306,7 +316,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`].
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
     pub fn remove_if(
         &self,
         txn: &mut WriteTxn,
@@ -322,8 +333,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Puts `new` in the place of `old`, if that is what is there; values are compared as bytes. `None` stands for no record: as
-    /// `old` it has the record inserted only if it is not there, as `new` it has it removed.
+    /// Replaces `old` by `new` if the stored value equals `old`; values are compared as bytes.
+    /// `None` stands for no record: as `old`, the record is inserted only if it is absent; as
+    /// `new`, the record is removed.
     ///
     /// ```
     /// # use teak::{Database, Swap, codec::{Str, U32}};
@@ -339,7 +351,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::get_or_insert`].
+    /// [`Error::Decode`] if the stored value cannot be decoded as `V`; [`Error::KeyTooLong`] or
+    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn compare_and_swap(
         &self,
         txn: &mut WriteTxn,
@@ -361,9 +374,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Has `change` look at the value of a key, if there is one, and does with the record what that says; returns what `change`
-    /// returns beside. If `change` fails, nothing is changed, and the transaction can go on; if it panics, the transaction can only
-    /// be rolled back.
+    /// Passes the value of a key, if there is one, to `change` and executes its decision. Returns
+    /// the result that `change` returns with it. If `change` fails, nothing changes, and the
+    /// transaction can continue. If it panics, the transaction can only be rolled back.
     ///
     /// ```
     /// # use teak::{Action, Database, codec::{Str, U32}};
@@ -388,7 +401,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// What `change` returns; those of [`Table::get_or_insert`].
+    /// The error of `change`; [`Error::Decode`] if the stored value cannot be decoded as `V`;
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
     pub fn modify<R>(
         &self,
         txn: &mut WriteTxn,
@@ -401,8 +416,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Inserts a record whose value has `len` bytes, or replaces the value of the key, and has `fill` write the value: it is given
-    /// zeros, in the page if the value is small enough to stand in one. If it panics there, the transaction can only be rolled back.
+    /// Inserts a record with a value of `len` bytes, or replaces the value of the key. `fill`
+    /// writes the value into a zeroed buffer, which lies in the page if the value is small enough.
+    /// If `fill` panics, the transaction can only be rolled back.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, Str}};
@@ -417,7 +433,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`]; [`Error::InvalidArgument`] if there is no memory for so many bytes.
+    /// [`Error::InvalidArgument`] if there is no memory for `len` bytes; [`Error::KeyTooLong`] or
+    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn insert_with(
         &self,
         txn: &mut WriteTxn,
@@ -434,14 +451,14 @@ impl<K: Codec, V: Codec> Table<K, V> {
             root.leaf_format()
         };
         let handle = self.handle(txn);
-        // A key that a comparison calls the same may be longer, and it is the one that stays.
+        // A key that a comparison calls equal may be longer, and the stored one stays.
         let is_own_key = !matches!(format.order, KeyOrder::Custom(_));
         if is_own_key && len < page_size && format.stays_inline(page_size, key.len(), len) {
             return txn.inner.change(handle, self.raw_name(), |tree| {
                 tree.insert_with(key, len, fill)
             });
         }
-        // The checksum of a large value has to be known before its record is.
+        // The checksum of a large value must be known before its record is written.
         let mut value = Vec::new();
         value.try_reserve_exact(len).map_err(|_| {
             Error::InvalidArgument(format!("there is no memory for a value of {len} bytes"))
@@ -454,8 +471,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(())
     }
 
-    /// Inserts a record behind the last one, without a search. For many such records [`Table::bulk_load`] is faster: it stays
-    /// at the last leaf.
+    /// Inserts a record after the last one, without a search. For many such records
+    /// [`Table::bulk_load`] is faster: it stays at the last leaf.
     ///
     /// ```
     /// # use teak::{Database, Error, codec::{Str, U32}};
@@ -472,8 +489,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`], with the number of records that there are, if the key is not behind the last one: nothing is changed then,
-    /// and the transaction can go on. Those of [`Table::insert`].
+    /// [`Error::NotSorted`], with the number of records in the table, if the key is not after the
+    /// last one; nothing changes then, and the transaction can continue. [`Error::KeyTooLong`] or
+    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
@@ -490,7 +508,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-/// A value that is there, independent of its page.
+/// Decodes a stored value, independent of its page.
 fn owned<V: Codec>(value: Option<&[u8]>) -> Result<Option<V::Owned>> {
     let item = value.map(V::decode).transpose()?;
     Ok(item.map(V::to_owned))

@@ -16,7 +16,7 @@ use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 /// A source of pages that iterators can take to other threads.
 pub(super) type Source<'t> = &'t (dyn PageSource + Sync);
 
-/// Whether the ends of a range, which move towards each other, have met.
+/// Whether the two ends of a range, which move towards each other, have met.
 fn have_crossed(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> {
     if front.is_at(back) {
         return Ok(true);
@@ -27,16 +27,16 @@ fn have_crossed(root: &TreeRoot, front: &Position, back: &Position) -> Result<bo
     }
 }
 
-/// How far an iteration is. The first error ends it.
+/// The state of an iteration. The first error ends it.
 #[derive(Debug, Default)]
 struct IterationState {
     is_done: bool,
-    /// What the next call says.
+    /// The error that the next call returns.
     failure: Option<Error>,
 }
 
 impl IterationState {
-    /// Nothing if the iteration is over, and the error of an earlier step if there was one.
+    /// `None` if the iteration is over, or the error of an earlier step if there was one.
     #[inline]
     fn begin(&mut self) -> Option<Result<()>> {
         if self.is_done {
@@ -45,8 +45,8 @@ impl IterationState {
         Some(self.failure.take().map_or(Ok(()), Err))
     }
 
-    /// Notes how the step behind a record went. The record is whole, so an error is for the next
-    /// call.
+    /// Records the result of the step after a record. The record itself is complete, so an error is
+    /// left to the next call.
     #[inline]
     fn note(&mut self, have_crossed: Result<bool>) {
         match have_crossed {
@@ -56,19 +56,19 @@ impl IterationState {
     }
 }
 
-/// One end of a range went past the other.
+/// One end of a range passed the other.
 #[cold]
 fn out_of_order(root: &TreeRoot) -> Error {
     Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
 }
 
-/// The records of a range, in the order of keys; see [`Table::range`](super::Table::range).
+/// The records of a range, in key order; see [`Table::range`](super::Table::range).
 pub struct Range<'t, K, V> {
     root: TreeRoot,
     name: Arc<[u8]>,
     /// On the next record from the front.
     front: TreeCursor<'t, dyn PageSource + Sync + 't>,
-    /// On the record behind the last one.
+    /// On the record after the last one.
     back: TreeCursor<'t, dyn PageSource + Sync + 't>,
     progress: IterationState,
     types: PhantomData<fn() -> (K, V)>,
@@ -95,7 +95,7 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         Ok(range)
     }
 
-    /// Goes to both ends; says whether there is nothing between them.
+    /// Seeks both ends; returns whether the range is empty.
     fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
         if is_void(&self.root, low, high) {
             return Ok(true);
@@ -109,7 +109,7 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         have_crossed(&self.root, self.front.position(), self.back.position())
     }
 
-    /// Says of damage that one end came across which keys of the table it concerns.
+    /// Adds to a damage error at one end which keys of the table are affected.
     #[cold]
     fn located(&self, error: Error, end: &TreeCursor<'t, dyn PageSource + Sync + 't>) -> Error {
         located(error, end.source(), &self.root, &self.name, Some(end.key()))
@@ -140,7 +140,7 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
     }
 }
 
-/// What a [`Range`] yields.
+/// The item type of a [`Range`].
 type RangeItem<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
 
 impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
@@ -174,7 +174,7 @@ impl<K, V> fmt::Debug for Range<'_, K, V> {
     }
 }
 
-/// The records of a range, with a hold on the transaction; see
+/// The records of a range, holding the transaction; see
 /// [`Table::range_owned`](super::Table::range_owned). Values are bytes.
 ///
 /// ```
@@ -196,7 +196,7 @@ pub struct OwnedRange<K, V> {
     name: Arc<[u8]>,
     /// The next record from the front.
     front: Position,
-    /// The record behind the last one.
+    /// The record after the last one.
     back: Position,
     progress: IterationState,
     types: PhantomData<fn() -> (K, V)>,
@@ -224,7 +224,7 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
         Ok(range)
     }
 
-    /// Goes to both ends; says whether there is nothing between them.
+    /// Seeks both ends; returns whether the range is empty.
     fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
         if is_void(&self.root, low, high) {
             return Ok(true);
@@ -256,7 +256,7 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
         Some(record)
     }
 
-    /// Says of damage that one end came across which keys of the table it concerns.
+    /// Adds to a damage error at one end which keys of the table are affected.
     #[cold]
     fn located(&self, error: Error, end: &Position) -> Error {
         let (source, mut key) = (self.txn.source(), Vec::new());
@@ -315,7 +315,7 @@ impl<K, V> fmt::Debug for OwnedRange<K, V> {
     }
 }
 
-/// The first key behind all those that begin with `prefix`; `None` if there is none.
+/// Returns the first key after all those that begin with `prefix`; `None` if there is none.
 pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();

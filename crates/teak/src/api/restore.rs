@@ -1,4 +1,4 @@
-//! A database from its backups.
+//! Restoring a database from its backups.
 
 use super::{
     CheckProgress, CheckReport, Options, backup::name, permissions::restrict,
@@ -21,28 +21,29 @@ use std::{
     path::Path,
 };
 
-/// Bytes of the copy that are read at once.
+/// Bytes of the copy that are read at a time.
 const CHUNK_LEN: usize = 1 << 20;
 
-/// So many zeros in a row are not written.
+/// Runs of zeros of at least this length are not written.
 const HOLE_LEN: usize = 64 << 10;
 
 static ZEROS: [u8; HOLE_LEN] = [0; HOLE_LEN];
 
-/// How far [`restore`] is.
+/// Progress of [`restore`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RestoreProgress {
-    /// Bytes of the copy and the increments that were written so far.
+    /// Bytes of the copy and the increments written so far.
     pub bytes: u64,
-    /// How far the check is, once all of them are.
+    /// Progress of the check, once everything is written.
     pub check: Option<CheckProgress>,
 }
 
-/// Makes a database from an exact copy and incremental backups in the order in which they were made, and checks every page of it, from
-/// the root in its commit record on. Long stretches of zeros become holes. The file gets its name when it is whole, without damage, and on the disk. See
-/// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, it ends with an error, and nothing is
-/// left.
+/// Restores a database from an exact copy and its incremental backups, in the order in which they
+/// were made, and checks every page from the root in the commit record on. Long stretches of zeros
+/// become holes. The file is renamed to `target` when it is complete, undamaged, and on disk. See
+/// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, the
+/// restore ends with an error and leaves nothing.
 ///
 /// ```
 /// # use teak::Database;
@@ -59,10 +60,11 @@ pub struct RestoreProgress {
 ///
 /// # Errors
 ///
-/// [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] for a copy that ends before its records say or
-/// goes on behind that, and for an increment that is not whole, that is of another database, or that leads from a state behind that of the
-/// copy; [`Error::NotADatabase`] if the copy does not begin like one, of which no more is read then; [`Error::Io`];
-/// [`Error::Corrupted`] if anything in the backups is damaged.
+/// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if the copy is shorter
+/// or longer than its records say, or if an increment is incomplete, belongs to another database,
+/// or starts from a state after that of the copy; [`Error::NotADatabase`] if the copy does not
+/// begin like a database, in which case no more of it is read; [`Error::Io`]; [`Error::Corrupted`]
+/// if anything in the backups is damaged.
 pub fn restore(
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
@@ -72,8 +74,8 @@ pub fn restore(
     restore_like(&[], full, increments, target, progress)
 }
 
-/// Restores a database as [`restore`] does, from the files that `sources` describes: the database has no more permissions than any of them, and
-/// the owner of the first, where the process may give it that.
+/// Restores a database like [`restore`], from the files that `sources` describes. The database has
+/// no more permissions than any of them, and the owner of the first, if the process may set it.
 ///
 /// ```
 /// # use teak::Database;
@@ -91,7 +93,11 @@ pub fn restore(
 ///
 /// # Errors
 ///
-/// Those of [`restore`].
+/// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if the copy is shorter
+/// or longer than its records say, or if an increment is incomplete, belongs to another database,
+/// or starts from a state after that of the copy; [`Error::NotADatabase`] if the copy does not
+/// begin like a database; [`Error::Io`]; [`Error::Corrupted`] if anything in the backups is
+/// damaged.
 pub fn restore_like(
     sources: &[Metadata],
     full: &mut dyn Read,
@@ -101,7 +107,7 @@ pub fn restore_like(
 ) -> Result<CheckReport> {
     let target = target.as_ref();
     restore_at(sources, full, increments, target, progress).map_err(|error| match error {
-        // Which of them it was is not known here.
+        // It is not known here which of them failed.
         Error::Io {
             operation: READING_BACKUP,
             ..
@@ -167,10 +173,10 @@ fn ended() -> Error {
     Error::io("restoring the backup")(io::Error::new(io::ErrorKind::Interrupted, text))
 }
 
-/// Who is told how many bytes were written since it was told last, and may end that.
+/// Receives the number of bytes written since the last call, and can end the restore with an error.
 type ReportProgress<'t> = dyn FnMut(usize) -> Result<()> + 't;
 
-/// Writes the copy, as long as its records say that it is.
+/// Writes the copy, up to the length in its records.
 fn copy(full: &mut dyn Read, file: &File, report: &mut ReportProgress<'_>) -> Result<()> {
     let mut chunk = Vec::new();
     read(full, HEAD_LEN as u64, &mut chunk)?;
@@ -184,7 +190,7 @@ fn copy(full: &mut dyn Read, file: &File, report: &mut ReportProgress<'_>) -> Re
         write(&chunk, len_bytes, file)?;
         len_bytes += chunk.len() as u64;
         report(chunk.len())?;
-        // One byte more says that it goes on.
+        // One more byte shows whether the copy is longer.
         let wanted = (room - chunk.len() as u64 + 1).min(CHUNK_LEN as u64);
         chunk.clear();
         read(full, wanted, &mut chunk)?;
@@ -206,13 +212,13 @@ fn too_long() -> Error {
     Error::InvalidArgument(text.into())
 }
 
-/// Reads the next bytes, fewer only at the end.
+/// Reads the next bytes; fewer only at the end.
 fn read(source: &mut dyn Read, len: u64, chunk: &mut Vec<u8>) -> Result<()> {
     let read = source.take(len).read_to_end(chunk);
     read.map(drop).map_err(Error::io(READING_BACKUP))
 }
 
-/// Writes what is not zeros.
+/// Writes the parts that are not zeros.
 fn write(chunk: &[u8], offset: u64, file: &File) -> Result<()> {
     let mut at = offset;
     for part in chunk.chunks(HOLE_LEN) {

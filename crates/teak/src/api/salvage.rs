@@ -1,4 +1,4 @@
-//! Saving what can be read of a damaged database.
+//! Salvage: saving the readable part of a damaged database.
 
 use super::{
     Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
@@ -18,17 +18,17 @@ use std::{fmt, fs, path::Path};
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// How far a salvage is.
+/// Progress of a salvage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SalvageProgress {
-    /// Pages of the damaged database that were read.
+    /// Pages of the damaged database read so far.
     pub pages_done: u64,
-    /// Its pages, free ones among them.
+    /// Pages of the damaged database, free ones included.
     pub pages_total: u64,
 }
 
-/// What became of a table.
+/// The result for one table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SalvagedTable {
@@ -36,9 +36,9 @@ pub struct SalvagedTable {
     pub name: Vec<u8>,
     /// Records that were saved.
     pub records: u64,
-    /// Records that it had.
+    /// Records that the table had.
     pub records_before: u64,
-    /// What of it was lost.
+    /// The losses of this table.
     pub losses: Vec<Loss>,
 }
 
@@ -54,33 +54,34 @@ impl SalvagedTable {
     }
 }
 
-/// What was saved, and what was lost. As text it names each loss in a line of its own.
+/// What was saved, and what was lost. As text it lists each loss on a line of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SalvageReport {
     /// The commit whose state was saved.
     pub transaction: TransactionId,
-    /// Why commit records were not used, in words.
+    /// Why commit records were passed over, as text.
     pub passed_over: Vec<String>,
     /// The tables that were found, in the order of their names.
     pub tables: Vec<SalvagedTable>,
-    /// Losses of the catalog: tables whose names are among these keys may be lost.
+    /// Losses of the catalog: tables with names in these key ranges may be lost.
     pub catalog_losses: Vec<Loss>,
-    /// Names of tables that only a newer version can read. They were not saved.
+    /// Names of tables that require a newer version of Teak. They were not saved.
     pub unknown_tables: Vec<Vec<u8>>,
-    /// Names of tables in the order of comparisons that are missing: see [`salvage_with`]. They were not saved.
+    /// Names of tables whose comparisons are missing: see [`salvage_with`]. They were not saved.
     pub unordered_tables: Vec<Vec<u8>>,
-    /// Names of the named snapshots. None of them is saved: that is the newest state only.
+    /// Names of the named snapshots. None is saved: salvage saves only the newest state.
     pub lost_snapshots: Vec<Vec<u8>>,
-    /// Losses of the list of named snapshots: there may have been some whose names are among these keys.
+    /// Losses of the list of named snapshots: there may have been snapshots with names in these key
+    /// ranges.
     pub snapshot_list_losses: Vec<Loss>,
-    /// Losses beyond those that are listed.
+    /// Number of losses beyond those listed.
     pub more_losses: u64,
 }
 
 impl SalvageReport {
-    /// Whether nothing of the state, and no named snapshot, was lost. (There may have been newer ones: see
-    /// [`SalvageReport::passed_over`].)
+    /// Whether nothing of the state and no named snapshot was lost. (There may have been newer
+    /// states: see [`SalvageReport::passed_over`].)
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.catalog_losses.is_empty()
@@ -93,11 +94,12 @@ impl SalvageReport {
     }
 }
 
-/// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
-/// file is not changed, and need not be one that can be opened: see `docs/corruption.md` for what is tried.
-/// The new database has the page size of the old one, its geometry, its marks, and the durability that it is opened with; its tables
-/// have the options and sequences of the old ones. Named snapshots are not saved; their names are in the report. The new
-/// database gets its name when it is complete: if salvage ends with an error, or is killed, there is none.
+/// Copies the readable part of a damaged database into a new one, and reports the losses. The
+/// damaged file is not changed, and need not be one that can be opened; `docs/corruption.md`
+/// describes the attempts. The new database has the page size of the old one, its geometry, its
+/// marks, and the durability it is opened with. Its tables have the options and sequences of the
+/// old ones. Named snapshots are not saved; their names are in the report. The new file is renamed
+/// to `target` when it is complete: if salvage fails or is killed, there is none.
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -119,10 +121,11 @@ impl SalvageReport {
 ///
 /// # Errors
 ///
-/// [`Error::NotADatabase`] if no commit record can be read, [`Error::Corrupted`] if none leads to tables;
-/// [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while somebody has it open to
-/// write; [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] if `target` is the name of a
-/// database's lock file; those of writing the new database.
+/// [`Error::NotADatabase`] if no commit record can be read; [`Error::Corrupted`] if none leads to
+/// tables; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while it is open
+/// for writing; [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if `target`
+/// is the name of a database's lock file; any error of writing the new database, such as
+/// [`Error::Io`].
 pub fn salvage(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -131,7 +134,8 @@ pub fn salvage(
     salvage_with(source, target, &[], progress)
 }
 
-/// The same for a database that has tables in orders of the application's: they are saved if their comparisons are given.
+/// Like [`salvage`], with the comparisons of the application: tables in custom orders are saved if
+/// their comparisons are given.
 ///
 /// ```
 /// # use teak::{Comparison, Database, KeyOrder, Options, TableOptions, codec::{Str, U64}};
@@ -152,7 +156,11 @@ pub fn salvage(
 ///
 /// # Errors
 ///
-/// Those of [`salvage`]; [`Error::InvalidArgument`] for comparisons whose names are not possible.
+/// [`Error::InvalidArgument`] for an impossible comparison name, or if `target` is the name of a
+/// database's lock file; [`Error::NotADatabase`] if no commit record can be read;
+/// [`Error::Corrupted`] if none leads to tables; [`Error::UnknownFormat`] if a newer version wrote
+/// it; [`Error::InUse`] while it is open for writing; [`Error::AlreadyExists`] if `target` exists;
+/// any error of writing the new database, such as [`Error::Io`].
 pub fn salvage_with(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -192,7 +200,7 @@ fn salvage_to(
     salvage_into(damaged_file, database, progress)
 }
 
-/// Copies what can be read into a new database, and closes that.
+/// Copies the readable part into a new database, and closes it.
 pub(crate) fn salvage_into(
     mut damaged_file: DamagedFile,
     database: Database,
@@ -218,7 +226,8 @@ pub(crate) fn salvage_into(
                 let saved =
                     salvage_table(&mut damaged_file, &database, name.clone(), &root, progress);
                 report.tables.push(match saved {
-                    // A name comes twice in a catalog that is out of order, or cannot be one.
+                    // The name occurs twice in a catalog that is out of order, or is not a possible
+                    // name.
                     Err(
                         error @ (Error::TableMismatch { .. }
                         | Error::KeyTooLong { .. }
@@ -246,7 +255,8 @@ pub(crate) fn salvage_into(
     report.lost_snapshots = damaged_file.snapshots()?;
     report.snapshot_list_losses = damaged_file.losses.take();
     report.more_losses = damaged_file.losses.more;
-    // Last, since limits of the file are for what it has and not for what it takes to make it.
+    // Last, because the size limits apply to the contents and not to the space that building it
+    // takes.
     let mut txn = database.begin_write()?;
     if damaged_file.geometry().is_possible() {
         txn.set_geometry(damaged_file.geometry())?;
@@ -276,7 +286,7 @@ fn salvage_table(
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let sequence = txn.create(&name, TableOptions::of_root(root))?.sequence;
-    // A name may come twice in a damaged catalog.
+    // A name may occur twice in a damaged catalog.
     txn.draw_sequence(&name, root.sequence.saturating_sub(sequence))?;
     txn.commit()?;
     let txn = database.begin_read()?;
@@ -334,7 +344,7 @@ impl TableSalvage<'_> {
         self.batch_bytes = 0;
         let records: Vec<_> = batch.iter().map(|(k, v)| (&k[..], &v[..])).collect();
         self.write(|table, txn| match table.insert_many(txn, &records) {
-            // A key that no table can hold is among them; the others are none the worse for it.
+            // One of the keys is impossible in any table; insert the others one by one.
             Err(error) if is_impossible(&error) => records
                 .iter()
                 .try_for_each(|(key, value)| table.put(txn, key, value)),
@@ -350,7 +360,7 @@ impl TableSalvage<'_> {
     }
 }
 
-/// The table that records are saved in.
+/// The table that receives the saved records.
 enum SalvageTarget {
     Plain(Table<Bytes, Bytes>),
     Multi(MultiTable<Bytes, Bytes>),
@@ -371,7 +381,7 @@ impl SalvageTarget {
         }
     }
 
-    /// Inserts a record, unless it is one that the table cannot hold: such a one is missing in the count.
+    /// Inserts a record unless the table cannot hold it; such a record is missing from the count.
     fn put(&self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         let inserted = match self {
             Self::Plain(table) => table.insert(txn, key, value),
@@ -384,7 +394,7 @@ impl SalvageTarget {
     }
 }
 
-/// Whether a table can hold no such record.
+/// Whether no table can hold such a record.
 fn is_impossible(error: &Error) -> bool {
     matches!(
         error,

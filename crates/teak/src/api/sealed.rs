@@ -1,6 +1,6 @@
-//! What the crate itself asks of transactions.
+//! The crate's internal interface to transactions.
 
-// The trait speaks of the layers below, which no user can name.
+// The trait uses types of lower layers, which users cannot name.
 #![allow(private_interfaces)]
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// What the crate itself asks of transactions.
+/// The crate's internal interface to transactions.
 pub trait Sealed {
     #[doc(hidden)]
     fn engine(&self) -> &Arc<Engine>;
@@ -18,10 +18,12 @@ pub trait Sealed {
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
     #[doc(hidden)]
     fn source(&self) -> &(impl PageSource + Sync);
-    /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.
+    /// Identifies the version of a table if it was never committed; two equal results mean the same
+    /// version.
     #[doc(hidden)]
     fn version_of(&self, handle: usize) -> Option<(u64, u64)>;
-    /// The database and its state, if it is one that was committed and that may be read now: two equal answers are of one state.
+    /// The database and its state, if the state was committed and may be read now; two equal
+    /// results mean the same state.
     #[doc(hidden)]
     fn committed(&self) -> Option<(u64, TransactionId)>;
 }

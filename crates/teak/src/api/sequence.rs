@@ -1,10 +1,11 @@
-//! The sequence of a table: numbers that are drawn once.
+//! The sequence of a table: numbers that are drawn at most once.
 
 use super::{MultiTable, Table, Transaction, WriteTxn};
 use crate::Result;
 
 impl<K, V> Table<K, V> {
-    /// The number that the sequence of the table gives next: how many were drawn so far. See [`Table::draw_sequence`].
+    /// Returns the next number of the table's sequence, which is how many were drawn so far. See
+    /// [`Table::draw_sequence`].
     ///
     /// # Errors
     ///
@@ -13,9 +14,11 @@ impl<K, V> Table<K, V> {
         Ok(self.root(txn)?.sequence)
     }
 
-    /// Draws `count` numbers from the sequence of the table, and returns the first: that and those behind it belong to the caller. Each
-    /// table has one, which begins at 0 and knows nothing of the records. It is a part of the table's state: a transaction or savepoint
-    /// that is rolled back has drawn nothing, and a rollback to a named snapshot takes the sequence back, too. Clearing the table leaves it.
+    /// Draws `count` numbers from the sequence of the table, and returns the first. It and the
+    /// `count - 1` numbers after it belong to the caller. Each table has one sequence, which begins
+    /// at 0 and is independent of the records. It is part of the table's state: rolling back a
+    /// transaction or savepoint undoes its draws, and so does a rollback to a named snapshot.
+    /// Clearing the table does not change it.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -32,9 +35,12 @@ impl<K, V> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::SequenceExhausted`](crate::Error::SequenceExhausted) if there are not so many numbers up to 2^64 - 1: nothing was drawn.
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has several
-    /// values in it; [`Error::TransactionBroken`](crate::Error::TransactionBroken), [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::SequenceExhausted`](crate::Error::SequenceExhausted) if the numbers up to 2^64 - 1
+    /// do not suffice; nothing was drawn then.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has several values in the
+    /// table; [`Error::TransactionBroken`](crate::Error::TransactionBroken) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
         self.root(txn)?;
         txn.draw_sequence(self.raw_name(), count)
@@ -42,16 +48,17 @@ impl<K, V> Table<K, V> {
 }
 
 impl<K, V> MultiTable<K, V> {
-    /// The number that the sequence of the table gives next. See [`Table::draw_sequence`].
+    /// Returns the next number of the table's sequence. See [`Table::draw_sequence`].
     ///
     /// # Errors
     ///
-    /// Those of [`Table::sequence`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn sequence<T: Transaction>(&self, txn: &T) -> Result<u64> {
         Ok(self.root(txn)?.sequence)
     }
 
-    /// Draws numbers from the sequence of the table, as [`Table::draw_sequence`] does.
+    /// Draws numbers from the sequence of the table, like [`Table::draw_sequence`].
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -67,7 +74,12 @@ impl<K, V> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::draw_sequence`].
+    /// [`Error::SequenceExhausted`](crate::Error::SequenceExhausted) if the numbers up to 2^64 - 1
+    /// do not suffice; nothing was drawn then.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound),
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch),
+    /// [`Error::TransactionBroken`](crate::Error::TransactionBroken) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
         self.root(txn)?;
         txn.draw_sequence(self.name(), count)

@@ -29,11 +29,11 @@ use std::{
 };
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// The value of a key, borrowed from the transaction.
+    /// Returns the value of a key, borrowed from the transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`], [`Error::Decode`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     #[inline]
     pub fn get<'t, T: Transaction>(
         &self,
@@ -50,7 +50,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     #[cold]
     pub(super) fn located<T: Transaction>(
         &self,
@@ -62,11 +62,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         located(error, txn.source(), root, &self.name, key)
     }
 
-    /// The bytes of the value of a key, with a hold on the transaction.
+    /// Returns the bytes of the value of a key; the result holds the transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
@@ -81,12 +81,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
-    /// The values of many keys, in the order of the keys. All of them go down the tree together,
-    /// so that the waits for memory overlap: several times as fast as one after the other.
+    /// Returns the values of many keys, in the order of the given keys. All lookups descend the
+    /// tree together, so that their memory latencies overlap. This is several times as fast as one
+    /// lookup after the other.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`], [`Error::Decode`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     pub fn get_many<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -116,11 +117,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
     }
 
-    /// Whether there is such a key.
+    /// Returns whether a record has this key.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         let root = self.root(txn)?;
         let source = txn.source();
@@ -131,76 +132,77 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(value.is_some())
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn len<T: Transaction>(&self, txn: &T) -> Result<u64> {
         Ok(self.root(txn)?.records)
     }
 
-    /// Whether there are no records.
+    /// Returns whether the table has no records.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn is_empty<T: Transaction>(&self, txn: &T) -> Result<bool> {
         Ok(self.len(txn)? == 0)
     }
 
-    /// Counts of records and pages.
+    /// Returns counts of records and pages.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn stat<T: Transaction>(&self, txn: &T) -> Result<TableStat> {
         Ok(TableStat::new(&*self.root(txn)?))
     }
 
-    /// What the table was created with.
+    /// Returns the options the table was created with.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn options<T: Transaction>(&self, txn: &T) -> Result<TableOptions> {
         Ok(TableOptions::of_root(&*self.root(txn)?))
     }
 
-    /// The first record.
+    /// Returns the first record.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     pub fn first<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
         self.iter(txn)?.next().transpose()
     }
 
-    /// The last record.
+    /// Returns the last record.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
     pub fn last<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
         self.iter(txn)?.next_back().transpose()
     }
 
-    /// Inserts a record, or replaces the value of the key. Writing the value that is there already
+    /// Inserts a record, or replaces the value of the key. Writing a value that is stored already
     /// changes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::KeyTooLong`], [`Error::TableNotFound`]; [`Error::Io`] and [`Error::Full`] when
-    /// there is no space.
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
     pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
         self.put(txn, &key, &value, Existing::Replace).map(drop)
     }
 
-    /// Inserts a record if there is none with this key; says whether it did.
+    /// Inserts a record if no record has this key; returns whether it did.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`].
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
     pub fn insert_new(
         &self,
         txn: &mut WriteTxn,
@@ -210,9 +212,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
     }
 
-    /// Inserts many records, or replaces their values: in the order of keys, whatever order they come
-    /// in, which is faster than one after the other. Of records with equal keys the last one counts.
-    /// Returns how many keys were not there before.
+    /// Inserts many records, or replaces their values. They are applied in key order, whatever
+    /// their order in the argument, which is faster than one insert after the other. If a key
+    /// occurs several times, its last record counts. Returns how many keys are new.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -227,7 +229,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`]. A key that the table cannot hold is found before anything changes.
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space. A key that the table cannot hold is found before anything changes.
     pub fn insert_many(
         &self,
         txn: &mut WriteTxn,
@@ -264,12 +267,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn.inner.insert(handle, &self.name, key, value, existing)
     }
 
-    /// Removes a record; says whether there was one.
+    /// Removes a record; returns whether there was one.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::Io`] and [`Error::Full`] when there
-    /// is no space for the pages that change.
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
         self.root(txn)?;
@@ -277,8 +280,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn.inner.remove(handle, &self.name, key.as_ref())
     }
 
-    /// Removes many records, in the order of keys; returns how many there were. A key that comes
-    /// twice counts once.
+    /// Removes many records, in key order; returns how many there were. A key that occurs twice
+    /// counts once.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -293,7 +296,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
         let encoded: Vec<_> = keys.iter().map(K::encode).collect();
         self.root(txn)?;
@@ -302,11 +306,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .change(handle, &self.name, |tree| tree.remove_many(&encoded))
     }
 
-    /// Removes all records in a range, whole subtrees at once; returns how many there were.
+    /// Removes all records in a range, whole subtrees at a time; returns how many there were.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -322,12 +327,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Removes all records. The pages of a huge table are released a part at a time, as those of one that is
-    /// [dropped](WriteTxn::drop_table).
+    /// Removes all records. The pages of a huge table are released in parts, like those of a
+    /// [dropped](WriteTxn::drop_table) one.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
         self.root(txn)?;
         let handle = self.handle(txn);
@@ -336,12 +342,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .map(drop)
     }
 
-    /// The records of a range of keys, from both ends. A range that ends before it begins is empty.
+    /// Returns an iterator over the records of a range of keys, from both ends. A range that ends
+    /// before it begins is empty.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::InvalidArgument`] for bounds that are
-    /// integers of another length than the keys.
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys.
     pub fn range<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
@@ -361,11 +368,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         )
     }
 
-    /// All records, from both ends.
+    /// Returns an iterator over all records, from both ends.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
         Range::new(
             txn.source(),
@@ -376,11 +383,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         )
     }
 
-    /// All records whose keys, as bytes, begin with `prefix`. Only for tables in byte order.
+    /// Returns an iterator over all records whose keys, as bytes, begin with `prefix`. Only for
+    /// tables in byte order.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a table in another order; those of [`Table::range`].
+    /// [`Error::InvalidArgument`] for a table in another order; [`Error::TableNotFound`] or
+    /// [`Error::Corrupted`].
     pub fn prefix<'t, T: Transaction>(&self, txn: &'t T, prefix: &[u8]) -> Result<Range<'t, K, V>> {
         let root = self.root(txn)?;
         if root.order != KeyOrder::Bytes {
@@ -398,11 +407,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         )
     }
 
-    /// The records of a range, with a hold on the transaction.
+    /// Like [`Table::range`], but the iterator holds the transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::range`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys.
     pub fn range_owned<'k>(
         &self,
         txn: &ReadTxn,
@@ -422,21 +432,21 @@ impl<K: Codec, V: Codec> Table<K, V> {
         )
     }
 
-    /// A cursor over the raw bytes of the table.
+    /// Returns a cursor over the raw bytes of the table.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
         let root = *self.root(txn)?;
         Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
     }
 
-    /// A cursor over the raw bytes of the table, with a hold on the transaction.
+    /// Returns a cursor over the raw bytes of the table that holds the transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] if the table does not exist.
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
         let root = *self.root(txn)?;
         let name = Arc::clone(&self.name);

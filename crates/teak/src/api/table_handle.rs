@@ -1,4 +1,4 @@
-//! A handle to a table, by which a transaction finds the table's root.
+//! Table handles, by which a transaction finds a table's root.
 
 use super::{codec::Codec, sealed::Sealed};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData, sync::Arc};
 
-/// A handle to a table whose keys are of codec `K` and whose values of codec `V`. It is cheap to
-/// clone, and every method is told the transaction.
+/// A handle to a table with keys of codec `K` and values of codec `V`. It is cheap to clone, and
+/// every method takes the transaction.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U64}};
@@ -28,7 +28,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// ```
 pub struct Table<K, V> {
     pub(super) name: Arc<[u8]>,
-    /// The engine that gave out the number, and the number.
+    /// The engine that assigned the handle number, and the number.
     engine: u64,
     handle: usize,
     types: PhantomData<fn() -> (K, V)>,
@@ -67,7 +67,7 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    /// The number under which this transaction's database knows the table. A handle that came from
+    /// Returns the number by which this transaction's database knows the table. A handle from
     /// another database, or from an earlier opening of this one, is looked up by name.
     #[inline]
     pub(super) fn handle<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
@@ -92,7 +92,7 @@ impl<K, V> Table<K, V> {
         &self.name
     }
 
-    /// The same table with other types.
+    /// Returns the same table with other types.
     #[must_use]
     pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
         Table {
@@ -103,7 +103,7 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    // Compilers otherwise call it, which takes a tenth of a lookup.
+    // Without this, compilers emit a call, which costs a tenth of a lookup.
     #[inline(always)]
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {
@@ -112,7 +112,7 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    /// The root of the table if a key may have several values in it.
+    /// Returns the root of the table if a key may have several values in it.
     #[inline]
     pub(super) fn multi_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {

@@ -9,23 +9,25 @@ use crate::{TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::
 pub struct TableInfo {
     /// Its name: any bytes.
     pub name: Vec<u8>,
-    /// What it was created with.
+    /// The options it was created with.
     pub options: TableOptions,
     /// Its counts.
     pub stat: TableStat,
-    /// What this version does not know about it, in words, if a newer version created it. It cannot be
-    /// opened or dropped then, nor are its options and counts known: those here mean nothing.
+    /// What this version does not know about the table, as text, if a newer version created it. The
+    /// table cannot be opened or dropped then. Its options and counts are unknown, and the fields
+    /// here have no meaning.
     pub unknown: Option<String>,
-    /// Names of the comparisons that its order needs and that the database was not opened with. It can be dropped then, and not
-    /// be opened; the order in its options is that of a comparison without a name.
+    /// Names of comparisons that the table needs and that the database was not opened with. The
+    /// table can be dropped then, but not opened; the order in its options is a comparison without
+    /// a name.
     pub missing_comparisons: Vec<String>,
 }
 
-/// Counts of a table. None of them takes a walk.
+/// Counts of a table. None of them requires a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TableStat {
-    /// Records; of a [`MultiTable`](crate::MultiTable) pairs of key and value.
+    /// Records; in a [`MultiTable`](crate::MultiTable), pairs of key and value.
     pub records: u64,
     /// Levels of pages; 0 in an empty table.
     pub depth: u8,
@@ -35,9 +37,9 @@ pub struct TableStat {
     pub leaf_pages: u64,
     /// Pages of large values.
     pub value_pages: u64,
-    /// The transaction of the last change of a record.
+    /// The last transaction that changed a record.
     pub changed: TransactionId,
-    /// The number that its sequence gives next; see [`Table::draw_sequence`](crate::Table::draw_sequence).
+    /// The next number of its sequence; see [`Table::draw_sequence`].
     pub sequence: u64,
 }
 

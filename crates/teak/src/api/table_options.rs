@@ -6,7 +6,7 @@ use crate::{
     page::key::KeyOrder,
 };
 
-/// What a table is created with. It stays so.
+/// The options a table is created with. They cannot be changed later.
 ///
 /// ```
 /// use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
@@ -26,19 +26,19 @@ pub struct TableOptions {
     shares_prefixes: bool,
     is_counted: bool,
     value_align: usize,
-    /// Of tables in which a key has several values.
+    /// Only for tables in which a key has several values.
     values: Option<(KeyOrder, ValueSize)>,
 }
 
-/// How long the values of a [`MultiTable`](crate::MultiTable) are.
+/// The length of the values of a [`MultiTable`](crate::MultiTable).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum ValueSize {
-    /// Of any length, from nothing to that of the longest key.
+    /// Any length, from zero to that of the longest key.
     #[default]
     Any,
-    /// All of this many bytes. They take these bytes and no more, where a key has many.
+    /// All values have this many bytes. If a key has many values, each takes exactly these bytes.
     Bytes(u16),
-    /// All as long as the first that comes to the empty table.
+    /// All values are as long as the first one that is inserted into the empty table.
     AsFirst,
 }
 
@@ -49,7 +49,7 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// Keys in the order of their bytes, prefixes shared, not counted, values not aligned.
+    /// Defaults: keys in byte order, shared prefixes, not counted, values not aligned.
     pub fn new() -> Self {
         Self {
             order: KeyOrder::Bytes,
@@ -60,41 +60,44 @@ impl TableOptions {
         }
     }
 
-    /// How keys are ordered. The comparison of [`KeyOrder::Custom`] has to be one that the database was opened with.
+    /// Sets the order of keys. The comparison of a [`KeyOrder::Custom`] must be one that the
+    /// database was opened with.
     pub fn order(mut self, order: KeyOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Whether the keys of a page share their prefix, which saves space. Without it each key stands
-    /// whole in its page.
+    /// Sets whether the keys of a page share their prefix, which saves space. Without it each key
+    /// is stored in full.
     pub fn share_prefixes(mut self, shares: bool) -> Self {
         self.shares_prefixes = shares;
         self
     }
 
-    /// Whether inner pages keep the number of records below each child: for [`Table::rank`](crate::Table::rank),
-    /// [`Table::nth`](crate::Table::nth), and counts of ranges that take two descents. It costs 8 bytes for each leaf.
+    /// Sets whether inner pages store the number of records below each child. This enables
+    /// [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth), and range counts in
+    /// two descents. It costs 8 bytes per leaf.
     pub fn counted(mut self, is_counted: bool) -> Self {
         self.is_counted = is_counted;
         self
     }
 
-    /// To how many bytes the values are aligned in memory: 1, 2, 4, 8 or 16.
+    /// Sets the alignment of values in memory, in bytes: 1, 2, 4, 8 or 16.
     pub fn value_align(mut self, bytes: usize) -> Self {
         self.value_align = bytes;
         self
     }
 
-    /// In which order a key has its values: for a [`MultiTable`](crate::MultiTable) alone. That of their bytes if this is not called.
+    /// Sets the order of the values of a key; only for a [`MultiTable`](crate::MultiTable). The
+    /// default is byte order.
     pub fn value_order(mut self, order: KeyOrder) -> Self {
         let (_, size) = self.values.unwrap_or_default();
         self.values = Some((order, size));
         self
     }
 
-    /// How long the values are: for a [`MultiTable`](crate::MultiTable) alone. Of any length if this is not called, and in the order
-    /// [`KeyOrder::Integer`] as long as the first.
+    /// Sets the length of the values; only for a [`MultiTable`](crate::MultiTable). The default is
+    /// any length; in the order [`KeyOrder::Integer`] it is the length of the first value.
     pub fn value_size(mut self, size: ValueSize) -> Self {
         let (order, _) = self.values.unwrap_or_default();
         self.values = Some((order, size));
@@ -118,13 +121,13 @@ impl TableOptions {
         self.values.is_some()
     }
 
-    /// The order of the values of a key, in a table in which a key has several.
+    /// The order of the values of a key, in a multi-value table.
     #[must_use]
     pub fn order_of_values(&self) -> Option<KeyOrder> {
         self.values.map(|(order, _)| order)
     }
 
-    /// How long the values are, in a table in which a key has several.
+    /// The length of the values, in a multi-value table.
     #[must_use]
     pub fn size_of_values(&self) -> Option<ValueSize> {
         self.values.map(|(_, size)| size)
@@ -142,7 +145,7 @@ impl TableOptions {
         self.shares_prefixes
     }
 
-    /// Whether the table counts.
+    /// Whether the table is counted.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         self.is_counted

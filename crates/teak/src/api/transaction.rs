@@ -1,6 +1,6 @@
-//! Transactions as a user sees them.
+//! The transaction interface of the public API.
 
-// The sealed trait speaks of the layers below, which no user can name.
+// The sealed trait uses types of lower layers, which users cannot name.
 #![allow(private_interfaces)]
 
 pub(super) mod info;
@@ -14,18 +14,21 @@ use super::{
 use crate::{Result, TransactionId, instance::engine::Engine, write::transaction::not_found};
 use std::sync::Arc;
 
-/// What tables are read through: a [`ReadTxn`](crate::ReadTxn) or a [`WriteTxn`](crate::WriteTxn).
+/// A transaction that tables are read through: a [`ReadTxn`](crate::ReadTxn) or a
+/// [`WriteTxn`](crate::WriteTxn).
 pub trait Transaction: Sealed {
-    /// The state that is read: the commit that made it, or, in a write transaction, that it will
-    /// make.
+    /// The id of the state that is read: the commit that made it or, in a write transaction, the
+    /// commit it will make.
     fn id(&self) -> TransactionId;
 
     /// Opens a table. The handle is not tied to this transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound); [`Error::ComparisonMissing`](crate::Error::ComparisonMissing),
-    /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch); [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing) or
+    /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch);
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
         let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
         let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
@@ -37,7 +40,11 @@ pub trait Transaction: Sealed {
     ///
     /// # Errors
     ///
-    /// Those of [`Transaction::open_table`]; [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one value.
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one
+    /// value; [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing) or
+    /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch);
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_multi_table<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,
@@ -48,8 +55,8 @@ pub trait Transaction: Sealed {
         Ok(table)
     }
 
-    /// Opens a table without looking whether its keys are in the order that its comparison says: for who only goes through it from one
-    /// end to the other, or makes the comparison what it has to be before anything is searched for.
+    /// Opens a table without checking that its keys are in the order of its comparison. Use it to
+    /// scan a table from one end to the other, or to set up the comparison before the first search.
     ///
     /// ```
     /// # use teak::{Comparison, Database, KeyOrder, TableOptions, Transaction, codec::{Str, U64}};
@@ -76,7 +83,9 @@ pub trait Transaction: Sealed {
     ///
     /// # Errors
     ///
-    /// Those of [`Transaction::open_table`] but [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table_as_it_is<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,
@@ -86,11 +95,15 @@ pub trait Transaction: Sealed {
         Ok(table)
     }
 
-    /// The same of a table in which a key has several values.
+    /// Opens a table in which a key has several values, without checking that its keys are in the
+    /// order of its comparison.
     ///
     /// # Errors
     ///
-    /// Those of [`Transaction::open_multi_table`] but [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch).
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one
+    /// value; [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_multi_table_as_it_is<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,
@@ -100,23 +113,24 @@ pub trait Transaction: Sealed {
         Ok(table)
     }
 
-    /// All tables, in the order of their names, those included that need a newer version: see
-    /// [`TableInfo::unknown`].
+    /// Lists all tables in the order of their names, including those that require a newer version
+    /// of Teak: see [`TableInfo::unknown`].
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     fn tables(&self) -> Result<Vec<TableInfo>>;
 
-    /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
+    /// The application's marks, as this transaction sees them; see
+    /// [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
     fn marks(&self) -> Marks;
 }
 
-/// A number that no table has, and no root is kept for.
+/// A number that no table has and that has no root.
 const NO_NUMBER: usize = usize::MAX;
 
-/// The number of a table that is there. The name of one that is not gets none, since a number, once given, takes memory until the
-/// database is closed.
+/// Returns the number of an existing table. The name of a missing table gets no number, because a
+/// number takes memory until the database is closed.
 pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Option<usize>> {
     let engine = txn.engine();
     if let Some(known) = engine.known_handle(name) {
@@ -124,13 +138,13 @@ pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Opti
     }
     match txn.root_of(NO_NUMBER, name) {
         Ok(None) => Ok(None),
-        // It is there, in an order that cannot be searched.
+        // The table exists, in an order that cannot be searched.
         Ok(Some(_)) | Err(crate::Error::ComparisonMissing { .. }) => Ok(Some(engine.handle(name))),
         Err(error) => Err(error),
     }
 }
 
-/// The database, if it has a table of this name, of whatever kind.
+/// Returns the database if it has a table of this name, of any kind.
 fn existing<'t, T: Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
     match number_of(txn, name)? {
         Some(_) => Ok(txn.engine()),

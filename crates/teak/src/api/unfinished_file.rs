@@ -1,5 +1,6 @@
-//! Where a backup is until it is complete: in a directory beside its target, which is locked as long as somebody works there.
-//! So whoever comes next knows what a process left that was killed, and removes it.
+//! The location of an incomplete backup: a temporary directory beside its target, locked while a
+//! process works in it. A later process can therefore recognize and remove what a killed process
+//! left.
 
 use crate::{Error, Result, error::unwrapped, share::names::refuse_lock_name};
 use std::{
@@ -10,21 +11,21 @@ use std::{
 use tempfile::TempDir;
 
 const PREFIX: &str = ".teak-backup-";
-/// Random characters behind the prefix.
+/// Random characters after the prefix.
 const RANDOM_LEN: usize = 6;
-/// The file; beside it there may be such whose names go on behind this.
+/// The name of the file; other files beside it may have names that begin with it.
 const FILE: &str = "copy";
 
-/// A place for a file that is not complete yet. With this all of it goes.
+/// A temporary file that is not complete yet. Dropping it removes everything.
 #[derive(Debug)]
 pub(super) struct UnfinishedFile {
-    // In this order: the lock goes last.
+    // The order matters: the lock is dropped last.
     directory: TempDir,
     _lock: Option<File>,
 }
 
 impl UnfinishedFile {
-    /// A place beside `target`, where there must be nothing.
+    /// Creates a temporary directory beside `target`, which must not exist.
     pub(super) fn new(target: &Path) -> Result<Self> {
         refuse_lock_name(target, &[])?;
         if target.symlink_metadata().is_ok() {
@@ -45,7 +46,8 @@ impl UnfinishedFile {
                         .at(target)
                 })?;
             let lock = lock(directory.path());
-            // Somebody may have come between, and taken it for one that was left.
+            // Another process may have mistaken the directory for an abandoned one before it was
+            // locked.
             if !matches!(lock, DirectoryLock::Taken) && directory.path().exists() {
                 return Ok(Self {
                     directory,
@@ -55,12 +57,13 @@ impl UnfinishedFile {
         }
     }
 
-    /// Where the file belongs.
+    /// The path of the file.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(FILE)
     }
 
-    /// An error of what is done here, which names `target`: this place is gone when somebody reads it.
+    /// Makes an error of the work here name `target`: the temporary directory is gone by the time
+    /// the error is read.
     pub(super) fn renamed(&self, error: Error, target: &Path) -> Error {
         match error {
             Error::Io {
@@ -73,7 +76,8 @@ impl UnfinishedFile {
     }
 }
 
-/// Removing a directory with all that is in it takes descriptors, and there may be none left: so what is known goes first.
+/// Removing a directory with its contents takes file descriptors, and there may be none left. So
+/// the known files are removed first.
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.path());
@@ -84,7 +88,7 @@ impl Drop for UnfinishedFile {
 enum DirectoryLock {
     Held(File),
     Taken,
-    /// The file system has no such locks.
+    /// The file system does not support such locks.
     Impossible,
 }
 
@@ -108,7 +112,8 @@ fn lock(directory: &Path) -> DirectoryLock {
     }
 }
 
-/// Removes places that nobody works in. What cannot be removed stays; it costs space and nothing else.
+/// Removes abandoned directories, in which no process works. Those that cannot be removed stay;
+/// they only cost space.
 fn remove_left(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
@@ -127,7 +132,7 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// Removes a directory that has nothing but what is made in such ones.
+/// Removes a directory if it holds only files that this module creates.
 fn remove(directory: &Path) -> io::Result<()> {
     let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
     let is_ours = |entry: &fs::DirEntry| {

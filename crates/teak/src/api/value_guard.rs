@@ -1,4 +1,4 @@
-//! The value of a record, with a hold on its transaction.
+//! A value that holds its transaction.
 
 use super::{sealed::Sealed, transaction::read::ReadTxn};
 use crate::{
@@ -45,7 +45,8 @@ impl ValueGuard {
         }))
     }
 
-    /// The transaction that keeps the bytes; [`ReadTxn::read_faults`] says whether they were there all the time.
+    /// The transaction that keeps the bytes; [`ReadTxn::read_faults`] tells whether they stayed
+    /// readable all the time.
     #[must_use]
     pub fn transaction(&self) -> &ReadTxn {
         &self.txn
@@ -56,8 +57,8 @@ impl Deref for ValueGuard {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // Both were read without an error when the guard was made, and a snapshot does not change: it can only be that
-        // they cannot be read any more.
+        // Both were read without an error when the guard was created, and a snapshot does not
+        // change. The only possible cause is that they cannot be read any more.
         match &self.place {
             ValueLocation::Leaf(position) => cursor::value_at(self.txn.source(), position)
                 .ok()

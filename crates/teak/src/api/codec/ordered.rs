@@ -1,10 +1,12 @@
-//! Numbers as unsigned integers that sort as they do.
+//! Maps numbers to unsigned integers that sort in the same order.
 //!
-//! The codecs of signed integers and floats put these in bytes; who keeps keys by other means, in a table in the order
-//! [`KeyOrder::Integer`](crate::KeyOrder::Integer) for example, calls them by themselves.
+//! The codecs of signed integers and floats encode these integers as bytes. Call the functions
+//! directly to encode keys by other means, for example for a table in the order
+//! [`KeyOrder::Integer`](crate::KeyOrder::Integer).
 //!
-//! Floats are in the total order of IEEE 754: negative NaNs, negative infinity, negative numbers, -0, +0, positive numbers, positive
-//! infinity, positive NaNs. It is what [`f64::total_cmp`] compares by; every float comes back with all of its bits.
+//! Floats follow the total order of IEEE 754: negative NaNs, negative infinity, negative numbers,
+//! -0, +0, positive numbers, positive infinity, positive NaNs. [`f64::total_cmp`] uses this order.
+//! Every float is restored with all of its bits.
 //!
 //! ```
 //! use teak::codec::ordered;
@@ -18,63 +20,63 @@ use super::{Codec, FixedLen, wrong_len};
 use crate::Result;
 use std::convert::identity;
 
-/// The number of a signed integer of 32 bits.
+/// Maps a signed 32-bit integer.
 #[must_use]
 pub const fn u32_of_i32(integer: i32) -> u32 {
     integer.cast_unsigned() ^ 1 << 31
 }
 
-/// The integer of [`u32_of_i32`].
+/// The inverse of [`u32_of_i32`].
 #[must_use]
 pub const fn i32_of_u32(number: u32) -> i32 {
     (number ^ 1 << 31).cast_signed()
 }
 
-/// The number of a signed integer of 64 bits.
+/// Maps a signed 64-bit integer.
 #[must_use]
 pub const fn u64_of_i64(integer: i64) -> u64 {
     integer.cast_unsigned() ^ 1 << 63
 }
 
-/// The integer of [`u64_of_i64`].
+/// The inverse of [`u64_of_i64`].
 #[must_use]
 pub const fn i64_of_u64(number: u64) -> i64 {
     (number ^ 1 << 63).cast_signed()
 }
 
-/// The number of a float of 32 bits.
+/// Maps a 32-bit float.
 #[must_use]
 pub const fn u32_of_f32(float: f32) -> u32 {
-    // All bits of negative ones change, of others the sign alone.
+    // All bits of negative numbers are inverted; of others only the sign bit.
     let bits = float.to_bits();
     bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31)
 }
 
-/// The float of [`u32_of_f32`].
+/// The inverse of [`u32_of_f32`].
 #[must_use]
 pub const fn f32_of_u32(number: u32) -> f32 {
     f32::from_bits(number ^ ((!number.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }
 
-/// The number of a float of 64 bits.
+/// Maps a 64-bit float.
 #[must_use]
 pub const fn u64_of_f64(float: f64) -> u64 {
     let bits = float.to_bits();
     bits ^ ((bits.cast_signed() >> 63).cast_unsigned() | 1 << 63)
 }
 
-/// The float of [`u64_of_f64`].
+/// The inverse of [`u64_of_f64`].
 #[must_use]
 pub const fn f64_of_u64(number: u64) -> f64 {
     f64::from_bits(number ^ ((!number.cast_signed() >> 63).cast_unsigned() | 1 << 63))
 }
 
-/// The number of an integer of JSON: that of the float of the same value, so that 3 and 3.0 are one key; `None` if there is no such
-/// float, as beyond 2^53 for most.
+/// Maps a JSON integer like the float of the same value, so that 3 and 3.0 are one key; `None` if
+/// there is no such float, as for most integers beyond 2^53.
 #[must_use]
 pub fn u64_of_json_integer(integer: i64) -> Option<u64> {
     let float = integer as f64;
-    // The greatest integers round up to what is none of 64 bits.
+    // The greatest integers round up to a value outside of 64 bits.
     let is_exact = float < 9_223_372_036_854_775_808.0 && float as i64 == integer;
     is_exact.then(|| u64_of_f64(float))
 }

@@ -1,11 +1,11 @@
-//! Where cursors go by a key, and whether they are at an end.
+//! Cursor seeks by key, and whether a cursor is at an end.
 
 use super::{Cursor, OwnedCursor, check_probe};
 use crate::Result;
 
 impl Cursor<'_> {
-    /// Goes to the first record whose key is greater than `key`; `false` if there is none, and then the cursor is behind the
-    /// last one.
+    /// Moves to the first record whose key is greater than `key`. If there is none, returns `false`
+    /// and moves after the last record.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -23,15 +23,16 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         let moved = self.inner.seek_greater(key);
         self.located(moved)
     }
 
-    /// Goes to the last record whose key is smaller than `key`; `false` if there is none, and then the cursor is before the
-    /// first one.
+    /// Moves to the last record whose key is smaller than `key`. If there is none, returns `false`
+    /// and moves before the first record.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -49,15 +50,16 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         let moved = self.inner.seek_less(key);
         self.located(moved)
     }
 
-    /// Goes to the last record whose key is not greater than `key`; `false` if there is none, and then the cursor is before
-    /// the first one.
+    /// Moves to the last record whose key is not greater than `key`. If there is none, returns
+    /// `false` and moves before the first record.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -75,7 +77,8 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
         let moved = self.inner.seek_less_or_equal(key);
@@ -112,31 +115,35 @@ impl Cursor<'_> {
 }
 
 impl OwnedCursor {
-    /// Goes to the first record whose key is greater than `key`; like [`Cursor::seek_greater`].
+    /// Moves to the first record whose key is greater than `key`, like [`Cursor::seek_greater`].
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(&self.root, key)?;
         self.step(|position, source, root| position.seek_greater(source, root, key))
     }
 
-    /// Goes to the last record whose key is smaller than `key`; like [`Cursor::seek_less`].
+    /// Moves to the last record whose key is smaller than `key`, like [`Cursor::seek_less`].
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(&self.root, key)?;
         self.step(|position, source, root| position.seek_less(source, root, key))
     }
 
-    /// Goes to the last record whose key is not greater than `key`; like [`Cursor::seek_less_or_equal`].
+    /// Moves to the last record whose key is not greater than `key`, like
+    /// [`Cursor::seek_less_or_equal`].
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(&self.root, key)?;
         self.step(|position, source, root| position.seek_less_or_equal(source, root, key))

@@ -1,4 +1,4 @@
-//! Steps of cursors over many records at once.
+//! Cursor steps over many records at a time.
 
 use super::{Cursor, OwnedCursor};
 use crate::{
@@ -8,8 +8,9 @@ use crate::{
 };
 
 impl<'t> Cursor<'t> {
-    /// Hands records to `record`, from the one that the cursor is on, at most so many, and stays behind the last of them: the next
-    /// call goes on there. A cursor that is nowhere yet begins with the first one. Says whether there are more.
+    /// Passes at most `max` records to `record`, beginning with the current one, and stays after
+    /// the last of them: the next call continues there. An unset cursor begins with the first
+    /// record. Returns whether there are more.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -27,7 +28,8 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    /// [`Error::Corrupted`] if a page is damaged. Records passed on before an unreadable page was
+    /// reported must not be relied on.
     pub fn read_batch(&mut self, max: usize, record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
         let read = self.read_some(max, record);
         let read = self.inner.source().refuse_lost().and(read);
@@ -50,8 +52,8 @@ impl<'t> Cursor<'t> {
         Ok(is_there)
     }
 
-    /// Goes to record `number` of the table, counted from 0; `false` if there are not so many, and then the cursor is behind
-    /// the last one.
+    /// Moves to record `number` of the table, counted from 0. If there are not that many, returns
+    /// `false` and moves after the last one.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, codec::{Str, U64}};
@@ -68,15 +70,17 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a table that does not count; those of [`Cursor::first`].
+    /// [`Error::InvalidArgument`] if the table is not counted; [`Error::Corrupted`] if a page is
+    /// damaged.
     pub fn seek_nth(&mut self, number: u64) -> Result<bool> {
         check_counted(self.inner.root(), &self.name)?;
         let found = self.inner.seek_nth(number);
         self.located(found)
     }
 
-    /// Does what so many calls of [`Cursor::next`] do, or of [`Cursor::prev`] if `steps` is negative; says whether the cursor
-    /// is on a record then. In a table that counts this takes two descents, in others all leaves on the way are passed.
+    /// Does the same as `steps` calls of [`Cursor::next`], or of [`Cursor::prev`] if `steps` is
+    /// negative; returns whether the cursor is on a record then. In a counted table this takes two
+    /// descents; in others it passes all leaves on the way.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -96,15 +100,16 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// [`Error::Corrupted`] if a page is damaged.
     pub fn skip(&mut self, steps: i64) -> Result<bool> {
         let moved = self.inner.skip(steps);
         self.located(moved)
     }
 
-    /// How many steps forward lead from this cursor to another one of the same state of the same table; negative if that one
-    /// is before this one. A cursor that is nowhere yet counts as before the first record. In a table that counts this takes
-    /// two descents, in others all leaves in between are passed.
+    /// Returns the number of steps forward from this cursor to another one on the same state of the
+    /// same table; negative if the other one is before this one. An unset cursor counts as before
+    /// the first record. In a counted table this takes two descents; in others it passes all leaves
+    /// in between.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -122,7 +127,8 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for cursors of different tables or states; those of [`Cursor::first`].
+    /// [`Error::InvalidArgument`] if the cursors belong to different tables or states;
+    /// [`Error::Corrupted`] if a page is damaged.
     pub fn distance(&self, other: &Cursor<'_>) -> Result<i64> {
         let (source, root) = (self.inner.source(), self.inner.root());
         check_same(root, other.inner.root())?;
@@ -133,11 +139,12 @@ impl<'t> Cursor<'t> {
 }
 
 impl OwnedCursor {
-    /// Hands records to `record`; like [`Cursor::read_batch`].
+    /// Passes records to `record`, like [`Cursor::read_batch`].
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::read_batch`].
+    /// [`Error::Corrupted`] if a page is damaged. Records passed on before an unreadable page was
+    /// reported must not be relied on.
     pub fn read_batch(&mut self, max: usize, mut record: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         let mut is_there = self.is_on_record() || self.next()?;
         for _ in 0..max {
@@ -150,30 +157,34 @@ impl OwnedCursor {
         Ok(is_there)
     }
 
-    /// Goes to record `number` of the table, counted from 0; like [`Cursor::seek_nth`].
+    /// Moves to record `number` of the table, counted from 0, like [`Cursor::seek_nth`].
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::seek_nth`].
+    /// [`Error::InvalidArgument`] if the table is not counted; [`Error::Corrupted`] if a page is
+    /// damaged.
     pub fn seek_nth(&mut self, number: u64) -> Result<bool> {
         check_counted(&self.root, &self.name)?;
         self.step(|position, source, root| position.seek_nth(source, root, number))
     }
 
-    /// Does what so many calls of [`OwnedCursor::next`] or [`OwnedCursor::prev`] do; like [`Cursor::skip`].
+    /// Does the same as `steps` calls of [`OwnedCursor::next`] or [`OwnedCursor::prev`], like
+    /// [`Cursor::skip`].
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedCursor::first`].
+    /// [`Error::Corrupted`] if a page is damaged.
     pub fn skip(&mut self, steps: i64) -> Result<bool> {
         self.step(|position, source, root| position.skip(source, root, steps))
     }
 
-    /// How many steps forward lead from this cursor to another one; like [`Cursor::distance`].
+    /// Returns the number of steps forward from this cursor to another one, like
+    /// [`Cursor::distance`].
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::distance`].
+    /// [`Error::InvalidArgument`] if the cursors belong to different tables or states;
+    /// [`Error::Corrupted`] if a page is damaged.
     pub fn distance(&self, other: &Self) -> Result<i64> {
         check_same(&self.root, &other.root)?;
         let source = self.txn.source();
@@ -184,7 +195,7 @@ impl OwnedCursor {
     }
 }
 
-/// Refuses places in two trees.
+/// Refuses positions in two trees.
 fn check_same(one: &TreeRoot, other: &TreeRoot) -> Result<()> {
     if one == other {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What detached cursors change.
+//! Changes through detached cursors.
 
 use super::{
     CursorTable, DetachedCursor, Hint, TableVersion,
@@ -15,8 +15,8 @@ use crate::{
 use std::mem;
 
 impl DetachedCursor {
-    /// Inserts a record, or replaces the value of the key, and is on it then. Where a key has several values it gets this one more, unless it
-    /// has it.
+    /// Inserts a record, or replaces the value of the key, and moves to it. In a multi-value table
+    /// it adds the value, unless the key has it.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
@@ -32,7 +32,12 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`](crate::Table::insert) and [`MultiTable::insert`](crate::MultiTable::insert).
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn insert(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.table {
             CursorTable::Records(table) => table.insert(txn, key, value)?,
@@ -41,8 +46,8 @@ impl DetachedCursor {
         self.arrive(txn, key, value)
     }
 
-    /// Inserts a record if there is none with this key; says whether it did. Either way the cursor is on the record of the key then, on the
-    /// first one if the key has several values.
+    /// Inserts a record if no record has this key; returns whether it did. In both cases the cursor
+    /// moves to the record of the key, to the first one if the key has several values.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
@@ -59,7 +64,12 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::insert`].
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn insert_new(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
         let first = match &self.table {
             CursorTable::Records(table) => {
@@ -73,7 +83,8 @@ impl DetachedCursor {
         Ok(first.is_none())
     }
 
-    /// Inserts a pair if it is not there; says whether it did. Either way the cursor is on the pair then.
+    /// Inserts a pair if it is absent; returns whether it did. In both cases the cursor moves to
+    /// the pair.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -90,8 +101,13 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`](crate::MultiTable::insert); [`Error::TableMismatch`](crate::Error::TableMismatch) for a cursor over a plain
-    /// table.
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn insert_pair(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
         let is_new = match &self.table {
             CursorTable::Records(table) => return Err(table.is_other(ONE_VALUE)),
@@ -101,11 +117,18 @@ impl DetachedCursor {
         Ok(is_new)
     }
 
-    /// Inserts a record behind the last one, and is on it then; where a key has one value without a search.
+    /// Inserts a record after the last one, and moves to it; in a plain table without a search.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::append`](crate::Table::append) and [`MultiTable::append`](crate::MultiTable::append); the place is what it was then.
+    /// [`Error::NotSorted`](crate::Error::NotSorted) if it is not after the last record.
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space. After an error the position is
+    /// unchanged.
     pub fn append(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.table {
             CursorTable::Records(table) => table.append(txn, key, value)?,
@@ -114,12 +137,19 @@ impl DetachedCursor {
         self.arrive(txn, key, value)
     }
 
-    /// Inserts a pair behind all others of its key, and is on it then.
+    /// Inserts a pair after all others of its key, and moves to it.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::append_value`](crate::MultiTable::append_value); the place is what it was then.
-    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a cursor over a plain table.
+    /// [`Error::NotSorted`](crate::Error::NotSorted) if it is not after the others of its key;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space. After an error the position is
+    /// unchanged.
     pub fn append_value(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.table {
             CursorTable::Records(table) => return Err(table.is_other(ONE_VALUE)),
@@ -128,8 +158,9 @@ impl DetachedCursor {
         self.arrive(txn, key, value)
     }
 
-    /// Replaces the value of the record that the cursor is on; `false` if it is on none, and then nothing changes. Where a key has several
-    /// values this one goes, and the new one comes, unless the key has it; the cursor is on that then.
+    /// Replaces the value of the current record. If the cursor is not on a record, returns `false`
+    /// and changes nothing. In a multi-value table the current value is removed and the new one
+    /// inserted, unless the key has it; the cursor moves to the new one.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
@@ -148,7 +179,12 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::insert`].
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn update(&mut self, txn: &mut WriteTxn, value: &[u8]) -> Result<bool> {
         if !self.can_be_on_record(txn)? {
             return Ok(false);
@@ -164,8 +200,9 @@ impl DetachedCursor {
         Ok(is_done)
     }
 
-    /// Removes the record that the cursor is on; `false` if it is on none. The place stays what it was: [`DetachedCursor::next`] and
-    /// [`DetachedCursor::current`] lead to the record behind.
+    /// Removes the current record; `false` if the cursor is not on a record. The position does not
+    /// change: [`DetachedCursor::next`] and [`DetachedCursor::current`] then move to the record
+    /// after it.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -185,7 +222,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::remove`](crate::Table::remove).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space for the changed pages.
     pub fn remove(&mut self, txn: &mut WriteTxn) -> Result<bool> {
         if !self.can_be_on_record(txn)? {
             return Ok(false);
@@ -200,7 +239,7 @@ impl DetachedCursor {
         Ok(is_removed)
     }
 
-    /// Keeps the way to the record behind the one that was just removed.
+    /// Stores a hint to the record after the one that was just removed.
     fn set_hint_to_next(&mut self, txn: &WriteTxn) -> Result<()> {
         let next_position = txn.inner.position_after_removed(self.table.handle(txn));
         self.hint = match next_position {
@@ -215,7 +254,8 @@ impl DetachedCursor {
         Ok(())
     }
 
-    /// Removes the key of the place with all its values; returns how many it had. The place stays what it was.
+    /// Removes the key of the position with all its values; returns how many it had. The position
+    /// does not change.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -234,12 +274,14 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::remove`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space for the changed pages.
     pub fn remove_all_values(&mut self, txn: &mut WriteTxn) -> Result<u64> {
         self.remove_scope(txn, DeleteScope::AllValues)
     }
 
-    /// Whether the table could hold the record of the place.
+    /// Whether the table could hold a record at the position.
     fn can_be_on_record(&self, txn: &WriteTxn) -> Result<bool> {
         let root = self.table.root(txn)?;
         let page_size = txn.source().page_size();
@@ -248,7 +290,7 @@ impl DetachedCursor {
         Ok(has_key && (!root.is_multi() || root.refuse_value(page_size, &self.value).is_ok()))
     }
 
-    /// Is at a record that was put there just now.
+    /// Moves to a record that was just stored.
     fn arrive(&mut self, txn: &WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         self.position = CursorPosition::At;
         self.key.clear();
@@ -258,7 +300,8 @@ impl DetachedCursor {
             self.value.extend_from_slice(value);
         }
         self.hint = None;
-        // What a comparison calls the same may be other bytes, and these stay.
+        // The stored bytes may differ from those of a value that the comparison calls equal, and
+        // they stay.
         let root = self.table.root(txn)?;
         if [root.order, root.value_order()]
             .iter()

@@ -1,4 +1,4 @@
-//! A cursor on its way, in one state of its table.
+//! A cursor step: one move of a detached cursor in one state of its table.
 
 use super::place::CursorPosition;
 use crate::{
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 type CursorPages<'s> = dyn PageSource + 's;
 
-/// The way to a record, without references.
+/// The path to a record, without references.
 #[derive(Clone, Debug)]
 pub(super) enum TreePath {
     Record(Position),
@@ -52,7 +52,7 @@ impl TreePath {
         }
     }
 
-    /// How many values the key has.
+    /// The number of values of the key.
     pub(super) fn count(&self) -> u64 {
         match self {
             Self::Record(_) => 1,
@@ -72,7 +72,7 @@ impl TreePath {
     }
 }
 
-/// The same while its pages are at hand. It stays on the stack, and only for a step.
+/// A tree path with its pages borrowed. It lives on the stack, and only for one step.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum BorrowedPath<'s> {
     Record(Position),
@@ -80,7 +80,7 @@ pub(super) enum BorrowedPath<'s> {
 }
 
 impl<'s> BorrowedPath<'s> {
-    /// One that leads nowhere yet. A path of another state gives its memory.
+    /// Creates an unset path. A path of another state donates its memory.
     pub(super) fn new(
         source: &'s CursorPages<'s>,
         root: &TreeRoot,
@@ -93,7 +93,7 @@ impl<'s> BorrowedPath<'s> {
         }
     }
 
-    /// The one that a path of this state is.
+    /// Resumes from a path of this state.
     pub(super) fn resume(
         source: &'s CursorPages<'s>,
         root: &TreeRoot,
@@ -113,26 +113,26 @@ impl<'s> BorrowedPath<'s> {
     }
 }
 
-/// A cursor on its way.
+/// One move of a cursor.
 pub(super) struct CursorStep<'g, 's> {
     pub(super) source: &'s CursorPages<'s>,
     pub(super) root: &'g TreeRoot,
     pub(super) position: CursorPosition,
-    /// Those of the place.
+    /// The key and the value of the position.
     pub(super) key: &'g [u8],
     pub(super) value: &'g [u8],
     pub(super) path: BorrowedPath<'s>,
     pub(super) hint_target: HintTarget,
 }
 
-/// Where the way of a cursor leads.
+/// Where the path of a hint leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum HintTarget {
-    /// To the record of the place.
+    /// To the record of the position.
     Current,
-    /// To the one behind it; that of the place is gone.
+    /// To the next record; that of the position was removed.
     Next,
-    /// Elsewhere: it means nothing.
+    /// Unknown; the path is meaningless.
     Unknown,
 }
 
@@ -143,8 +143,8 @@ impl HintTarget {
 }
 
 impl<'s> CursorStep<'_, 's> {
-    /// Makes a step, and fails if some of what it read was not there. A cursor over pairs tells that itself, as it looks ahead to pages
-    /// that it may never need.
+    /// Makes a step, and fails if an unreadable page was read on the way. A cursor over pairs
+    /// checks this itself, because it reads ahead pages that it may never need.
     pub(super) fn check_faults(
         &mut self,
         step: impl FnOnce(&mut Self) -> Result<bool>,
@@ -186,7 +186,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the first record behind the one that it is on, or behind the place.
+    /// Moves to the first record after the current one, or after the position.
     pub(super) fn next_record(&mut self) -> Result<bool> {
         let (source, root) = (self.source, self.root);
         match &mut self.path {
@@ -204,7 +204,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the last record before the one that it is on, or before the place.
+    /// Moves to the last record before the current one, or before the position.
     pub(super) fn previous_record(&mut self) -> Result<bool> {
         let (source, root) = (self.source, self.root);
         match &mut self.path {
@@ -221,7 +221,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the record of the place; `false` if there is none.
+    /// Moves to the record of the position; `false` if there is none.
     pub(super) fn current_record(&mut self) -> Result<bool> {
         if self.hint_target.is_here() {
             return Ok(true);
@@ -237,7 +237,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the record of the place, or the first one behind it.
+    /// Moves to the record of the position, or the first one after it.
     pub(super) fn current_or_next_record(&mut self) -> Result<bool> {
         if self.hint_target.is_here() {
             return Ok(true);
@@ -258,7 +258,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the record of the place, or the last one before it.
+    /// Moves to the record of the position, or the last one before it.
     pub(super) fn current_or_previous_record(&mut self) -> Result<bool> {
         if self.hint_target.is_here() {
             return Ok(true);
@@ -278,7 +278,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the first record whose key is not smaller; says whether it is equal.
+    /// Moves to the first record whose key is not smaller; returns whether it is equal.
     pub(super) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
         check_probe(self.root, key)?;
         match &mut self.path {
@@ -313,7 +313,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the first value of the next key.
+    /// Moves to the first value of the next key.
     pub(super) fn next_key(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -326,7 +326,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the last value of the key before.
+    /// Moves to the last value of the previous key.
     pub(super) fn prev_key(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -339,7 +339,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the next value of the key; if there is none the way is as good as before.
+    /// Moves to the next value of the key; if there is none, the path stays valid.
     pub(super) fn next_value(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -352,7 +352,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the value of the key before; if there is none the way is as good as before.
+    /// Moves to the previous value of the key; if there is none, the path stays valid.
     pub(super) fn prev_value(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -365,7 +365,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the first value of the key.
+    /// Moves to the first value of the key.
     pub(super) fn first_value(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -379,7 +379,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// To the last value of the key.
+    /// Moves to the last value of the key.
     pub(super) fn last_value(&mut self) -> Result<bool> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -393,7 +393,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// Where a search for a pair leads. Only a table has pairs in which a key has several values.
+    /// Moves where a search for a pair leads. Only multi-value tables have pairs.
     pub(super) fn seek_pair(
         &mut self,
         (key, value): PairRef<'_>,
@@ -413,7 +413,7 @@ impl<'s> CursorStep<'_, 's> {
         }
     }
 
-    /// Reads key and value of the place that it has come to; of a plain table the key alone.
+    /// Reads key and value of the new position; in a plain table only the key.
     pub(super) fn read(&self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<()> {
         match &self.path {
             BorrowedPath::Record(position) => {

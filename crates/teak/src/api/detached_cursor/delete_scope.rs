@@ -1,4 +1,4 @@
-//! The records on one side of a detached cursor.
+//! Delete scopes: the records on one side of a detached cursor.
 
 use super::{DetachedCursor, place::CursorPosition};
 use crate::{
@@ -16,29 +16,29 @@ use std::ops::Bound;
 /// Which records [`DetachedCursor::remove_scope`] removes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteScope {
-    /// All before the cursor's place.
+    /// All records before the cursor's position.
     Before,
-    /// The one that it is on, and all before.
+    /// The current record and all before it.
     UpToCurrent,
-    /// The one that it is on, and all behind.
+    /// The current record and all after it.
     FromCurrent,
-    /// All behind the cursor's place.
+    /// All records after the cursor's position.
     After,
-    /// All.
+    /// All records.
     All,
-    /// Of the values of its key those before the cursor's place.
+    /// The values of its key before the cursor's position.
     ValuesBefore,
-    /// Of the values of its key the one that it is on, and those before.
+    /// The current value of its key and those before it.
     ValuesUpToCurrent,
-    /// Of the values of its key the one that it is on, and those behind.
+    /// The current value of its key and those after it.
     ValuesFromCurrent,
-    /// Of the values of its key those behind the cursor's place.
+    /// The values of its key after the cursor's position.
     ValuesAfter,
     /// All values of its key.
     AllValues,
 }
 
-/// On which side of a place records are.
+/// The side of a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScopeSide {
     Before,
@@ -59,7 +59,7 @@ impl DeleteScope {
         }
     }
 
-    /// Whether the record that the cursor is on belongs to it.
+    /// Whether the scope includes the current record.
     fn includes_current(self) -> bool {
         !matches!(
             self,
@@ -78,7 +78,7 @@ impl DeleteScope {
         )
     }
 
-    /// The keys on this side of one.
+    /// The range of keys on this side of a key.
     fn bounds<'k>(self, search_key: &'k SearchKey<'_>) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
         match self.side() {
             ScopeSide::Before => (
@@ -93,7 +93,7 @@ impl DeleteScope {
         }
     }
 
-    /// Removes what is on this side of a record, which is a pair if the tree is one of pairs.
+    /// Removes the records on this side of a record, which is a pair in a multi-value tree.
     fn remove<S: PageSink>(self, tree: &mut Tree<'_, S>, (key, value): PairRef<'_>) -> Result<u64> {
         let root: TreeRoot = *tree.root();
         let search_key = PairSearchKey::new(&root, (key, value));
@@ -124,8 +124,8 @@ impl DeleteScope {
 }
 
 impl DetachedCursor {
-    /// Removes all records on one side of the cursor's place, or all values of its key there, whole subtrees at once; returns how many there
-    /// were. The place stays what it was.
+    /// Removes all records on one side of the cursor's position, or all values of its key there,
+    /// whole subtrees at a time; returns how many there were. The position does not change.
     ///
     /// ```
     /// # use teak::{Bunch, Database, DetachedCursor, codec::{Str, U64}};
@@ -143,8 +143,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a cursor that is nowhere, unless it is all records or values of its key that are to go; those of
-    /// [`Table::remove_range`](crate::Table::remove_range).
+    /// [`Error::InvalidArgument`] if the cursor is unset, unless the scope is all records or all
+    /// values of its key; [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or
+    /// [`Error::Full`] if there is no space for the changed pages.
     pub fn remove_scope(&mut self, txn: &mut WriteTxn, scope: DeleteScope) -> Result<u64> {
         self.table.root(txn)?;
         let is_nothing = match (self.position, scope.is_of_values()) {

@@ -1,7 +1,8 @@
-//! Steps that lead to a record beside the one that the way of a cursor leads to, in the same leaf and in the state that the way was found in. Any other step
-//! asks for the root, and takes the way along and puts it back, which is several times as much.
+//! Steps to a neighbouring record within the leaf of the hint, in the table version of the hint.
+//! Any other step fetches the root and takes the path out and puts it back, which costs several
+//! times as much.
 //!
-//! Where something is not as it should be nothing has changed, and it is left to such a step, which finds out why.
+//! If anything is wrong, nothing changes here; the general step is left to find the cause.
 
 use super::{DetachedCursor, Hint, cursor_step::TreePath, place::CursorPosition};
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 use std::mem;
 
 impl DetachedCursor {
-    /// Goes to the record beside this one, in a table with several values of a key to the pair, if it stands in the same leaf.
+    /// Moves to the neighbouring record, or pair in a multi-value table, if it is in the same leaf.
     #[inline]
     pub(super) fn step_in_leaf<T: Transaction>(
         &mut self,
@@ -32,7 +33,7 @@ impl DetachedCursor {
         self.step_to_value(txn, &root, direction) || self.step_to_key(txn, &root, direction)
     }
 
-    /// Goes to the value of the same key beside this one, if it stands in the same leaf.
+    /// Moves to the neighbouring value of the same key, if it is in the same leaf.
     #[inline]
     pub(super) fn step_in_values<T: Transaction>(
         &mut self,
@@ -43,7 +44,7 @@ impl DetachedCursor {
         root.is_some_and(|root| self.step_to_value(txn, &root, direction))
     }
 
-    /// The value of the record of a plain table that it is on.
+    /// Returns the value of the current record of a plain table.
     #[inline]
     pub(super) fn value_in_leaf<'t, T: Transaction>(&self, txn: &'t T) -> Option<&'t [u8]> {
         let (source, position) = (txn.source(), self.known_position(txn)?);
@@ -51,7 +52,8 @@ impl DetachedCursor {
         value.ok().flatten()
     }
 
-    /// The way to the record that it is on, in a plain table, if it is known of this state of that.
+    /// Returns the path to the current record of a plain table, if it is known for this version of
+    /// the table.
     #[inline]
     fn known_position<T: Transaction>(&self, txn: &T) -> Option<&Position> {
         let hint = self.current_hint()?;
@@ -66,7 +68,8 @@ impl DetachedCursor {
         is_known.then_some(position)
     }
 
-    /// The root of a table with several values of a key, if the way to the pair that it is on is known of this state of that.
+    /// Returns the root of a multi-value table, if the path to the current pair is known for this
+    /// version of the table.
     #[inline]
     fn known_root<'t, T: Transaction>(&self, txn: &'t T) -> Option<RootRef<'t>> {
         let hint = self.current_hint()?;
@@ -77,7 +80,7 @@ impl DetachedCursor {
         hint.is_valid_for(txn, &self.table, &root).then_some(root)
     }
 
-    /// The way to the record that it is on, in whichever state.
+    /// Returns the path to the current record, in whichever version.
     #[inline]
     fn current_hint(&self) -> Option<&Hint> {
         let hint = self.hint.as_ref()?;
@@ -127,7 +130,7 @@ impl DetachedCursor {
         is_there
     }
 
-    /// To the key beside this one, where both have one value.
+    /// Moves to the neighbouring key, if both have one value.
     fn step_to_key<T: Transaction>(
         &mut self,
         txn: &T,
@@ -152,7 +155,8 @@ impl DetachedCursor {
         is_there
     }
 
-    /// Makes a step, and has `read` read key and value that it leads to, or one of them; without them it is taken back.
+    /// Makes a step, and calls `read` to read the new key and value, or one of them; the step is
+    /// undone if they cannot be read.
     #[inline(always)]
     fn step(
         &mut self,

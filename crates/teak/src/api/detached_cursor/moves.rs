@@ -1,4 +1,4 @@
-//! Where detached cursors go.
+//! Moves of detached cursors.
 
 use super::{
     DetachedCursor,
@@ -16,35 +16,40 @@ use crate::{
 use std::{mem, ops::ControlFlow};
 
 impl DetachedCursor {
-    /// Goes to the first record; `false` if there is none.
+    /// Moves to the first record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn first<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
             cursor.first()
         })
     }
 
-    /// Goes to the last record; `false` if there is none.
+    /// Moves to the last record; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn last<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
             cursor.last()
         })
     }
 
-    /// Goes to the first record behind its place; `false` if there is none, and then it is behind the last one.
+    /// Moves to the first record after its position. If there is none, returns `false` and moves
+    /// after the last record.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table is not there, as for all steps;
-    /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::SnapshotLost`](crate::Error::SnapshotLost) in a read transaction
-    /// that was cancelled.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         if self.step_in_leaf(txn, StepDirection::Forward) {
             return Ok(true);
@@ -52,11 +57,14 @@ impl DetachedCursor {
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| cursor.next())
     }
 
-    /// Goes to the last record before its place; `false` if there is none, and then it is before the first one.
+    /// Moves to the last record before its position. If there is none, returns `false` and moves
+    /// before the first record.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         if self.step_in_leaf(txn, StepDirection::Backward) {
             return Ok(true);
@@ -66,8 +74,9 @@ impl DetachedCursor {
         })
     }
 
-    /// Stays on its record, or, in a gap, goes to the first record behind that; `false` if there is none, and then it is behind the
-    /// last one. A cursor whose place is none of a key stays where it is.
+    /// Stays on its record or, in a gap, moves to the first record after it. If there is none,
+    /// returns `false` and moves after the last record. A cursor whose position has no key does not
+    /// move.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -86,7 +95,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn current<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         match self.position {
             CursorPosition::At => self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
@@ -96,20 +107,22 @@ impl DetachedCursor {
         }
     }
 
-    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length
-    /// than the keys.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
+    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
             Ok(cursor.seek(key)?.is_some())
         })
     }
 
-    /// Goes to the record of `key`. If there is none it returns `false` and goes to the first record with a greater key, or behind
-    /// the last one.
+    /// Moves to the record of `key`. If there is none, returns `false` and moves to the first
+    /// record with a greater key, or after the last one.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -127,7 +140,10 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
+    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_exact<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         let mut is_exact = false;
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
@@ -138,29 +154,35 @@ impl DetachedCursor {
         Ok(is_exact)
     }
 
-    /// Goes to the first record whose key is greater than `key`; `false` if there is none.
+    /// Moves to the first record whose key is greater than `key`; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
+    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_greater<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
             cursor.seek_greater(key)
         })
     }
 
-    /// Goes to the last record whose key is smaller than `key`; `false` if there is none.
+    /// Moves to the last record whose key is smaller than `key`; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
+    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_less<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
             cursor.seek_less(key)
         })
     }
 
-    /// Goes to the last record whose key is not greater than `key`; `false` if there is none.
+    /// Moves to the last record whose key is not greater than `key`; `false` if there is none.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -179,16 +201,19 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
+    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_less_or_equal<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
             cursor.seek_less_or_equal(key)
         })
     }
 
-    /// Hands records to `record`, from the one that the cursor is on or the first one behind its place, at most so many, and goes to
-    /// the record behind the last of them, where the next call goes on; `false` if there is none. A cursor that is nowhere yet begins with
-    /// the first record.
+    /// Passes at most `max` records to `record`, beginning with the current one or the first one
+    /// after its position. Then it moves to the record after the last of them, where the next call
+    /// continues; `false` if there is none. An unset cursor begins with the first record.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -206,7 +231,10 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
+    /// Records passed on before an unreadable page was reported must not be relied on.
     pub fn read_batch<T: Transaction>(
         &mut self,
         txn: &T,
@@ -219,9 +247,9 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes forward, from the record that the cursor is on or the first one behind its place, to the first one of which `inspect` says
-    /// [`ControlFlow::Break`]; `false` if there is none, and then it is behind the last one. A cursor that is nowhere yet begins with the
-    /// first record.
+    /// Moves forward, beginning with the current record or the first one after its position, to the
+    /// first record for which `inspect` returns [`ControlFlow::Break`]. If there is none, returns
+    /// `false` and moves after the last record. An unset cursor begins with the first record.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -243,7 +271,10 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::read_batch`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
+    /// Records passed on before an unreadable page was reported must not be relied on.
     pub fn scan<T: Transaction>(
         &mut self,
         txn: &T,
@@ -252,7 +283,8 @@ impl DetachedCursor {
         self.scan_some(txn, usize::MAX, inspect)
     }
 
-    /// The same up to the record behind so many, which is not looked at.
+    /// Like [`DetachedCursor::scan`], but stops at the record after `max` records, which is not
+    /// inspected.
     fn scan_some<T: Transaction>(
         &mut self,
         txn: &T,
@@ -268,13 +300,16 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes back, from the record that the cursor is on or the last one before its place, to the first one of which `inspect` says
-    /// [`ControlFlow::Break`]; `false` if there is none, and then it is before the first one. A cursor that is nowhere yet begins with the
-    /// last record.
+    /// Moves back, beginning with the current record or the last one before its position, to the
+    /// first record for which `inspect` returns [`ControlFlow::Break`]. If there is none, returns
+    /// `false` and moves before the first record. An unset cursor begins with the last record.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::read_batch`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
+    /// Records passed on before an unreadable page was reported must not be relied on.
     pub fn scan_back<T: Transaction>(
         &mut self,
         txn: &T,
@@ -291,8 +326,8 @@ impl DetachedCursor {
 }
 
 impl CursorStep<'_, '_> {
-    /// Goes on, from the record that it is on, until `inspect` says that this is it, or to the one behind so many. After an error the record that was
-    /// looked at last may have been none.
+    /// Moves on from the current record until `inspect` accepts a record, or to the one after `max`
+    /// records. After an error the last inspected record may be invalid.
     fn search(
         &mut self,
         direction: StepDirection,
@@ -329,7 +364,7 @@ impl CursorStep<'_, '_> {
                     }
                     is_there = match direction {
                         StepDirection::Forward => cursor.next()?,
-                        // Back it is faster by index, forwards it is not.
+                        // Backwards, access by index is faster; forwards it is not.
                         StepDirection::Backward => {
                             cursor.prev_in_current_leaf() || cursor.prev()?
                         }

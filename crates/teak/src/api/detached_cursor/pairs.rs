@@ -1,4 +1,4 @@
-//! Where detached cursors go among the values of a key, and by pairs.
+//! Moves of detached cursors among the values of a key, and by pairs.
 
 use super::{CursorTable, DetachedCursor, cursor_step::CursorStep, place::CursorPosition};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
 type PairPages<'t> = dyn PageSource + 't;
 
 impl DetachedCursor {
-    /// Goes to the first value of the first key behind that of its place; `false` if there is none, and then it is behind the last record.
+    /// Moves to the first value of the first key after that of its position. If there is none,
+    /// returns `false` and moves after the last record.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -30,29 +31,37 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn next_key<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
             cursor.next_key()
         })
     }
 
-    /// Goes to the last value of the last key before that of its place; `false` if there is none, and then it is before the first record.
+    /// Moves to the last value of the last key before that of its position. If there is none,
+    /// returns `false` and moves before the first record.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn prev_key<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
             cursor.prev_key()
         })
     }
 
-    /// Goes to the first value behind its place that the same key has; `false`, and it stays where it is, if there is none.
+    /// Moves to the first value of the same key after its position. If there is none, returns
+    /// `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn next_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         if self.step_in_values(txn, StepDirection::Forward) {
             return Ok(true);
@@ -60,11 +69,14 @@ impl DetachedCursor {
         self.move_to(txn, None, |cursor| cursor.next_value())
     }
 
-    /// Goes to the last value before its place that the same key has; `false`, and it stays where it is, if there is none.
+    /// Moves to the last value of the same key before its position. If there is none, returns
+    /// `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn prev_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         if self.step_in_values(txn, StepDirection::Backward) {
             return Ok(true);
@@ -72,16 +84,20 @@ impl DetachedCursor {
         self.move_to(txn, None, |cursor| cursor.prev_value())
     }
 
-    /// Goes to the first value of the key of its place; `false`, and it stays where it is, if there is no such key.
+    /// Moves to the first value of the key of its position. If there is no such key, returns
+    /// `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn first_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, None, |cursor| cursor.first_value())
     }
 
-    /// Goes to the last value of the key of its place; `false`, and it stays where it is, if there is no such key.
+    /// Moves to the last value of the key of its position. If there is no such key, returns `false`
+    /// and does not move.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -99,17 +115,24 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn last_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         self.move_to(txn, None, |cursor| cursor.last_value())
     }
 
-    /// Goes to the first pair that is not smaller, by key and then by value; `false` if there is none, and then it is behind the last one.
+    /// Moves to the first pair that is not smaller, by key and then by value. If there is none,
+    /// returns `false` and moves after the last pair.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek`], and [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than
-    /// the values; [`Error::TableMismatch`](crate::Error::TableMismatch) for a cursor over a plain table.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_pair<T: Transaction>(&mut self, txn: &T, key: &[u8], value: &[u8]) -> Result<bool> {
         self.move_to_pair(
             txn,
@@ -119,7 +142,8 @@ impl DetachedCursor {
         )
     }
 
-    /// Goes to a pair. If it is not there it returns `false` and goes to the next one, or behind the last one.
+    /// Moves to a pair. If it is absent, returns `false` and moves to the next one, or after the
+    /// last one.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -137,7 +161,12 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_pair_exact<T: Transaction>(
         &mut self,
         txn: &T,
@@ -158,11 +187,17 @@ impl DetachedCursor {
         Ok(is_exact)
     }
 
-    /// Goes to the first pair that is greater; `false` if there is none, and then it is behind the last one.
+    /// Moves to the first pair that is greater. If there is none, returns `false` and moves after
+    /// the last pair.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_pair_greater<T: Transaction>(
         &mut self,
         txn: &T,
@@ -175,11 +210,17 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes to the last pair that is smaller; `false` if there is none, and then it is before the first one.
+    /// Moves to the last pair that is smaller. If there is none, returns `false` and moves before
+    /// the first pair.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_pair_less<T: Transaction>(
         &mut self,
         txn: &T,
@@ -192,11 +233,17 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes to the last pair that is not greater; `false` if there is none, and then it is before the first one.
+    /// Moves to the last pair that is not greater. If there is none, returns `false` and moves
+    /// before the first pair.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_pair_less_or_equal<T: Transaction>(
         &mut self,
         txn: &T,
@@ -209,7 +256,8 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes to the first value of just this key that is not smaller than `value`; `false`, and it stays where it is, if there is none.
+    /// Moves to the first value of exactly this key that is not smaller than `value`. If there is
+    /// none, returns `false` and does not move.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -227,7 +275,12 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_value<T: Transaction>(
         &mut self,
         txn: &T,
@@ -239,11 +292,16 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes to a pair; `false`, and it stays where it is, if it is not there.
+    /// Moves to a pair. If it is absent, returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_value_exact<T: Transaction>(
         &mut self,
         txn: &T,
@@ -255,11 +313,17 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes to the first value of just this key that is greater than `value`; `false`, and it stays where it is, if there is none.
+    /// Moves to the first value of exactly this key that is greater than `value`. If there is none,
+    /// returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_value_greater<T: Transaction>(
         &mut self,
         txn: &T,
@@ -270,11 +334,17 @@ impl DetachedCursor {
         self.move_to_pair(txn, None, pair, |cursor| cursor.seek_value_greater(pair))
     }
 
-    /// Goes to the last value of just this key that is smaller than `value`; `false`, and it stays where it is, if there is none.
+    /// Moves to the last value of exactly this key that is smaller than `value`. If there is none,
+    /// returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_value_less<T: Transaction>(
         &mut self,
         txn: &T,
@@ -285,11 +355,17 @@ impl DetachedCursor {
         self.move_to_pair(txn, None, pair, |cursor| cursor.seek_value_less(pair))
     }
 
-    /// Goes to the last value of just this key that is not greater than `value`; `false`, and it stays where it is, if there is none.
+    /// Moves to the last value of exactly this key that is not greater than `value`. If there is
+    /// none, returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::seek_pair`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_value_less_or_equal<T: Transaction>(
         &mut self,
         txn: &T,
@@ -302,7 +378,7 @@ impl DetachedCursor {
         })
     }
 
-    /// Goes where a search for a pair leads.
+    /// Moves where a search for a pair leads.
     fn move_to_pair<'t, T: Transaction>(
         &mut self,
         txn: &'t T,
@@ -317,8 +393,9 @@ impl DetachedCursor {
         self.move_to(txn, otherwise, |cursor| cursor.seek_pair(pair, seek))
     }
 
-    /// Values from the one that it is on to the end of their page, one behind the other, and goes to the last of these; `None` if it is on no
-    /// pair, or the size of values varies. [`DetachedCursor::next_value`] leads on to the next page.
+    /// Returns the values from the current one to the end of their page, concatenated, and moves to
+    /// the last of these. `None` if the cursor is not on a pair, or if the values have no fixed
+    /// size. [`DetachedCursor::next_value`] moves to the next page.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, TableOptions, ValueSize, codec::{Str, U32}};
@@ -340,7 +417,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn read_packed<'t, T: Transaction>(&mut self, txn: &'t T) -> Result<Option<&'t [u8]>> {
         self.read_pack(txn, |cursor| {
             let values = cursor.packed()?;
@@ -349,12 +428,15 @@ impl DetachedCursor {
         })
     }
 
-    /// Values from the beginning of their page to the one that it is on, one behind the other in their order, and goes to the first of these; `None`
-    /// if it is on no pair, or the size of values varies. [`DetachedCursor::prev_value`] leads back to the page before.
+    /// Returns the values from the beginning of their page to the current one, concatenated in
+    /// their order, and moves to the first of these. `None` if the cursor is not on a pair, or if
+    /// the values have no fixed size. [`DetachedCursor::prev_value`] moves to the previous page.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn read_packed_back<'t, T: Transaction>(&mut self, txn: &'t T) -> Result<Option<&'t [u8]>> {
         self.read_pack(txn, |cursor| {
             let values = cursor.packed_back()?;

@@ -1,6 +1,6 @@
-//! The place of a detached cursor among the records of its table.
+//! The position of a detached cursor among the records of its table.
 
-/// Where a cursor is.
+/// The position of a cursor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) enum CursorPosition {
     #[default]

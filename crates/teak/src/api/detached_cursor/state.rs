@@ -1,12 +1,12 @@
-//! What a detached cursor says of its place.
+//! Queries on the position of a detached cursor.
 
 use super::{DetachedCursor, place::CursorPosition};
 use crate::{Result, api::Transaction, btree::TreeRoot};
 use std::{borrow::Cow, cmp::Ordering};
 
 impl DetachedCursor {
-    /// The value of the record that the cursor is on; empty if it is on none, which [`DetachedCursor::is_on_record`] tells from an empty
-    /// value.
+    /// Returns the value of the current record. It is empty if the cursor is not on a record;
+    /// [`DetachedCursor::is_on_record`] tells this from an empty value.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
@@ -25,7 +25,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn value<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cow<'t, [u8]>> {
         if let Some(value) = self.value_in_leaf(txn) {
             return Ok(Cow::Borrowed(value));
@@ -34,7 +36,7 @@ impl DetachedCursor {
         Ok(value.flatten().unwrap_or_default())
     }
 
-    /// Whether the cursor is on a record: whether the table has its key now.
+    /// Returns whether the cursor is on a record: whether the table has its key now.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -53,7 +55,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_on_record<T: Transaction>(&self, txn: &T) -> Result<bool> {
         Ok(self.inspect(txn, |_, _, _| Ok(()))?.is_some())
     }
@@ -62,7 +66,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_first<T: Transaction>(&self, txn: &T) -> Result<bool> {
         let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first()))?;
         Ok(is_first == Some(true))
@@ -87,17 +93,22 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
         let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last()))?;
         Ok(is_last == Some(true))
     }
 
-    /// Whether the cursor is on no record and there is none behind it either. A cursor that is nowhere yet is not.
+    /// Returns whether the cursor is not on a record and there is none after it either. For an
+    /// unset cursor it is `false`.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_after_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
         self.table.root(txn)?;
         match self.position {
@@ -107,8 +118,8 @@ impl DetachedCursor {
         }
     }
 
-    /// How the places of two cursors follow each other, in the order of the table; `None` if they are of different tables, or one
-    /// of them is nowhere.
+    /// Compares the positions of two cursors in the order of the table; `None` if they belong to
+    /// different tables, or one of them is unset.
     ///
     /// ```
     /// # use std::cmp::Ordering;
@@ -128,18 +139,22 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn compare<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
         self.compare_by(other, txn, |root| {
             root.compare_pairs((&self.key, &self.value), (&other.key, &other.value))
         })
     }
 
-    /// The same of their keys alone: places among the values of one key are equal.
+    /// Compares only the keys of the positions: positions among the values of one key are equal.
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn compare_keys<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
         self.compare_by(other, txn, |root| root.order.compare(&self.key, &other.key))
     }
@@ -162,7 +177,8 @@ impl DetachedCursor {
         }))
     }
 
-    /// How many values the key of the place has, known without reading them; 0 if there is no such key.
+    /// Returns how many values the key of the position has, without reading them; 0 if there is no
+    /// such key.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};
@@ -181,7 +197,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn count<T: Transaction>(&self, txn: &T) -> Result<u64> {
         if let Some(count) = self.inspect(txn, |_, _, path| Ok(path.count()))? {
             return Ok(count);
@@ -199,7 +217,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_first_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
         let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first_value()))?;
         Ok(is_first == Some(true))
@@ -224,7 +244,9 @@ impl DetachedCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`DetachedCursor::next`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn is_last_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
         let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last_value()))?;
         Ok(is_last == Some(true))

@@ -1,4 +1,4 @@
-//! Loading many pairs at once.
+//! Bulk loading of pairs.
 
 use super::{handle::MultiTable, pair_check::PairCheck};
 use crate::{
@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// Loads pairs that are sorted by key and value: pages are built from the leaves up, each written once and full, those of keys with
-    /// many values too. A table that has pairs takes only such as are behind its last one. Returns how many were loaded.
+    /// Loads pairs that are sorted by key and value. Pages are built from the leaves up, those of
+    /// keys with many values too; each is written once and full. If the table already has pairs,
+    /// only pairs after its last one are accepted. Returns the number of loaded pairs.
     ///
     /// ```
     /// # use teak::{Database, codec::{U32, U64}};
@@ -29,8 +30,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`](crate::Error::NotSorted) with the pair that is not behind the one before it: the transaction can only be
-    /// rolled back then. Those of [`MultiTable::insert`].
+    /// [`Error::NotSorted`](crate::Error::NotSorted) with the index of the pair that is not after
+    /// the one before it; the transaction can then only be rolled back.
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
@@ -39,9 +46,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.load_sorted(txn, pairs.into_iter().map(Ok))
     }
 
-    /// Loads pairs in any order: they are sorted first, in memory and in temporary files, and then built into pages as by
-    /// [`MultiTable::bulk_load`]. A pair that comes several times is loaded once; so is one of those that an order of the application's calls
-    /// equal. A table that has pairs gets them inserted in order. Returns how many pairs there were, each counted once.
+    /// Loads pairs in any order. They are sorted in memory and in temporary files, and then built
+    /// into pages as by [`MultiTable::bulk_load`]. A pair that occurs several times is loaded once;
+    /// so is one of several pairs that a custom order treats as equal. If the table already has
+    /// pairs, the new ones are inserted in order. Returns the number of distinct pairs.
     ///
     /// ```
     /// # use teak::{BulkOptions, Database, codec::{Str, U32}};
@@ -59,8 +67,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read; those of [`MultiTable::insert`]. A pair that the table
-    /// cannot hold is found before anything changes.
+    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read. A pair that
+    /// the table cannot hold is found before anything changes.
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
+    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,

@@ -1,4 +1,4 @@
-//! Copying and moving pairs from one table to another, a part at a time.
+//! Copying and moving pairs from one table to another in batches.
 
 use super::{handle::MultiTable, range::Pairs};
 use crate::{
@@ -15,9 +15,10 @@ use crate::{
 use std::ops::{Bound, RangeBounds};
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// Copies all pairs of a range of keys to another table, which may have other orders and keeps the values that its keys have already.
-    /// Returns how many were copied, those included that were there. Memory is needed for a megabyte of pairs. If it fails nothing has
-    /// changed.
+    /// Copies all pairs of a range of keys to another table, which may have other orders. The
+    /// values that its keys already have stay. Returns the number of copied pairs, including those
+    /// that were there already. Memory use is about one megabyte of pairs. If the call fails,
+    /// nothing has changed.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -34,9 +35,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if both are the same table, or the other one cannot have some of the pairs;
-    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has one value in one of them; those of [`MultiTable::range`] and of
-    /// [`MultiTable::insert_many`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if both tables are the same, if
+    /// the target cannot hold some of the pairs, or if a bound is an integer of another length than
+    /// the keys; [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has one value in
+    /// one of the tables; [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong) or
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn copy_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -50,8 +56,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
 
-    /// Moves all pairs of a range of keys to another table, as [`MultiTable::copy_range`] copies them; returns how many were moved. All of
-    /// them are removed here.
+    /// Moves all pairs of a range of keys to another table, like [`MultiTable::copy_range`], and
+    /// returns their number. All of them are removed from this table.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -68,7 +74,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::copy_range`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if both tables are the same, if
+    /// the target cannot hold some of the pairs, or if a bound is an integer of another length than
+    /// the keys; [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has one value in
+    /// one of the tables; [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong) or
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn move_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -94,7 +107,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             self.retype::<Bytes, Bytes>(),
             target.retype::<Bytes, Bytes>(),
         );
-        // Also where there is nothing to copy.
+        // Resolve the target also if there is nothing to copy, so that its errors are reported.
         to.root(txn)?;
         let of_key = |key| (key, None);
         let high = as_slices(&high).map(of_key);
@@ -126,7 +139,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
 }
 
 impl MultiTable<Bytes, Bytes> {
-    /// Refuses pairs, read behind another one, that do not ascend, as copying from a plain table does.
+    /// Refuses pairs that do not ascend, like the check for copies from a plain table.
     fn refuse_disorder(
         &self,
         root: &TreeRoot,
@@ -142,7 +155,7 @@ impl MultiTable<Bytes, Bytes> {
         Ok(())
     }
 
-    /// The first pairs of a range.
+    /// Reads the first pairs of a range.
     fn some_pairs(
         &self,
         txn: &WriteTxn,

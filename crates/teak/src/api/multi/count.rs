@@ -1,4 +1,4 @@
-//! Counting pairs, and cutting ranges in parts.
+//! Counting pairs, and splitting ranges.
 
 use super::{
     handle::MultiTable,
@@ -22,8 +22,10 @@ use std::{
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// How many pairs are before this one, by key and then by value: its number, counted from 0, if it is there. Only for tables that
-    /// count ([`TableOptions::counted`](crate::TableOptions::counted)); takes one descent, and another among the values of the key.
+    /// Returns how many pairs are before this one, by key and then by value. For a pair that is
+    /// present this is its zero-based index. Only for counted tables
+    /// ([`TableOptions::counted`](crate::TableOptions::counted)); takes one descent, and another
+    /// among the values of the key.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, codec::{Str, U32}};
@@ -40,8 +42,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a table that does not count, and for an integer of another length than
-    /// the others; [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the table is not counted, or if
+    /// an argument is an integer of another length than the keys or the values;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn rank<T: Transaction>(
         &self,
         txn: &T,
@@ -58,12 +62,15 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// Pair `number` by key and then by value, counted from 0; `None` if there are not so many. Only for tables that count; takes one
-    /// descent, and another among the values of the key. [`MultiTable::rank`] has an example.
+    /// Returns pair `number` by key and then by value, counted from 0; `None` if there are not that
+    /// many. Only for counted tables; takes one descent, and another among the values of the key.
+    /// [`MultiTable::rank`] has an example.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::rank`]; [`Error::Decode`](crate::Error::Decode).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the table is not counted;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound),
+    /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
     pub fn nth<T: Transaction>(
         &self,
         txn: &T,
@@ -76,8 +83,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// How many pairs the keys of a range have. In a table that counts this takes two descents; in others all leaves of the range are read,
-    /// but those of no key that has many values: [`MultiTable::estimate_range`] is there for large ranges.
+    /// Returns the number of pairs in a range of keys. A counted table takes two descents. In other
+    /// tables all leaves of the range are read, except those of keys with many values; prefer
+    /// [`MultiTable::estimate_range`] for large ranges.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -92,7 +100,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn count_range<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -109,8 +120,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// How many pairs there are between two pairs. It takes what [`MultiTable::count_range`] takes, and the same among the values of the
-    /// two keys.
+    /// Returns the number of pairs between two pairs. It costs as much as
+    /// [`MultiTable::count_range`], plus the same among the values of the two keys.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -126,7 +137,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range_pairs`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values.
     #[allow(clippy::type_complexity)]
     pub fn count_range_pairs<T: Transaction>(
         &self,
@@ -143,8 +157,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// About how many pairs the keys of a range have, and between which bounds the number is, as
-    /// [`Table::estimate_range`](crate::Table::estimate_range) says of records.
+    /// Estimates the number of pairs in a range of keys, with a lower and an upper bound, like
+    /// [`Table::estimate_range`](crate::Table::estimate_range).
     ///
     /// ```
     /// # use teak::{Database, codec::{U64, U32}};
@@ -163,7 +177,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn estimate_range<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -179,8 +196,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         about.map(Estimate::from)
     }
 
-    /// About how many pairs there are between two pairs, and between which bounds the number is: few pages are read also where a key has
-    /// millions of values.
+    /// Estimates the number of pairs between two pairs, with a lower and an upper bound. Few pages
+    /// are read even if a key has millions of values.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -198,7 +215,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range_pairs`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values.
     #[allow(clippy::type_complexity)]
     pub fn estimate_range_pairs<T: Transaction>(
         &self,
@@ -216,9 +236,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// The pairs of a range of keys in parts that have about as many each, to be read by several threads at once: `parts` of them, but no
-    /// more than there are pairs, and no more than 65,536. A part may begin and end among the values of a key. In a table that counts
-    /// they differ by one pair at most.
+    /// Splits the pairs of a range of keys into `parts` parts with about as many pairs each, to be
+    /// read by several threads in parallel. There are never more parts than pairs, and at most
+    /// 65,536. A part may begin and end among the values of a key. In a counted table the parts
+    /// differ by one pair at most.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -236,7 +257,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for 0 parts; those of [`MultiTable::range`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for 0 parts, or if a bound is an
+    /// integer of another length than the keys;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn split<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
@@ -263,12 +287,15 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         starts.zip(ends).map(part).collect()
     }
 
-    /// The pairs with which the parts of [`MultiTable::split`] begin, but the first: for work that is not a scan, or is done by other
-    /// processes.
+    /// Returns the first pair of each part of [`MultiTable::split`] except the first part. Use it
+    /// for work that is not a scan or that is done by other processes.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::split`]; [`Error::Decode`](crate::Error::Decode).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for 0 parts, or if a bound is an
+    /// integer of another length than the keys;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound),
+    /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
     pub fn split_pairs<'k, T: Transaction>(
         &self,
         txn: &T,
@@ -298,7 +325,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// Reads of the table's tree; says of damage which keys it concerns.
+    /// Reads the table's tree; on damage the error names the affected keys of the table.
     fn counting<'t, T: Transaction, R>(
         &self,
         txn: &'t T,

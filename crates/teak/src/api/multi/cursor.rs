@@ -16,9 +16,10 @@ use crate::{
 };
 use std::{fmt, sync::Arc};
 
-/// A cursor over the pairs of a [`MultiTable`](super::MultiTable), borrowing the transaction. It begins nowhere: a step forward leads
-/// to the first pair, a step back to the last. Behind the last pair a step back leads to the last one again, before the first a
-/// step forward to the first one.
+/// A cursor over the pairs of a [`MultiTable`](super::MultiTable) that borrows the transaction. It
+/// begins unset: a step forward goes to the first pair, a step back to the last. After the last
+/// pair, a step back goes to the last pair again. Before the first pair, a step forward goes to the
+/// first pair.
 ///
 /// ```
 /// # use teak::{Database, codec::Str};
@@ -48,7 +49,7 @@ impl<'t> MultiCursor<'t> {
         }
     }
 
-    /// Goes on where one was parked.
+    /// Resumes from a parked cursor.
     pub(super) fn resume(
         source: Source<'t>,
         root: TreeRoot,
@@ -65,7 +66,8 @@ impl<'t> MultiCursor<'t> {
         self.inner.park()
     }
 
-    /// Moves, and says of damage which keys of the table it concerns. Apart from steps within a leaf, which are to be short.
+    /// Completes a move, and adds to a damage error which keys of the table are affected. Not used
+    /// for steps within a leaf, which must be short.
     #[inline(never)]
     fn moved<T>(
         &mut self,
@@ -86,29 +88,29 @@ impl<'t> MultiCursor<'t> {
         self.moved(seek)
     }
 
-    /// Goes to the first pair; `false` if there is none.
+    /// Moves to the first pair; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first(&mut self) -> Result<bool> {
         self.moved(PairCursor::first)
     }
 
-    /// Goes to the last pair; `false` if there is none.
+    /// Moves to the last pair; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last(&mut self) -> Result<bool> {
         self.moved(PairCursor::last)
     }
 
-    /// Goes to the next pair, of this key or of the next; `false` if there is none.
+    /// Moves to the next pair, of this key or of the next; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
         match self.inner.next_in_current_leaf() {
@@ -117,11 +119,11 @@ impl<'t> MultiCursor<'t> {
         }
     }
 
-    /// Goes to the pair before, of this key or of the one before; `false` if there is none.
+    /// Moves to the previous pair, of this key or of the previous one; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev(&mut self) -> Result<bool> {
         match self.inner.prev_in_current_leaf() {
             true => Ok(true),
@@ -129,29 +131,29 @@ impl<'t> MultiCursor<'t> {
         }
     }
 
-    /// Goes to the first value of the next key; `false` if there is none.
+    /// Moves to the first value of the next key; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn next_key(&mut self) -> Result<bool> {
         self.moved(PairCursor::next_key)
     }
 
-    /// Goes to the last value of the key before; `false` if there is none.
+    /// Moves to the last value of the previous key; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev_key(&mut self) -> Result<bool> {
         self.moved(PairCursor::prev_key)
     }
 
-    /// Goes to the next value of the key; `false`, and it stays where it is, if there is none.
+    /// Moves to the next value of the key. If there is none, returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn next_value(&mut self) -> Result<bool> {
         match self.inner.next_value_in_leaf() {
             true => Ok(true),
@@ -159,11 +161,12 @@ impl<'t> MultiCursor<'t> {
         }
     }
 
-    /// Goes to the value before, of the same key; `false`, and it stays where it is, if there is none.
+    /// Moves to the previous value of the same key. If there is none, returns `false` and does not
+    /// move.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev_value(&mut self) -> Result<bool> {
         match self.inner.prev_value_in_leaf() {
             true => Ok(true),
@@ -171,71 +174,79 @@ impl<'t> MultiCursor<'t> {
         }
     }
 
-    /// Goes to the first value of the key; `false` if it is on no pair.
+    /// Moves to the first value of the key; `false` if the cursor is not on a pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first_value(&mut self) -> Result<bool> {
         self.moved(PairCursor::first_value)
     }
 
-    /// Goes to the last value of the key; `false` if it is on no pair.
+    /// Moves to the last value of the key; `false` if the cursor is not on a pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last_value(&mut self) -> Result<bool> {
         self.moved(PairCursor::last_value)
     }
 
-    /// Goes to the first value of the first key that is not smaller than `key`; `false` if there is none.
+    /// Moves to the first value of the first key that is not smaller than `key`; `false` if there
+    /// is none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than
-    /// the keys.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         Ok(self.sought(key, |cursor| cursor.seek_key(key))?.is_some())
     }
 
-    /// Goes to the first value of `key`. If there is no such key it returns `false` and is on the first value of the next one, if there
-    /// is one.
+    /// Moves to the first value of `key`. If there is no such key, returns `false` and moves to the
+    /// first value of the next one, if there is one.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
         Ok(self.sought(key, |cursor| cursor.seek_key(key))? == Some(true))
     }
 
-    /// Goes to the first pair that is not smaller, by key and then by value; `false` if there is none.
+    /// Moves to the first pair that is not smaller, by key and then by value; `false` if there is
+    /// none.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_pair(key, value))?;
         Ok(found.is_some())
     }
 
-    /// Goes to a pair. If it is not there it returns `false` and is on the next one, if there is one.
+    /// Moves to a pair. If it is absent, returns `false` and moves to the next one, if there is
+    /// one.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_pair(key, value))?;
         Ok(found == Some(true))
     }
 
-    /// Goes to the first value of just this key that is not smaller than `value`; if there is none it returns `false` and is on no pair.
+    /// Moves to the first value of exactly this key that is not smaller than `value`. If there is
+    /// none, returns `false` and is on no pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_value(key, value))?;
@@ -248,37 +259,39 @@ impl<'t> MultiCursor<'t> {
         self.inner.is_on_pair()
     }
 
-    /// The key of the pair that it is on; empty if it is on none.
+    /// Returns the key of the current pair; empty if the cursor is not on a pair.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         self.inner.key()
     }
 
-    /// The value of the pair that it is on; empty if it is on none.
+    /// Returns the value of the current pair; empty if the cursor is not on a pair.
     #[must_use]
     pub fn value(&self) -> &[u8] {
         self.inner.value()
     }
 
-    /// The same for as long as the transaction, where the value stands in its page in one piece: always where values have one size or
-    /// the table shares no prefixes, and where a key has few.
+    /// Returns the value with the lifetime of the transaction, if it is stored in its page in one
+    /// piece. That is always so if values have a fixed size or the table shares no prefixes, and if
+    /// a key has few values.
     #[must_use]
     pub fn value_in_page(&self) -> Option<&'t [u8]> {
         self.inner.value_in_page()
     }
 
-    /// How many values the key has; 0 if it is on none.
+    /// Returns how many values the key has; 0 if the cursor is not on a pair.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.inner.count()
     }
 
-    /// Values from the one that it is on up to the end of their page, one behind the other, and goes to the last of these; `None` if it is on no
-    /// pair, or the size of values varies. [`MultiCursor::next_value`] leads on to the next page.
+    /// Returns the values from the current one to the end of their page, concatenated, and moves to
+    /// the last of these. `None` if the cursor is not on a pair, or if the values have no fixed
+    /// size. [`MultiCursor::next_value`] moves to the next page.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn read_packed(&mut self) -> Result<Option<&'t [u8]>> {
         self.moved(|cursor| {
             let values = cursor.packed()?;

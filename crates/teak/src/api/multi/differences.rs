@@ -1,4 +1,4 @@
-//! What differs between two states of a table in which a key has several values.
+//! Differences between two states of a multi-value table.
 
 use super::handle::MultiTable;
 use crate::{
@@ -56,7 +56,7 @@ impl<K: Codec, V: Codec> PairDifferences<'_, K, V> {
         }))
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     #[cold]
     fn located(&self, error: Error) -> Error {
         let ((source, root), (key, _)) = (self.walk.tree_at_fault(), self.walk.pair());
@@ -86,8 +86,9 @@ impl<K, V> fmt::Debug for PairDifferences<'_, K, V> {
 }
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// The pairs in which two states differ, in the order of keys and of the values of a key. What the states share is not read: neither
-    /// keys, nor, where a key has many, its values. A state that does not have the table counts as one in which it is empty.
+    /// Returns the pairs in which two states differ, in the order of keys and of the values of a
+    /// key. Subtrees that the states share are not read, neither those of keys nor those of the
+    /// values of a key. A state without the table counts as one in which the table is empty.
     ///
     /// ```
     /// # use teak::{Database, PairDifference::{Inserted, Removed}, codec::{Str, U64}};
@@ -115,9 +116,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`] if neither state has the table; [`Error::TableMismatch`] where a key has one value in it;
-    /// [`Error::InvalidArgument`] for states of two databases, and where the table was dropped meanwhile and created again with other
-    /// orders; [`Error::Corrupted`], [`Error::Decode`].
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::TableMismatch`] if a key
+    /// has one value in it; [`Error::InvalidArgument`] if the states belong to two databases, or if
+    /// the table was dropped and created again with other orders in between; [`Error::Corrupted`]
+    /// or [`Error::Decode`].
     pub fn differences<'t>(
         &self,
         older: &'t ReadTxn,

@@ -1,4 +1,4 @@
-//! A handle to a table in which a key has several values.
+//! The handle to a multi-value table.
 
 use crate::{
     Result,
@@ -8,12 +8,13 @@ use crate::{
 };
 use std::fmt;
 
-/// A handle to a table in which a key has a sorted set of values, of codec `V`, none of them twice. It is cheap to clone, and
-/// every method is told the transaction.
+/// A handle to a table in which a key has a sorted set of distinct values, of codec `V`. It is
+/// cheap to clone, and every method takes the transaction.
 ///
-/// One value stands beside its key as in a [`Table`], several do so as a small set, and many are a tree of their own: ten million
-/// values of one key are as near as ten million keys. How many values a key has is known without counting. How many keys there are is
-/// not kept: [`MultiTable::len`] counts pairs of key and value.
+/// A single value is stored beside its key, as in a [`Table`]. Several values form a small set
+/// there, and many form a tree of their own: access to ten million values of one key is as fast as
+/// to ten million keys. The number of values of a key is known without counting. The number of keys
+/// is not stored: [`MultiTable::len`] counts pairs of key and value.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U32}};
@@ -73,7 +74,7 @@ impl<K, V> MultiTable<K, V> {
         self.table.name()
     }
 
-    /// The same table with other types.
+    /// Returns the same table with other types.
     #[must_use]
     pub fn retype<K2: Codec, V2: Codec>(&self) -> MultiTable<K2, V2> {
         MultiTable {

@@ -1,4 +1,4 @@
-//! Iterators and cursors with a hold on the transaction. Between two steps they are parked.
+//! Iterators and cursors that hold the transaction. Between two steps they are parked.
 
 use super::{
     cursor::MultiCursor,
@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
 };
 
-/// The pairs of a range, with a hold on the transaction; see [`MultiTable::range_owned`].
+/// The pairs of a range, holding the transaction; see [`MultiTable::range_owned`].
 ///
 /// ```
 /// # use teak::{Database, codec::{Str, U32}};
@@ -56,7 +56,7 @@ impl<K: Codec, V: Codec> OwnedPairs<K, V> {
             return None;
         }
         let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
-        // For as long as that takes: decoding may panic.
+        // Marked done during the step, because decoding may panic.
         self.parked.is_done = true;
         match Pairs::resume(self.txn.source(), self.root, name, parked) {
             Ok(mut pairs) => {
@@ -91,7 +91,7 @@ impl<K, V> fmt::Debug for OwnedPairs<K, V> {
     }
 }
 
-/// The values of a key, with a hold on the transaction; see [`MultiTable::values_owned`].
+/// The values of a key, holding the transaction; see [`MultiTable::values_owned`].
 pub struct OwnedValues<V> {
     txn: ReadTxn,
     root: TreeRoot,
@@ -115,7 +115,7 @@ impl<V: Codec> OwnedValues<V> {
                 self.parked = values.park();
                 item
             }
-            // What is parked by default has nothing left.
+            // A default parked state has nothing left.
             Err(error) => Some(Err(error)),
         }
     }
@@ -128,7 +128,7 @@ impl<V> OwnedValues<V> {
         self.parked.left
     }
 
-    /// Whether none is left.
+    /// Whether no values are left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parked.left == 0
@@ -143,7 +143,7 @@ impl<V: Codec> Iterator for OwnedValues<V> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // More than there are addresses only in damaged trees.
+        // More than `usize::MAX` occur only in damaged trees.
         let left = usize::try_from(self.parked.left).unwrap_or(usize::MAX);
         (0, Some(left))
     }
@@ -163,7 +163,8 @@ impl<V> fmt::Debug for OwnedValues<V> {
     }
 }
 
-/// A cursor over pairs with a hold on the transaction, to be kept or sent elsewhere. Its steps are those of [`MultiCursor`].
+/// A cursor over pairs that holds the transaction, so that it can be kept or sent to another
+/// thread. Its steps are those of [`MultiCursor`].
 ///
 /// ```
 /// # use teak::{Database, codec::{Str, U32}};
@@ -184,7 +185,7 @@ pub struct OwnedMultiCursor {
     root: TreeRoot,
     name: Arc<[u8]>,
     pub(super) position: PairPosition,
-    /// Of the pair that it is on.
+    /// Key and value of the current pair.
     key: Vec<u8>,
     value: Vec<u8>,
 }
@@ -206,138 +207,145 @@ impl OwnedMultiCursor {
         moved
     }
 
-    /// Goes to the first pair; `false` if there is none.
+    /// Moves to the first pair; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.first())
     }
 
-    /// Goes to the last pair; `false` if there is none.
+    /// Moves to the last pair; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.last())
     }
 
-    /// Goes to the next pair, of this key or of the next; `false` if there is none.
+    /// Moves to the next pair, of this key or of the next; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.next())
     }
 
-    /// Goes to the pair before, of this key or of the one before; `false` if there is none.
+    /// Moves to the previous pair, of this key or of the previous one; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.prev())
     }
 
-    /// Goes to the first value of the next key; `false` if there is none.
+    /// Moves to the first value of the next key; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn next_key(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.next_key())
     }
 
-    /// Goes to the last value of the key before; `false` if there is none.
+    /// Moves to the last value of the previous key; `false` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev_key(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.prev_key())
     }
 
-    /// Goes to the next value of the key; `false`, and it stays where it is, if there is none.
+    /// Moves to the next value of the key. If there is none, returns `false` and does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn next_value(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.next_value())
     }
 
-    /// Goes to the value before, of the same key; `false`, and it stays where it is, if there is none.
+    /// Moves to the previous value of the same key. If there is none, returns `false` and does not
+    /// move.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn prev_value(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.prev_value())
     }
 
-    /// Goes to the first value of the key; `false` if it is on no pair.
+    /// Moves to the first value of the key; `false` if the cursor is not on a pair.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn first_value(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.first_value())
     }
 
-    /// Goes to the last value of the key; `false` if it is on no pair.
+    /// Moves to the last value of the key; `false` if the cursor is not on a pair.
     ///
     /// # Errors
     ///
-    /// Those of [`OwnedMultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn last_value(&mut self) -> Result<bool> {
         self.moved(|cursor| cursor.last_value())
     }
 
-    /// Goes to the first value of the first key that is not smaller; like [`MultiCursor::seek`].
+    /// Moves to the first value of the first key that is not smaller, like [`MultiCursor::seek`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek(key))
     }
 
-    /// Goes to the first value of `key`; like [`MultiCursor::seek_exact`].
+    /// Moves to the first value of `key`, like [`MultiCursor::seek_exact`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_exact(key))
     }
 
-    /// Goes to the first pair that is not smaller; like [`MultiCursor::seek_pair`].
+    /// Moves to the first pair that is not smaller, like [`MultiCursor::seek_pair`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_pair(key, value))
     }
 
-    /// Goes to a pair; like [`MultiCursor::seek_pair_exact`].
+    /// Moves to a pair, like [`MultiCursor::seek_pair_exact`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_pair_exact(key, value))
     }
 
-    /// Goes to the first value of just this key that is not smaller; like [`MultiCursor::seek_value`].
+    /// Moves to the first value of exactly this key that is not smaller, like
+    /// [`MultiCursor::seek_value`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_value(key, value))
     }
@@ -348,19 +356,19 @@ impl OwnedMultiCursor {
         self.position.is_on_pair()
     }
 
-    /// The key of the pair that it is on; empty if it is on none.
+    /// Returns the key of the current pair; empty if the cursor is not on a pair.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The value of the pair that it is on; empty if it is on none.
+    /// Returns the value of the current pair; empty if the cursor is not on a pair.
     #[must_use]
     pub fn value(&self) -> &[u8] {
         &self.value
     }
 
-    /// How many values the key has; 0 if it is on none.
+    /// Returns how many values the key has; 0 if the cursor is not on a pair.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.position.count()
@@ -376,11 +384,14 @@ impl fmt::Debug for OwnedMultiCursor {
 }
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// The pairs of a range of keys, with a hold on the transaction.
+    /// Like [`MultiTable::range`], but the iterator holds the transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn range_owned<'k>(
         &self,
         txn: &ReadTxn,
@@ -398,11 +409,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Ok(self.owned_pairs(txn, root, pairs))
     }
 
-    /// The pairs between two pairs, with a hold on the transaction.
+    /// Like [`MultiTable::range_pairs`], but the iterator holds the transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range_pairs`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values.
     #[allow(clippy::type_complexity)]
     pub fn range_pairs_owned(
         &self,
@@ -438,7 +452,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
     }
 
-    /// The values of a key, with a hold on the transaction.
+    /// Like [`MultiTable::values`], but the iterator holds the transaction.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -455,7 +469,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn values_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<OwnedValues<V>> {
         let (root, key) = (*self.root(txn)?, K::encode(&key));
         check_probe(&root, key.as_ref())?;
@@ -471,11 +488,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// A cursor over the raw bytes of the table, with a hold on the transaction.
+    /// Returns a cursor over the raw bytes of the table that holds the transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedMultiCursor> {
         Ok(OwnedMultiCursor {
             txn: txn.clone(),

@@ -1,4 +1,4 @@
-//! Changes of a table in which a key has several values, and pairs that it cannot hold.
+//! Changes of a multi-value table, and the check for pairs that it cannot hold.
 
 use super::handle::MultiTable;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<K, V> MultiTable<K, V> {
-    /// Changes the table, which must be one in which a key has several values.
+    /// Changes the table, which must be a multi-value table.
     pub(super) fn change<R>(
         &self,
         txn: &mut WriteTxn,
@@ -22,7 +22,7 @@ impl<K, V> MultiTable<K, V> {
     }
 }
 
-/// Refuses pairs that a table cannot hold, one after the other.
+/// Refuses pairs that a table cannot hold; pairs are passed one after the other.
 pub(super) struct PairCheck {
     pub(super) root: TreeRoot,
     pub(super) page_size: usize,
@@ -36,7 +36,7 @@ impl PairCheck {
         })
     }
 
-    /// Refuses a pair. The first one of an empty table decides about others.
+    /// Refuses a pair. The first pair of an empty table fixes the sizes of later ones.
     pub(super) fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(&self.root, self.page_size, key)?;
         self.check_value(value)?;
@@ -55,7 +55,7 @@ impl PairCheck {
     }
 }
 
-/// Refuses a table whose values have no size in common where they are wanted as one slice.
+/// The error for a table whose values have no fixed size, where they are requested as one slice.
 #[cold]
 pub(super) fn not_packed() -> Error {
     let text = "values are one behind the other only where all have one size; create the table with `TableOptions::value_size`";

@@ -1,4 +1,4 @@
-//! What is done to one pair beyond inserting and removing it.
+//! Operations on a single pair beyond inserting and removing it.
 
 use super::{handle::MultiTable, pair_check::PairCheck};
 use crate::{
@@ -17,7 +17,8 @@ use crate::{
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// A pair, or, if it is not there, the first one that is greater, by key and then by value, and which of both it is.
+    /// Returns a pair or, if it is absent, the first one that is greater, by key and then by value,
+    /// and which of both it is.
     ///
     /// ```
     /// # use teak::{Database, Exactness, codec::{Str, U32}};
@@ -34,7 +35,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::contains`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if an argument
+    /// is an integer of another length than the keys or the values.
     #[allow(clippy::type_complexity)]
     pub fn get_or_next<T: Transaction>(
         &self,
@@ -60,7 +62,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// Counts of the values of a key, and of the pages that they have for themselves: none as long as they stand beside their key.
+    /// Returns counts of the values of a key, and of their own pages. They have no pages of their
+    /// own while they are stored beside their key.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -80,7 +83,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if the argument
+    /// is an integer of another length than the keys.
     pub fn value_stat<T: Transaction>(
         &self,
         txn: &T,
@@ -102,9 +106,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// Has `change` look at a value of a key as the table has it, if it has it, and does what that says: the value stays or goes, or another one
-    /// comes in its place, unless the key has that already. Returns what `change` returns beside. If `change` fails, nothing is changed, and the
-    /// transaction can go on; if it panics, the transaction can only be rolled back.
+    /// Passes a stored value of a key, if the key has it, to `change` and executes its decision:
+    /// the value stays, is removed, or is replaced by another one, unless the key already has that.
+    /// Returns the result that `change` returns with it. If `change` fails, nothing changes, and
+    /// the transaction can continue. If it panics, the transaction can only be rolled back.
     ///
     /// ```
     /// # use teak::{Action, Database, codec::{Str, U32}};
@@ -125,7 +130,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// What `change` returns; those of [`MultiTable::insert`]; [`Error::Decode`] if what is there is no such value.
+    /// The error of `change`; [`Error::Decode`] if the stored value cannot be decoded as `V`;
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn modify<R>(
         &self,
         txn: &mut WriteTxn,
@@ -138,7 +146,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let mut check = PairCheck::new(self, txn)?;
         check_probe(&check.root, key)?;
         check_value_probe(&check.root, value)?;
-        // An error of `change` itself would end the transaction; what is refused does not.
+        // An error of `change` itself would break the transaction; a refusal does not.
         self.change(txn, |tree| {
             let old = tree.stored_value(key, value)?;
             let decided = old.as_deref().map(V::decode).transpose().and_then(change);
@@ -161,8 +169,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })?
     }
 
-    /// Puts `new` in the place of `old` if the key has `old` and not yet `new`; says whether it did. `None` as `old` has `new` inserted if the key
-    /// does not have it, as `new` it has `old` removed if the key has it.
+    /// Replaces `old` by `new` if the key has `old` and does not have `new`; returns whether it
+    /// did. `None` as `old` inserts `new` if the key does not have it; `None` as `new` removes
+    /// `old` if the key has it.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -178,7 +187,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`].
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn compare_and_swap(
         &self,
         txn: &mut WriteTxn,
@@ -211,7 +222,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         })
     }
 
-    /// Inserts a pair that is behind all others of its key.
+    /// Inserts a pair that is after all others of its key.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -228,7 +239,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`] if it is not: nothing has changed. Those of [`MultiTable::insert`].
+    /// [`Error::NotSorted`] if it is not; nothing has changed then. [`Error::KeyTooLong`],
+    /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the value
+    /// does not have the size of the table's values; [`Error::Io`] or [`Error::Full`] if there is
+    /// no space.
     pub fn append_value(
         &self,
         txn: &mut WriteTxn,
@@ -253,7 +267,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
     }
 
-    /// Has a value of a key go and another one come, unless that is there; `false`, and nothing changes, if the key does not have the old one.
+    /// Replaces a value of a key by another one, unless the key has that. If the key does not have
+    /// the old one, returns `false` and changes nothing.
     pub(in crate::api) fn exchange(
         &self,
         txn: &mut WriteTxn,

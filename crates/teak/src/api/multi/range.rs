@@ -18,20 +18,21 @@ use std::{cmp::Ordering, fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
 type SyncPages<'t> = dyn PageSource + Sync + 't;
 
-/// The pairs of a range, by their keys, and those of a key by their values; see [`MultiTable::range`](super::MultiTable::range).
+/// The pairs of a range, ordered by key and then by value; see
+/// [`MultiTable::range`](super::MultiTable::range).
 pub struct Pairs<'t, K, V> {
     name: Arc<[u8]>,
     /// On the next pair from the front.
     front: PairCursor<'t, SyncPages<'t>>,
-    /// On the pair behind the last one.
+    /// On the pair after the last one.
     back: PairCursor<'t, SyncPages<'t>>,
     is_done: bool,
-    /// What the next call says.
+    /// The error that the next call returns.
     failure: Option<Error>,
     types: PhantomData<fn() -> (K, V)>,
 }
 
-/// What stays of [`Pairs`] where the transaction is not borrowed.
+/// The state of [`Pairs`] while the transaction is not borrowed.
 #[derive(Debug, Default)]
 pub(super) struct ParkedPairs {
     front: PairPosition,
@@ -67,7 +68,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         Ok(pairs)
     }
 
-    /// Whether the ends, which move towards each other, have met.
+    /// Whether the two ends, which move towards each other, have met.
     fn have_crossed(&self) -> Result<bool> {
         if self.front.is_at(&self.back) {
             return Ok(true);
@@ -80,7 +81,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
 
     fn take_front(&mut self) -> Result<(K::Owned, V::Owned)> {
         let pair = decoded::<K, V>(&self.front)?;
-        // The pair is whole, so an error of the step behind it is for the next call.
+        // The pair itself is complete, so an error of the step after it is left to the next call.
         match self.front.next().and_then(|_| self.have_crossed()) {
             Ok(have_crossed) => self.is_done = have_crossed,
             Err(error) => self.failure = Some(error),
@@ -96,7 +97,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         decoded::<K, V>(&self.back)
     }
 
-    /// Goes on where one was parked.
+    /// Resumes from a parked iterator.
     pub(super) fn resume(
         source: Source<'t>,
         root: TreeRoot,
@@ -139,13 +140,13 @@ fn decoded<K: Codec, V: Codec>(
     })
 }
 
-/// One end of a range went past the other, or there are fewer values than their tree says.
+/// One end of a range passed the other, or there are fewer values than their tree states.
 #[cold]
 fn out_of_order(root: &TreeRoot) -> Error {
     Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
 }
 
-/// Says of damage which keys of the table it concerns.
+/// Adds to a damage error which keys of the table are affected.
 #[cold]
 fn located_at(error: Error, cursor: &PairCursor<'_, SyncPages<'_>>, name: &[u8]) -> Error {
     located(
@@ -157,14 +158,14 @@ fn located_at(error: Error, cursor: &PairCursor<'_, SyncPages<'_>>, name: &[u8])
     )
 }
 
-/// Whether a range with these bounds is empty whatever the table holds.
+/// Whether a range with these bounds is empty, whatever the table holds.
 fn is_void(root: &TreeRoot, low: PairBound<'_>, high: PairBound<'_>) -> bool {
     let (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) =
         (low, high)
     else {
         return false;
     };
-    // The bound of a key is that of all its values.
+    // A bound that is only a key covers all its values.
     let by_value = || match (a.1, b.1) {
         (Some(a), Some(b)) => root.value_order().compare(a, b),
         (Some(_), None) if matches!(high, Bound::Included(_)) => Ordering::Less,
@@ -215,12 +216,12 @@ pub struct Values<'t, V> {
     front: PairCursor<'t, SyncPages<'t>>,
     back: Option<PairCursor<'t, SyncPages<'t>>>,
     left: u64,
-    /// What the next call says.
+    /// The error that the next call returns.
     failure: Option<Error>,
     types: PhantomData<fn() -> V>,
 }
 
-/// What stays of [`Values`] where the transaction is not borrowed.
+/// The state of [`Values`] while the transaction is not borrowed.
 #[derive(Debug, Default)]
 pub(super) struct ParkedValues {
     front: PairPosition,
@@ -229,7 +230,7 @@ pub(super) struct ParkedValues {
     failure: Option<Error>,
 }
 
-/// An end of the values that are left.
+/// An end of the remaining values.
 #[derive(Clone, Copy)]
 enum ValuesEnd {
     Front,
@@ -258,7 +259,7 @@ impl<'t, V: Codec> Values<'t, V> {
         })
     }
 
-    /// Goes on where one was parked.
+    /// Resumes from a parked iterator.
     pub(super) fn resume(
         source: Source<'t>,
         root: TreeRoot,
@@ -304,7 +305,8 @@ impl<'t, V: Codec> Values<'t, V> {
                 ValuesEnd::Front => cursor.next_value(),
                 ValuesEnd::Back => cursor.prev_value(),
             };
-            // The value is whole, so an error of the step behind it is for the next call.
+            // The value itself is complete, so an error of the step after it is left to the next
+            // call.
             self.failure = match stepped {
                 Ok(true) => None,
                 Ok(false) => Some(out_of_order(cursor.root())),
@@ -337,7 +339,7 @@ impl<V: Codec> Iterator for Values<'_, V> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // More than there are addresses only in damaged trees.
+        // More than `usize::MAX` occur only in damaged trees.
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
         (0, Some(left))
     }
@@ -356,7 +358,7 @@ impl<V> Values<'_, V> {
         self.left
     }
 
-    /// Whether none is left.
+    /// Whether no values are left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left == 0

@@ -1,4 +1,4 @@
-//! Reading tables in which a key has several values.
+//! Reading multi-value tables.
 
 use super::{
     cursor::MultiCursor,
@@ -24,11 +24,14 @@ use crate::{
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// The first value of a key.
+    /// Returns the first value of a key.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn first_value<T: Transaction>(
         &self,
         txn: &T,
@@ -37,7 +40,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.values(txn, key)?.next().transpose()
     }
 
-    /// The last value of a key.
+    /// Returns the last value of a key.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -53,7 +56,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn last_value<T: Transaction>(
         &self,
         txn: &T,
@@ -62,7 +68,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.values(txn, key)?.next_back().transpose()
     }
 
-    /// The values of a key, from both ends. How many there are is known without reading them.
+    /// Returns an iterator over the values of a key, from both ends. Their number is known without
+    /// reading them.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -80,8 +87,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than the keys.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn values<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -94,11 +103,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         values.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// How many values a key has: known without reading them.
+    /// Returns how many values a key has, without reading them.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn count<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
         let root = self.root(txn)?;
         let (source, key) = (txn.source(), K::encode(&key));
@@ -110,7 +122,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// Whether a key has this value.
+    /// Returns whether a key has this value.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -127,8 +139,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than the
-    /// values, too.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values.
     pub fn contains<T: Transaction>(
         &self,
         txn: &T,
@@ -145,61 +159,66 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// Whether there is such a key.
+    /// Returns whether the key exists.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn contains_key<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         Ok(self.count(txn, key)? > 0)
     }
 
-    /// The number of pairs of key and value.
+    /// Returns the number of pairs of key and value.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn len<T: Transaction>(&self, txn: &T) -> Result<u64> {
         Ok(self.root(txn)?.records)
     }
 
-    /// Whether there is no pair.
+    /// Returns whether there is no pair.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn is_empty<T: Transaction>(&self, txn: &T) -> Result<bool> {
         Ok(self.len(txn)? == 0)
     }
 
-    /// Counts of pairs and pages.
+    /// Returns counts of pairs and pages.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn stat<T: Transaction>(&self, txn: &T) -> Result<TableStat> {
         Ok(TableStat::new(&*self.root(txn)?))
     }
 
-    /// What the table was created with.
+    /// Returns the options the table was created with.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn options<T: Transaction>(&self, txn: &T) -> Result<TableOptions> {
         Ok(TableOptions::of_root(&*self.root(txn)?))
     }
 
-    /// All pairs, from both ends.
+    /// Returns an iterator over all pairs, from both ends.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::range`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Pairs<'t, K, V>> {
         self.pairs(txn, Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// The pairs of a range of keys, from both ends: by their keys, and those of a key by their values.
+    /// Returns an iterator over the pairs of a range of keys, from both ends, ordered by key and
+    /// then by value.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -216,7 +235,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys.
     pub fn range<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
@@ -235,7 +257,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         )
     }
 
-    /// The pairs between two pairs, from both ends.
+    /// Returns an iterator over the pairs between two pairs, from both ends.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -253,7 +275,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values.
     #[allow(clippy::type_complexity)]
     pub fn range_pairs<'t, T: Transaction>(
         &self,
@@ -281,7 +306,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Pairs::new(txn.source(), root, self.table.shared_name(), low, high)
     }
 
-    /// All keys, each with the number of its values.
+    /// Returns an iterator over all keys, each with the number of its values.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -297,14 +322,15 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn keys<'t, T: Transaction>(&self, txn: &'t T) -> Result<Keys<'t, K>> {
         let root = *self.root(txn)?;
         Ok(Keys::new(txn.source(), root, self.table.shared_name()))
     }
 
-    /// Hands out the values of a key as they stand in the file, one behind the other, a page at a time, until `take` breaks. For tables
-    /// whose values have one size.
+    /// Passes the values of a key to `take` as they are stored in the file: concatenated, a page at
+    /// a time, until `take` breaks. For tables whose values have a fixed size.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};
@@ -327,7 +353,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the size of values varies.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
+    /// another length than the keys. [`Error::InvalidArgument`](crate::Error::InvalidArgument) also
+    /// if the values have no fixed size.
     pub fn for_each_packed<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -359,18 +389,18 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         read.map_err(|error| self.located(error, txn, &root, key.as_ref()))
     }
 
-    /// A cursor over the raw bytes of the table.
+    /// Returns a cursor over the raw bytes of the table.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<MultiCursor<'t>> {
         let root = *self.root(txn)?;
         let name = self.table.shared_name();
         Ok(MultiCursor::new(txn.source(), root, name))
     }
 
-    /// Says of damage which keys of the table it concerns.
+    /// Adds to a damage error which keys of the table are affected.
     #[cold]
     pub(super) fn located<T: Transaction>(
         &self,

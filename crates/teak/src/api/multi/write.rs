@@ -1,4 +1,4 @@
-//! Changing tables in which a key has several values.
+//! Changing multi-value tables.
 
 use super::{
     handle::MultiTable,
@@ -20,12 +20,13 @@ use std::{
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
-    /// Inserts a pair; `false`, and nothing changes, if it is there.
+    /// Inserts a pair. If it is present already, returns `false` and changes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`], [`Error::TableNotFound`]; [`Error::InvalidArgument`] for a value of another size
-    /// than that of the table; [`Error::Io`] and [`Error::Full`] when there is no space.
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
@@ -33,7 +34,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change(txn, |tree| tree.insert_pair(key, value))
     }
 
-    /// Inserts a pair if there is no such key; else nothing changes, and it returns the first value of the key.
+    /// Inserts a pair if the key does not exist. Otherwise changes nothing and returns the first
+    /// value of the key.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -48,7 +50,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`].
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn insert_new_key(
         &self,
         txn: &mut WriteTxn,
@@ -65,11 +69,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Ok(None)
     }
 
-    /// Adds values to a key, in any order; returns how many of them it did not have.
+    /// Adds values to a key, in any order; returns how many of them are new.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`]. A value that the table cannot hold is found before anything changes.
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space. A value that the table cannot hold is
+    /// found before anything changes.
     pub fn insert_values(
         &self,
         txn: &mut WriteTxn,
@@ -81,7 +88,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.add_values(txn, &key, values)
     }
 
-    /// The same for values that stand one behind the other, in a table whose values have one size.
+    /// Like [`MultiTable::insert_values`], for concatenated values, in a table whose values have a
+    /// fixed size.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};
@@ -97,8 +105,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`]; [`Error::InvalidArgument`] if the size of values varies or is not known yet, or the bytes are
-    /// not a whole number of them.
+    /// [`Error::InvalidArgument`] if the values have no fixed size, if the size is not known yet,
+    /// or if the bytes are not a whole number of values; [`Error::KeyTooLong`],
+    /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the value
+    /// does not have the size of the table's values; [`Error::Io`] or [`Error::Full`] if there is
+    /// no space.
     pub fn insert_packed(
         &self,
         txn: &mut WriteTxn,
@@ -123,7 +134,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change(txn, |tree| tree.insert_values(key.as_ref(), &values))
     }
 
-    /// Values in the order of the table, each once, none of them such as it cannot hold.
+    /// Sorts values in the order of the table, without duplicates; refuses values that the table
+    /// cannot hold.
     fn sorted<'v>(
         &self,
         txn: &WriteTxn,
@@ -142,11 +154,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Ok(values)
     }
 
-    /// Inserts many pairs, in any order; returns how many of them were not there.
+    /// Inserts many pairs, in any order; returns how many of them are new.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`]. A pair that the table cannot hold is found before anything changes.
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space. A pair that the table cannot hold is
+    /// found before anything changes.
     pub fn insert_many(
         &self,
         txn: &mut WriteTxn,
@@ -163,7 +178,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change(txn, |tree| tree.insert_pairs(&encoded))
     }
 
-    /// Removes many pairs; returns how many of them were there.
+    /// Removes many pairs; returns how many of them were present.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -178,7 +193,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove_many(
         &self,
         txn: &mut WriteTxn,
@@ -191,11 +207,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change(txn, |tree| tree.remove_pairs(&encoded))
     }
 
-    /// Inserts a pair that is behind all others.
+    /// Inserts a pair that is after all others.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`] if it is not: nothing has changed. Those of [`MultiTable::insert`].
+    /// [`Error::NotSorted`] if it is not; nothing has changed then. [`Error::KeyTooLong`],
+    /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the value
+    /// does not have the size of the table's values; [`Error::Io`] or [`Error::Full`] if there is
+    /// no space.
     pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
@@ -217,7 +236,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
     }
 
-    /// Puts a value of a key in the place of another one; `false`, and nothing changes, if the key does not have the old one.
+    /// Replaces a value of a key by another one. If the key does not have the old one, returns
+    /// `false` and changes nothing.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -234,7 +254,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the key has the new value already: nothing has changed. Those of [`MultiTable::insert`].
+    /// [`Error::InvalidArgument`] if the key has the new value already; nothing has changed then.
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn replace(
         &self,
         txn: &mut WriteTxn,
@@ -255,16 +278,19 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
     }
 
-    /// Gives a key this value alone; returns how many it had.
+    /// Makes this the only value of a key; returns how many values it had.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`].
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn set(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<u64> {
         self.set_values(txn, key, &[value])
     }
 
-    /// Gives a key just these values, in any order; with none of them the key goes. Returns how many it had.
+    /// Replaces all values of a key by these, in any order; an empty slice removes the key. Returns
+    /// how many values it had.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -280,7 +306,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::insert`].
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
     pub fn set_values(
         &self,
         txn: &mut WriteTxn,
@@ -296,11 +324,12 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change(txn, |tree| tree.set_values(key.as_ref(), &values))
     }
 
-    /// Removes a pair; says whether it was there.
+    /// Removes a pair; returns whether it was present.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::Io`] and [`Error::Full`] when there is no space for the pages that change.
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         self.change(txn, |tree| tree.remove_pair(key.as_ref(), value.as_ref()))
@@ -310,7 +339,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove_key(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<u64> {
         let key = K::encode(&key);
         self.change(txn, |tree| tree.remove_key(key.as_ref()))
@@ -320,7 +350,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::remove`]; [`Error::InvalidArgument`] for bounds that are integers of another length than the keys.
+    /// [`Error::InvalidArgument`] if a bound is an integer of another length than the keys;
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn remove_range<'k>(
         &self,
         txn: &mut WriteTxn,
@@ -352,7 +384,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::remove_range`].
+    /// [`Error::InvalidArgument`] if a bound is an integer of another length than the keys;
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     #[allow(clippy::type_complexity)]
     pub fn remove_pairs(
         &self,
@@ -378,7 +412,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::remove`].
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
         self.change(txn, |tree| tree.clear()).map(drop)
     }

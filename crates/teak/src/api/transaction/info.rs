@@ -1,33 +1,34 @@
-//! What a write transaction says of itself.
+//! The progress of a write transaction.
 
 use super::{Transaction, write::WriteTxn};
 use crate::TransactionId;
 use std::time::Duration;
 
-/// How far a write transaction is; see [`WriteTxn::info`].
+/// The progress of a write transaction; see [`WriteTxn::info`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct WriteInfo {
     /// The id that its commit will have.
     pub transaction: TransactionId,
-    /// How long it has had the writer's place, checkpoints included, to within some milliseconds.
+    /// How long it has held the writer lock, checkpoints included, to within some milliseconds.
     pub age: Duration,
-    /// Bytes of pages that were built and are not written yet: [`WriteTxn::dirty_bytes`].
+    /// Bytes of pages that are built and not written yet: [`WriteTxn::dirty_bytes`].
     pub dirty_bytes: u64,
-    /// Pages that it has taken: copies of pages that it changed, and new ones.
+    /// Pages that it has allocated: copies of changed pages, and new ones.
     pub taken_pages: u64,
-    /// Pages of older states that its own does not use any more. They are free when nobody reads those.
+    /// Pages of older states that its own state no longer uses. They become free when no reader
+    /// uses those states.
     pub dead_pages: u64,
     /// Length of the file in bytes.
     pub file_bytes: u64,
-    /// How long the file may become.
+    /// The size limit of the file in bytes.
     pub limit_bytes: u64,
-    /// Savepoints that have not ended: how deep it is nested.
+    /// Savepoints that have not ended: the nesting depth.
     pub savepoints: usize,
 }
 
 impl WriteTxn {
-    /// How far the transaction is. It costs next to nothing to ask.
+    /// Returns the progress of the transaction. This is very cheap.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};

@@ -14,8 +14,9 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// A read transaction: one committed state, for as long as this or a clone of it lives. It can be
-/// sent to and shared between threads, and outlive its [`Database`](crate::Database).
+/// A read transaction: one committed state, for as long as this transaction or a clone of it lives.
+/// It can be sent to and shared between threads, and it can outlive its
+/// [`Database`](crate::Database).
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::Str};
@@ -29,7 +30,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A clone reads the same state, on another thread too, and costs no place among the readers:
+/// A clone reads the same state, on another thread too, and takes no additional reader slot:
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -60,16 +61,17 @@ impl ReadTxn {
         &self.reader
     }
 
-    /// Fails if somebody has cancelled the transaction.
+    /// Fails if the transaction has been cancelled.
     #[inline]
     pub(in crate::api) fn refuse_cancelled(&self) -> Result<()> {
         self.reader.hold().refuse_cancelled()
     }
 
-    /// How often a part of the file could not be read, because the disk did not give it or somebody cut the file
-    /// short, since it was mapped. Every operation that meets such a part fails; but bytes that it has
-    /// returned may be lost later, and look like zeros then. So whoever keeps a slice for long or takes a large value
-    /// from it can ask before and afterwards: if both numbers are the same, what was read in between was real.
+    /// Returns how often a part of the file could not be read since it was mapped, because of a
+    /// disk error or because another program truncated the file. Every operation that reads such a
+    /// part fails. But bytes that were returned earlier may be lost later, and then read as zeros.
+    /// To keep a slice for long, or to copy a large value, call this before and afterwards: if both
+    /// numbers are equal, everything read in between was valid.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, Str}};
@@ -90,9 +92,9 @@ impl ReadTxn {
         self.reader.read_faults()
     }
 
-    /// Goes on to the newest committed state; says whether that is another one. After that this reads what
-    /// [`Database::begin_read`](crate::Database::begin_read) would. Clones, and what holds one, stay where they are. One that was
-    /// cancelled is so no more.
+    /// Moves to the newest committed state; returns whether that is another one. From then on it
+    /// reads what [`Database::begin_read`](crate::Database::begin_read) would read. Clones, and
+    /// objects that hold one, keep the old state. A cancelled transaction becomes usable again.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -114,8 +116,8 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`], [`Error::Forked`]. It reads what it did
-    /// then.
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`] or
+    /// [`Error::Forked`]. After an error it reads the old state.
     pub fn refresh(&mut self) -> Result<bool> {
         let engine = self.reader.engine();
         engine.refuse_forked()?;
@@ -129,7 +131,7 @@ impl ReadTxn {
         Ok(is_other)
     }
 
-    /// How many commits have become visible since this one.
+    /// Returns how many commits have become visible since this one.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -148,8 +150,9 @@ impl ReadTxn {
         visible.0.saturating_sub(self.id().0)
     }
 
-    /// What [`Database::readers`](crate::Database::readers) says of this transaction: how old it is, and what of the file is there for
-    /// nobody else. Reads the space map; [`ReadTxn::lag`] does not.
+    /// Returns the entry of this transaction in [`Database::readers`](crate::Database::readers):
+    /// its age, and the part of the file that only it keeps. Reads the free-space map;
+    /// [`ReadTxn::lag`] does not.
     ///
     /// ```
     /// # use teak::{Database, Transaction};
@@ -163,7 +166,8 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Forked`], [`Error::Corrupted`].
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Forked`] or
+    /// [`Error::Corrupted`].
     pub fn info(&self) -> Result<ReaderInfo> {
         let engine = self.reader.engine();
         engine.refuse_forked()?;
@@ -171,21 +175,22 @@ impl ReadTxn {
     }
 }
 
-/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+/// A parked read transaction: not in use for now, and a writer that needs the space may give up its
+/// state.
 #[derive(Debug)]
 pub struct ParkedReadTxn(ParkedReader);
 
 impl ParkedReadTxn {
-    /// Goes on reading the same state.
+    /// Continues to read the same state.
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotLost`] if it was given up, or the transaction was cancelled.
+    /// [`Error::SnapshotLost`] if the state was given up, or the transaction was cancelled.
     pub fn resume(self) -> Result<ReadTxn> {
         self.0.resume().map(ReadTxn::new)
     }
 
-    /// The state.
+    /// The id of the state.
     #[must_use]
     pub fn id(&self) -> TransactionId {
         self.0.transaction()
@@ -193,8 +198,9 @@ impl ParkedReadTxn {
 }
 
 impl ReadTxn {
-    /// Parks the transaction: until it is resumed, a writer may give up the state that it reads when the file would have to become
-    /// longer. Whoever reads now and then, and can do without just this state, does not make the file grow so.
+    /// Parks the transaction: until it is resumed, a writer may give up its state instead of
+    /// growing the file. A reader that reads only occasionally, and can do without this particular
+    /// state, does not make the file grow then.
     ///
     /// ```
     /// # use teak::{Database, Transaction, codec::Str};
@@ -211,8 +217,9 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if a clone of it is there, or something that holds one: an owned cursor, range or value. It
-    /// has ended then. [`Error::SnapshotLost`] if it was cancelled.
+    /// [`Error::InvalidArgument`] if a clone of it exists, or an object that holds one: an owned
+    /// cursor, range or value. The transaction has ended then. [`Error::SnapshotLost`] if it was
+    /// cancelled.
     pub fn park(self) -> Result<ParkedReadTxn> {
         self.refuse_cancelled()?;
         self.reader.park().map(ParkedReadTxn).map_err(|_| {
@@ -223,25 +230,27 @@ impl ReadTxn {
     }
 }
 
-/// A read transaction that has ended and can begin again at less cost than a new one. It reads nothing and holds no state. It keeps its
-/// place among the readers, and the database open.
+/// A read transaction that has ended and can begin again at less cost than a new one. It reads
+/// nothing and holds no state. It keeps its reader slot, and the database open.
 #[derive(Debug)]
 pub struct ResetReadTxn(Reset);
 
 impl ResetReadTxn {
-    /// Begins to read the newest committed state, as [`Database::begin_read`](crate::Database::begin_read) does.
+    /// Begins to read the newest committed state, like
+    /// [`Database::begin_read`](crate::Database::begin_read).
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`], [`Error::Forked`].
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`] or
+    /// [`Error::Forked`].
     pub fn renew(self) -> Result<ReadTxn> {
         self.0.begin().map(ReadTxn::new)
     }
 }
 
 impl ReadTxn {
-    /// Ends the transaction, and keeps its place among the readers for the next one. A program that reads often and briefly saves
-    /// some of the time that beginning takes.
+    /// Ends the transaction, and keeps its reader slot for the next one. This makes frequent short
+    /// transactions cheaper to begin.
     ///
     /// ```
     /// # use teak::{Database, Transaction, codec::Str};

@@ -23,7 +23,8 @@ use std::{mem, sync::Arc};
 /// The longest name of a snapshot in bytes.
 const SNAPSHOT_NAME_MAX: usize = 255;
 
-/// A write transaction. Nobody else sees what it does until it commits; dropping it undoes it. It may go to another thread, and end there.
+/// A write transaction. Its changes are invisible to others until it commits; dropping it undoes
+/// them. It may be sent to another thread, and end there.
 ///
 /// ```
 /// # use teak::{Database, codec::Str};
@@ -44,7 +45,7 @@ const SNAPSHOT_NAME_MAX: usize = 255;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// While nobody changes it, any number of threads read what is not committed yet:
+/// While it is not being changed, any number of threads can read its uncommitted state:
 ///
 /// ```
 /// # use teak::{Database, codec::U64};
@@ -75,7 +76,7 @@ pub struct WriteTxn {
     pub(in crate::api) inner: WriteTransaction,
 }
 
-/// A point in a [`WriteTxn`] that it can be rolled back to.
+/// A point in a [`WriteTxn`] to which it can be rolled back.
 #[derive(Debug)]
 pub struct Savepoint(SavepointId);
 
@@ -88,7 +89,9 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options.
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::ComparisonMissing`] or
+    /// [`Error::ComparisonMismatch`].
     pub fn create_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -100,9 +103,9 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] for a name
-    /// that is longer than keys may be; [`Error::InvalidArgument`] for options that make no sense;
-    /// [`Error::ComparisonMissing`], [`Error::ComparisonMismatch`].
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -116,12 +119,14 @@ impl WriteTxn {
         Ok(Table::new(self.inner.engine(), name.as_ref()))
     }
 
-    /// Opens a table in which a key has several values, or creates it with default options: values of any length, in the order of
-    /// their bytes.
+    /// Opens a table in which a key has several values, or creates it with default options: values
+    /// of any length, in byte order.
     ///
     /// # Errors
     ///
-    /// Those of [`WriteTxn::create_multi_table_with`].
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -129,8 +134,8 @@ impl WriteTxn {
         self.create_multi_table_with(name, TableOptions::new())
     }
 
-    /// Opens a table in which a key has several values, or creates it with these options. A database that has had such a table
-    /// cannot be opened by programs that do not know them.
+    /// Opens a table in which a key has several values, or creates it with these options. Versions
+    /// of Teak without such tables cannot open a database that has ever had one.
     ///
     /// ```
     /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::{NativeU64, Str}};
@@ -150,7 +155,9 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// Those of [`WriteTxn::create_table_with`].
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -160,7 +167,7 @@ impl WriteTxn {
         Ok(MultiTable::new(self.inner.engine(), name.as_ref()))
     }
 
-    /// Opens or creates a table of whatever kind, and returns its root.
+    /// Opens or creates a table of any kind, and returns its root.
     pub(in crate::api) fn create(
         &mut self,
         name: &[u8],
@@ -191,7 +198,7 @@ impl WriteTxn {
         Ok(root)
     }
 
-    /// Draws from the sequence of a table of whatever kind, and returns the first number.
+    /// Draws from the sequence of a table of any kind, and returns the first number.
     pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
         match number_of(self, name)? {
             Some(handle) => self.inner.draw_sequence(handle, name, count),
@@ -214,11 +221,11 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives a table another name.
+    /// Renames a table.
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::TableExists`], [`Error::KeyTooLong`].
+    /// [`Error::TableNotFound`], [`Error::TableExists`] or [`Error::KeyTooLong`].
     pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
         let (old, new) = (old.as_ref(), new.as_ref());
         self.check_name(new)?;
@@ -228,12 +235,14 @@ impl WriteTxn {
             .rename_table((old_handle, old), (new_handle, new))
     }
 
-    /// Drops a table with all its records; says whether there was one. The pages of a huge table are released a part at a time, by later
-    /// commits; [`DatabaseStat::dropped_pages`](crate::DatabaseStat::dropped_pages) says how many are left.
+    /// Drops a table with all its records; returns whether there was one. The pages of a huge table
+    /// are released in parts, by later commits;
+    /// [`DatabaseStat::dropped_pages`](crate::DatabaseStat::dropped_pages) reports how many are
+    /// left.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`].
+    /// [`Error::Corrupted`] if a page is damaged.
     pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
         let name = name.as_ref();
         self.inner.refuse_broken()?;
@@ -243,9 +252,10 @@ impl WriteTxn {
         }
     }
 
-    /// Gives the state that this transaction makes a name, under which it stays, across restarts, until the snapshot is
-    /// dropped; if [`WriteTxn::roll_back_to_snapshot`] follows, the state that it began with. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
-    /// not the list of snapshots.
+    /// Names the state that this transaction creates. The state is kept under this name, across
+    /// restarts, until the snapshot is dropped. If [`WriteTxn::roll_back_to_snapshot`] follows, the
+    /// name is for the state that the transaction began with. A snapshot costs only the pages that
+    /// later transactions would have reused. It contains all tables, but not the list of snapshots.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -262,7 +272,8 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or has more than 255 bytes.
+    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or longer
+    /// than 255 bytes.
     pub fn create_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         let name = name.as_ref();
         if !(1..=SNAPSHOT_NAME_MAX).contains(&name.len()) {
@@ -273,7 +284,8 @@ impl WriteTxn {
         self.inner.create_snapshot(name)
     }
 
-    /// Drops a named snapshot. What only it has kept is free when no crash can bring it back and nobody reads it any more.
+    /// Drops a named snapshot. The pages that only it kept become free when no crash can restore it
+    /// and no reader uses it.
     ///
     /// ```
     /// # use teak::Database;
@@ -290,15 +302,17 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotNotFound`].
+    /// [`Error::SnapshotNotFound`] if there is no snapshot of this name.
     pub fn drop_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         self.inner.drop_snapshot(name.as_ref())
     }
 
-    /// Has this transaction go on from the state of a named snapshot: all tables are as they were then, and tables created since are
-    /// gone. It is a change like any other: nobody sees it before it is committed, others keep reading what they read, and the
-    /// snapshot, those made after it, and the geometry stay. It copies nothing, and reads as many pages as have changed since. Names that
-    /// this transaction has given before are for the state that it began with, so that a rollback can be taken back.
+    /// Makes this transaction continue from the state of a named snapshot: all tables are as they
+    /// were then, and tables created since are gone. It is a change like any other: it is invisible
+    /// until the commit, and other readers keep their states. The snapshot, those created after it,
+    /// and the geometry stay. It copies nothing, and reads as many pages as have changed since.
+    /// Names that this transaction has given before are for the state that it began with, so that a
+    /// rollback can be undone.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -324,20 +338,20 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed a table already, has a savepoint, or was
-    /// rolled back before;
-    /// [`Error::UnknownFormat`] if there is a table that only a newer version can read; [`Error::Corrupted`].
+    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed a
+    /// table already, has a savepoint, or was rolled back before; [`Error::UnknownFormat`] if a
+    /// table requires a newer version of Teak; [`Error::Corrupted`].
     pub fn roll_back_to_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         self.inner.roll_back_to_snapshot(name.as_ref())
     }
 
-    /// The durability of this commit, and of checkpoints.
+    /// Sets the durability of this commit, and of checkpoints.
     pub fn set_durability(&mut self, durability: Durability) {
         self.inner.set_durability(durability);
     }
 
-    /// How long the file may be from this commit on, for all processes, and how it grows and shrinks. A file that is
-    /// longer than the new upper limit stays so until its end is free.
+    /// Sets the size limits of the file, and how it grows and shrinks, for all processes from this
+    /// commit on. A file that is longer than the new upper limit stays so until its end is free.
     ///
     /// ```
     /// # use teak::{Database, Geometry};
@@ -359,40 +373,45 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Bytes of pages that are built and not written yet: those in memory, and those that a lazy
-    /// transaction builds in the mapped file, which the system may write out when it wants memory.
+    /// Returns the bytes of pages that are built and not written yet: those in memory, and those
+    /// that a lazy transaction builds in the mapped file, which the system may write out under
+    /// memory pressure.
     #[must_use]
     pub fn dirty_bytes(&self) -> usize {
         self.inner.dirty_bytes()
     }
 
     /// Commits, and returns the id of the new state. A transaction that changed nothing writes
-    /// nothing, and its state is the one it began with; if that is not durable yet, a
+    /// nothing, and its state is the one it began with. If that state is not durable yet, a
     /// [`Durability::Durable`] commit waits until it is.
     ///
-    /// While this waits for the disk the next write transaction can begin, and builds on this one.
+    /// While this commit waits for the disk, the next write transaction can begin, and builds on
+    /// this one.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] and [`Error::Full`]: nothing was committed. If a flush or the write of the
-    /// commit record failed the database takes no writes until it is opened anew
-    /// ([`Error::Poisoned`]); the commit is not seen, unless an asynchronous or lazy one built on it
-    /// meanwhile. [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
+    /// [`Error::Io`] or [`Error::Full`]: nothing was committed. If a flush or the write of the
+    /// commit record failed, the database takes no writes until it is reopened
+    /// ([`Error::Poisoned`]). The commit is not visible, unless an asynchronous or lazy one built
+    /// on it meanwhile. [`Error::TransactionBroken`] if an earlier error left this transaction
+    /// unfinished.
     pub fn commit(self) -> Result<TransactionId> {
         self.inner.commit()
     }
 
-    /// Commits as [`Durability::Async`] does, whatever durability was set, and returns what tells
-    /// when the commit is durable.
+    /// Commits with [`Durability::Async`], whatever durability was set, and returns a ticket that
+    /// reports when the commit is durable.
     ///
     /// # Errors
     ///
-    /// Those of [`WriteTxn::commit`].
+    /// [`Error::Io`] or [`Error::Full`]; [`Error::Poisoned`]; [`Error::TransactionBroken`] if an
+    /// earlier error left this transaction unfinished. [`WriteTxn::commit`] describes the state
+    /// after each.
     pub fn commit_async(self) -> Result<Ticket> {
         self.inner.commit_async()
     }
 
-    /// Commits, and says how long each step took. [`WriteTxn::commit`] does not look at the clock.
+    /// Commits, and returns how long each step took. [`WriteTxn::commit`] does not read the clock.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -408,13 +427,15 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// Those of [`WriteTxn::commit`].
+    /// [`Error::Io`] or [`Error::Full`]; [`Error::Poisoned`]; [`Error::TransactionBroken`] if an
+    /// earlier error left this transaction unfinished. [`WriteTxn::commit`] describes the state
+    /// after each.
     pub fn commit_measured(self) -> Result<(TransactionId, CommitLatency)> {
         self.inner.commit_measured()
     }
 
-    /// Commits, and begins to read just the state that this made: nobody's commit comes in between. A transaction that changed nothing
-    /// reads the state that it began with.
+    /// Commits, and begins to read exactly the state that this commit created, with no other commit
+    /// in between. A transaction that changed nothing reads the state that it began with.
     ///
     /// ```
     /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -432,14 +453,18 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyReaders`](crate::Error::TooManyReaders): nothing was committed. Those of [`WriteTxn::commit`].
+    /// [`Error::TooManyReaders`]: nothing was committed. [`Error::Io`] or [`Error::Full`];
+    /// [`Error::Poisoned`]; [`Error::TransactionBroken`] if an earlier error left this transaction
+    /// unfinished. [`WriteTxn::commit`] describes the state after each.
     pub fn commit_and_read(self) -> Result<ReadTxn> {
         self.inner.commit_and_read().map(ReadTxn::new)
     }
 
-    /// Commits what was done so far and goes on: nobody else writes in between, tables stay as they are open, and the durability that was
-    /// set stays. Returns the id of the new state, and if nothing has changed, that of the state the transaction began with. A long
-    /// import with a checkpoint now and then loses little if it fails, and uses the space again that it has given up. Savepoints end.
+    /// Commits the changes so far and continues: no other transaction writes in between, open
+    /// tables stay open, and the durability setting stays. Returns the id of the new state or, if
+    /// nothing has changed, of the state that the transaction began with. Occasional checkpoints
+    /// limit the loss if a long import fails, and make the space that it has released reusable.
+    /// Savepoints end.
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -461,15 +486,19 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] within a [nested](WriteTxn::nested) transaction; [`Error::TransactionBroken`]. Both leave everything as it is. Those of [`WriteTxn::commit`]: what was done since the last checkpoint
-    /// is undone then, earlier ones stay, and nothing can be done with the transaction but to end it or to [roll it
-    /// back](WriteTxn::roll_back). (If it can only not go on, though the checkpoint was made, the next call says so, and not this one.)
+    /// [`Error::InvalidArgument`] within a [nested](WriteTxn::nested) transaction, or
+    /// [`Error::TransactionBroken`]; both change nothing. [`Error::Io`], [`Error::Full`] or
+    /// [`Error::Poisoned`] as in [`WriteTxn::commit`]: the changes since the last checkpoint are
+    /// undone then, earlier checkpoints stay, and the transaction can only end or be [rolled
+    /// back](WriteTxn::roll_back). (If the checkpoint succeeded but the transaction cannot
+    /// continue, the next call reports it instead of this one.)
     pub fn checkpoint(&mut self) -> Result<TransactionId> {
         self.inner.checkpoint()
     }
 
-    /// Undoes everything since the transaction began, or since its last checkpoint, and goes on, with the writer's place. Savepoints end;
-    /// what an error or [`WriteTxn::set_broken`] left unfinished is forgotten. The durability stays.
+    /// Undoes all changes since the transaction began, or since its last checkpoint, and continues,
+    /// keeping the writer lock. Savepoints end; a state broken by an error or by
+    /// [`WriteTxn::set_broken`] is cleared. The durability stays.
     ///
     /// ```
     /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -486,14 +515,15 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Poisoned`](crate::Error::Poisoned) after a failed write or flush; [`Error::Io`]. All is undone, and the transaction can only be
-    /// ended or rolled back once more.
+    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`]. All changes are undone
+    /// then, and the transaction can only end or be rolled back once more.
     pub fn roll_back(&mut self) -> Result<()> {
         self.inner.roll_back()
     }
 
-    /// Leaves nothing to do but to roll back, to a savepoint or altogether: everything else fails with [`Error::TransactionBroken`], and
-    /// above all a commit. For who finds, deep in a program, that the transaction must not be committed.
+    /// Marks the transaction as broken, so that it can only be rolled back, to a savepoint or
+    /// entirely. Everything else fails with [`Error::TransactionBroken`], in particular a commit.
+    /// Use it where code deep in a program finds that the transaction must not be committed.
     ///
     /// ```
     /// # use teak::{Database, Error};
@@ -508,12 +538,14 @@ impl WriteTxn {
         self.inner.set_broken();
     }
 
-    /// Sets the marks: three numbers of the application, of which the database knows nothing but which transaction set them last. They
-    /// are a part of the state, like tables: others see them with the commit, a savepoint takes them back, and copies
-    /// have them. [`Transaction::marks`] reads them. Setting them to what they are is a change, too.
+    /// Sets the marks: three numbers of the application. The database does not interpret them, and
+    /// only records which transaction set them last. They are part of the state, like tables:
+    /// others see them with the commit, a rollback to a savepoint restores them, and copies contain
+    /// them. [`Transaction::marks`] reads them. Setting them to their present values is a change,
+    /// too.
     ///
-    /// A rollback to a named snapshot leaves them as they are. Who wants those of the snapshot reads them by
-    /// [`Database::open_snapshot`](crate::Database::open_snapshot) and sets them.
+    /// A rollback to a named snapshot does not change them. To restore those of the snapshot, read
+    /// them by [`Database::open_snapshot`](crate::Database::open_snapshot) and set them.
     ///
     /// ```
     /// # use teak::{Database, Transaction};
@@ -530,26 +562,26 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TransactionBroken`].
+    /// [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
     pub fn set_marks(&mut self, values: [u64; 3]) -> Result<()> {
         self.inner.set_marks(values)
     }
 
-    /// Undoes everything, as dropping the transaction does.
+    /// Undoes all changes, like dropping the transaction.
     pub fn abort(self) {
         self.inner.abort();
     }
 
-    /// Begins a savepoint within all others that have not ended.
+    /// Begins a savepoint, nested in all others that have not ended.
     ///
     /// # Errors
     ///
-    /// [`Error::TransactionBroken`].
+    /// [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.inner.begin_savepoint().map(Savepoint)
     }
 
-    /// Undoes what was done since a savepoint, which stays. Savepoints within it end.
+    /// Undoes all changes since a savepoint, which stays. Savepoints within it end.
     ///
     /// # Errors
     ///
@@ -558,7 +590,7 @@ impl WriteTxn {
         self.inner.roll_back_to(savepoint.0)
     }
 
-    /// Ends a savepoint and those within it; what was done since stays.
+    /// Ends a savepoint and those within it; the changes since stay.
     ///
     /// # Errors
     ///
@@ -567,19 +599,19 @@ impl WriteTxn {
         self.inner.end_savepoint(savepoint.0)
     }
 
-    /// Runs a nested transaction: what `work` did stays if it returns `Ok`, and is undone if not.
-    /// If it panics, all that is left is to roll the whole transaction back.
+    /// Runs a nested transaction: the changes of `work` stay if it returns `Ok`, and are undone
+    /// otherwise. If it panics, the whole transaction can only be rolled back.
     ///
     /// # Errors
     ///
-    /// Those of `work`. [`Error::InvalidArgument`] if `work` has rolled back further than to where it began, and returns `Ok`: what it did
-    /// since stays.
+    /// The error of `work`. [`Error::InvalidArgument`] if `work` has rolled back to before its
+    /// beginning and returns `Ok`; its changes since then stay.
     pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let savepoint = Savepoint(self.inner.begin_nested()?);
         let unfinished = BrokenByPanic(self);
         let result = work(unfinished.0);
         mem::forget(unfinished);
-        // Where that cannot be rolled back it has been already, and more with it.
+        // If the rollback is impossible, `work` has already rolled back to here or further.
         if result.is_ok() || self.rollback_to(&savepoint).is_ok() {
             self.release(savepoint)?;
         }
@@ -587,8 +619,9 @@ impl WriteTxn {
     }
 }
 
-/// The writer's place, among all threads and processes, without a transaction: as long as it is there nobody else begins to write, and what
-/// is committed stays the newest state. See [`Database::lock_writer`](crate::Database::lock_writer).
+/// The writer lock, held without a transaction: while it is held, no other thread or process begins
+/// to write, and the newest state stays the newest. See
+/// [`Database::lock_writer`](crate::Database::lock_writer).
 #[derive(Debug)]
 #[must_use = "the place is given up when this is dropped"]
 pub struct WriterGuard(ReservedWriterLock);
@@ -598,17 +631,17 @@ impl WriterGuard {
         Self(held)
     }
 
-    /// Begins to write, without waiting for anybody.
+    /// Begins a write transaction without waiting.
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`](crate::Error::Forked), [`Error::Io`]. The place is given up then.
+    /// [`Error::Forked`] or [`Error::Io`]. The lock is released then.
     pub fn begin(self) -> Result<WriteTxn> {
         self.0.begin().map(WriteTxn::new)
     }
 }
 
-/// A nested transaction that is left by a panic is neither to be kept nor rolled back by chance.
+/// A nested transaction that ends in a panic must neither be kept nor rolled back by accident.
 struct BrokenByPanic<'t>(&'t mut WriteTxn);
 
 impl Drop for BrokenByPanic<'_> {

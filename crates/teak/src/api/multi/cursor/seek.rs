@@ -1,4 +1,4 @@
-//! Where cursors over pairs go by a key or a pair, what they read at once, and whether they are at an end.
+//! Cursor seeks by key and by pair, batch reads, and whether a cursor over pairs is at an end.
 
 use super::MultiCursor;
 use crate::{
@@ -34,7 +34,8 @@ impl<'t> MultiCursor<'t> {
         self.sought_by_key(key, seek)
     }
 
-    /// Goes to the first value of the first key that is greater than `key`; `false` if there is none, and then it is behind the last pair.
+    /// Moves to the first value of the first key that is greater than `key`. If there is none,
+    /// returns `false` and moves after the last pair.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -53,51 +54,60 @@ impl<'t> MultiCursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
         self.sought_by_key(key, |cursor| cursor.seek_key_greater(key))
     }
 
-    /// Goes to the last value of the last key that is smaller than `key`; `false` if there is none, and then it is before the first pair.
+    /// Moves to the last value of the last key that is smaller than `key`. If there is none,
+    /// returns `false` and moves before the first pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
         self.sought_by_key(key, |cursor| cursor.seek_key_less(key))
     }
 
-    /// Goes to the last value of the last key that is not greater than `key`; `false` if there is none, and then it is before the first
-    /// pair.
+    /// Moves to the last value of the last key that is not greater than `key`. If there is none,
+    /// returns `false` and moves before the first pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
         self.sought_by_key(key, |cursor| cursor.seek_key_less_or_equal(key))
     }
 
-    /// Goes to the first pair that is greater, by key and then by value; `false` if there is none, and then it is behind the last one.
+    /// Moves to the first pair that is greater, by key and then by value. If there is none, returns
+    /// `false` and moves after the last pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| cursor.seek_pair_greater(pair))
     }
 
-    /// Goes to the last pair that is smaller; `false` if there is none, and then it is before the first one.
+    /// Moves to the last pair that is smaller. If there is none, returns `false` and moves before
+    /// the first pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| cursor.seek_pair_less(pair))
     }
 
-    /// Goes to the last pair that is not greater; `false` if there is none, and then it is before the first one.
+    /// Moves to the last pair that is not greater. If there is none, returns `false` and moves
+    /// before the first pair.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -116,17 +126,19 @@ impl<'t> MultiCursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| cursor.seek_pair_less_or_equal(pair))
     }
 
-    /// Goes to a pair; if it is not there it returns `false` and is on no pair.
+    /// Moves to a pair. If it is absent, returns `false` and is on no pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.sought_by_pair((key, value), |cursor| {
             let is_found = cursor.seek_value(key, value)? == Some(true);
@@ -134,11 +146,13 @@ impl<'t> MultiCursor<'t> {
         })
     }
 
-    /// Goes to the first value of just this key that is greater than `value`; if there is none it returns `false` and is on no pair.
+    /// Moves to the first value of exactly this key that is greater than `value`. If there is none,
+    /// returns `false` and is on no pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| {
@@ -147,11 +161,13 @@ impl<'t> MultiCursor<'t> {
         })
     }
 
-    /// Goes to the last value of just this key that is smaller than `value`; if there is none it returns `false` and is on no pair.
+    /// Moves to the last value of exactly this key that is smaller than `value`. If there is none,
+    /// returns `false` and is on no pair.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| {
@@ -160,7 +176,8 @@ impl<'t> MultiCursor<'t> {
         })
     }
 
-    /// Goes to the last value of just this key that is not greater than `value`; if there is none it returns `false` and is on no pair.
+    /// Moves to the last value of exactly this key that is not greater than `value`. If there is
+    /// none, returns `false` and is on no pair.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -178,7 +195,8 @@ impl<'t> MultiCursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let pair = (key, value);
         self.sought_by_pair(pair, |cursor| {
@@ -187,8 +205,9 @@ impl<'t> MultiCursor<'t> {
         })
     }
 
-    /// Hands pairs to `pair`, from the one that the cursor is on, at most so many, and stays behind the last of them: the next call goes on
-    /// there. A cursor that is nowhere yet begins with the first one. Says whether there are more.
+    /// Passes at most `max` pairs to `pair`, beginning with the current one, and stays after the
+    /// last of them: the next call continues there. An unset cursor begins with the first pair.
+    /// Returns whether there are more.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};
@@ -206,7 +225,8 @@ impl<'t> MultiCursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged. Pairs passed on before
+    /// an unreadable page was reported must not be relied on.
     pub fn read_batch(&mut self, max: usize, mut pair: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         self.moved(|cursor| {
             let mut is_there = cursor.is_on_pair() || cursor.next()?;
@@ -225,12 +245,13 @@ impl<'t> MultiCursor<'t> {
         })
     }
 
-    /// Values from the beginning of their page to the one that it is on, one behind the other in their order, and goes to the first of these;
-    /// `None` if it is on no pair, or the size of values varies. [`MultiCursor::prev_value`] leads back to the page before.
+    /// Returns the values from the beginning of their page to the current one, concatenated in
+    /// their order, and moves to the first of these. `None` if the cursor is not on a pair, or if
+    /// the values have no fixed size. [`MultiCursor::prev_value`] moves to the previous page.
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::first`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn read_packed_back(&mut self) -> Result<Option<&'t [u8]>> {
         self.moved(|cursor| {
             let values = cursor.packed_back()?;
@@ -280,101 +301,117 @@ impl<'t> MultiCursor<'t> {
 }
 
 impl OwnedMultiCursor {
-    /// Goes to the first value of the first key that is greater; like [`MultiCursor::seek_greater`].
+    /// Moves to the first value of the first key that is greater, like
+    /// [`MultiCursor::seek_greater`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_greater(key))
     }
 
-    /// Goes to the last value of the last key that is smaller; like [`MultiCursor::seek_less`].
+    /// Moves to the last value of the last key that is smaller, like [`MultiCursor::seek_less`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_less(key))
     }
 
-    /// Goes to the last value of the last key that is not greater; like [`MultiCursor::seek_less_or_equal`].
+    /// Moves to the last value of the last key that is not greater, like
+    /// [`MultiCursor::seek_less_or_equal`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
+    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
     pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_less_or_equal(key))
     }
 
-    /// Goes to the first pair that is greater; like [`MultiCursor::seek_pair_greater`].
+    /// Moves to the first pair that is greater, like [`MultiCursor::seek_pair_greater`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_pair_greater(key, value))
     }
 
-    /// Goes to the last pair that is smaller; like [`MultiCursor::seek_pair_less`].
+    /// Moves to the last pair that is smaller, like [`MultiCursor::seek_pair_less`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_pair_less(key, value))
     }
 
-    /// Goes to the last pair that is not greater; like [`MultiCursor::seek_pair_less_or_equal`].
+    /// Moves to the last pair that is not greater, like [`MultiCursor::seek_pair_less_or_equal`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_pair_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_pair_less_or_equal(key, value))
     }
 
-    /// Goes to a pair; like [`MultiCursor::seek_value_exact`].
+    /// Moves to a pair, like [`MultiCursor::seek_value_exact`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_value_exact(key, value))
     }
 
-    /// Goes to the first value of just this key that is greater; like [`MultiCursor::seek_value_greater`].
+    /// Moves to the first value of exactly this key that is greater, like
+    /// [`MultiCursor::seek_value_greater`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_value_greater(key, value))
     }
 
-    /// Goes to the last value of just this key that is smaller; like [`MultiCursor::seek_value_less`].
+    /// Moves to the last value of exactly this key that is smaller, like
+    /// [`MultiCursor::seek_value_less`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_value_less(key, value))
     }
 
-    /// Goes to the last value of just this key that is not greater; like [`MultiCursor::seek_value_less_or_equal`].
+    /// Moves to the last value of exactly this key that is not greater, like
+    /// [`MultiCursor::seek_value_less_or_equal`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::seek`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an argument is an integer of
+    /// another length than the keys or the values; [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn seek_value_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.moved(|cursor| cursor.seek_value_less_or_equal(key, value))
     }
 
-    /// Hands pairs to `pair`; like [`MultiCursor::read_batch`].
+    /// Passes pairs to `pair`, like [`MultiCursor::read_batch`].
     ///
     /// # Errors
     ///
-    /// Those of [`MultiCursor::read_batch`].
+    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged. Pairs passed on before
+    /// an unreadable page was reported must not be relied on.
     pub fn read_batch(&mut self, max: usize, pair: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         self.moved(|cursor| cursor.read_batch(max, pair))
     }

@@ -1,15 +1,15 @@
-//! A row of bits, one for each page, with operations on stretches of them.
+//! A bit array with one bit per page, and operations on ranges of bits.
 
 use crate::types::Extent;
 
-/// Bits by page number. Those that were never set are clear.
+/// Bits by page number. Bits that were never set are clear.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Bits {
     words: Vec<u64>,
 }
 
 impl Bits {
-    /// So many words of clear bits, which take no memory before they are written to.
+    /// Creates `word_count` words of clear bits. They take no memory before they are written to.
     pub(super) fn clear_words(word_count: usize) -> Self {
         Self {
             words: vec![0; word_count],
@@ -28,7 +28,7 @@ impl Bits {
         self.words
     }
 
-    /// Makes room for `word_count` words, or forgets the bits behind them.
+    /// Resizes to `word_count` words; bits past the end are dropped.
     pub(super) fn resize(&mut self, word_count: usize) {
         self.words.resize(word_count, 0);
     }
@@ -59,7 +59,7 @@ impl Bits {
         parts(extent).all(|(index, mask)| self.words.get(index).is_none_or(|w| w & mask == 0))
     }
 
-    /// How many bits of the run are set.
+    /// Counts the set bits of the extent.
     pub(super) fn count(&self, extent: Extent) -> u64 {
         parts(extent)
             .map_while(|(index, mask)| Some(self.words.get(index)? & mask))
@@ -67,12 +67,12 @@ impl Bits {
             .sum()
     }
 
-    /// The first set bit at or behind `from`.
+    /// Returns the first set bit at or after `from`.
     pub(super) fn next_set(&self, from: u64) -> Option<u64> {
         self.next_set_within(from, usize::MAX)
     }
 
-    /// The first set bit at or behind `from`, if it is in one of the next `words` words.
+    /// Returns the first set bit at or after `from`, if it is in one of the next `words` words.
     pub(super) fn next_set_within(&self, from: u64, words: usize) -> Option<u64> {
         let first = (from / 64) as usize;
         let mut mask = u64::MAX << (from % 64);
@@ -85,7 +85,7 @@ impl Bits {
         None
     }
 
-    /// The first clear bit at or behind `from`, or `limit` if that comes first.
+    /// Returns the first clear bit at or after `from`, or `limit` if that comes first.
     pub(super) fn next_clear(&self, from: u64, limit: u64) -> u64 {
         let mut at = from;
         while at < limit {
@@ -101,12 +101,12 @@ impl Bits {
         at.min(limit)
     }
 
-    /// How many bits right below `end` are set.
+    /// Counts the consecutive set bits directly below `end`.
     pub(super) fn set_before(&self, end: u64) -> u64 {
         self.set_before_within(end, u64::MAX)
     }
 
-    /// The same, but it is not counted on once there are `enough`.
+    /// Like [`Self::set_before`], but stops counting once there are `enough`.
     pub(super) fn set_before_within(&self, end: u64, enough: u64) -> u64 {
         let mut at = end;
         while at > 0 && end - at < enough {
@@ -121,7 +121,7 @@ impl Bits {
         end - at
     }
 
-    /// The stretches of set bits, in order.
+    /// The extents of set bits, in order.
     pub(super) fn extents(&self) -> impl Iterator<Item = Extent> {
         let end = self.words.len() as u64 * 64;
         let mut at = 0;
@@ -133,7 +133,7 @@ impl Bits {
     }
 }
 
-/// The words that a run touches, and which of their bits.
+/// The words that an extent touches, each with the mask of its bits.
 fn parts(extent: Extent) -> impl Iterator<Item = (usize, u64)> {
     let (start, end) = (u64::from(extent.start.0), extent.end());
     (start / 64..end.div_ceil(64)).map(move |index| {

@@ -1,4 +1,4 @@
-//! What a transaction did to space, and what goes to disk for it.
+//! The space changes of a transaction, and what a commit writes to disk for them.
 
 use super::page_array::SpaceRoots;
 use crate::{
@@ -6,20 +6,22 @@ use crate::{
     types::{Extent, PageNumber, TransactionId},
 };
 
-/// What a transaction did to space.
+/// The space changes of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpaceChange<'a> {
-    /// The transaction that is being committed, higher than any before.
+    /// The transaction being committed, higher than any before.
     pub(crate) transaction: TransactionId,
-    /// All that it took and keeps, sorted and apart.
+    /// All extents that it allocated and keeps, sorted and disjoint.
     pub(crate) taken: &'a [Extent],
-    /// All that it no longer uses, sorted, with their births, which are earlier transactions.
+    /// All extents that it no longer uses, sorted, with their births, which are earlier
+    /// transactions.
     pub(crate) deaths: &'a [(Extent, TransactionId)],
-    /// Dead pages that some pin sees, and that are in use again, sorted and apart.
+    /// Dead pages that some pin sees and that are in use again, sorted and disjoint.
     pub(crate) revived: &'a [Extent],
-    /// How many bytes the record has for the log; at least [`LOG_ROOM_MIN`](super::fold::LOG_ROOM_MIN).
+    /// Bytes that the record has for the log; at least
+    /// [`LOG_ROOM_MIN`](super::checkpoint::LOG_ROOM_MIN).
     pub(crate) log_room: usize,
-    /// The longest that the file may become, in pages.
+    /// The size limit of the file, in pages.
     pub(crate) page_limit: u64,
 }
 
@@ -34,15 +36,15 @@ impl SpaceChange<'_> {
     }
 }
 
-/// What goes to disk for a commit.
+/// What a commit writes to disk.
 #[derive(Debug)]
 pub(crate) struct SpaceCommit {
     /// For the record.
     pub(crate) roots: SpaceRoots,
     /// For the record.
     pub(crate) log: Vec<u8>,
-    /// Pages of the space map to be written, sealed, in page order.
+    /// Pages of the free-space map to write, sealed, in page order.
     pub(crate) checkpoint_pages: Vec<(PageNumber, Vec<u8>)>,
-    /// The runs they are in, sorted. The file may have become longer for them.
+    /// The extents that they are in, sorted. The file may have grown for them.
     pub(crate) checkpoint_taken: Vec<Extent>,
 }

@@ -1,4 +1,4 @@
-//! Where the space map is read from. Each of its pages is checked when it is read.
+//! The page source of the free-space map. Each page is checked when it is read.
 
 use super::{bits::Bits, slot::ArrayEntry};
 use crate::{
@@ -10,33 +10,34 @@ use crate::{
 /// The first page that is not a commit record.
 pub(crate) const FIRST_PAGE: u32 = 4;
 
-/// Where the space map is read from.
+/// The page source of the free-space map.
 pub(crate) trait SpacePages {
     /// Size of a page in bytes: a power of two, 4 KiB to 64 KiB.
     fn page_size(&self) -> usize;
-    /// A whole page. It is asked for pages below the page count only, and checked by its checksum.
+    /// Returns a whole page. Only pages below the page count are requested; the caller verifies the
+    /// checksum.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
-    /// Says which pages are asked for next, in no order; such that there are not may be among them.
+    /// Announces the pages that are read next, in no order; some of them may not exist.
     fn announce(&self, _pages: &mut dyn Iterator<Item = PageNumber>) {}
 }
 
-/// Pages of the space map, each checked when it is read, and none read twice.
+/// Pages of the free-space map. Each is checked when it is read, and none is read twice.
 pub(super) struct CheckedPages<'a> {
     pub(super) pages: &'a dyn SpacePages,
     pub(super) page_count: u64,
-    /// The transaction whose space map this is.
+    /// The transaction whose free-space map this is.
     pub(super) newest: TransactionId,
     pub(super) read: Bits,
 }
 
 impl<'a> CheckedPages<'a> {
-    /// Says which pages are read next.
+    /// Announces the pages that are read next.
     pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s ArrayEntry>) {
         let pages = pointers.filter_map(ArrayEntry::page).map(|(page, _)| page);
         self.pages.announce(&mut { pages });
     }
 
-    /// The page of that number, if it is the one with this checksum and of this kind.
+    /// Returns the page with this number if it has this checksum and this kind.
     pub(super) fn read(
         &mut self,
         number: PageNumber,

@@ -1,13 +1,14 @@
-//! Folding: what the log says goes into bitmap pages and segments, and the log begins anew.
+//! Checkpoint of the free-space map: the log is written to bitmap pages and segments, and a new log
+//! begins.
 //!
-//! A fold writes anew the bitmap pages that differ, and, if the loose deaths are many, segments of
-//! them; it gives up the segments that have been dissolved; and it writes the array nodes above.
-//! The pages that it takes for this are *not* marked in the bitmaps it writes. They are in the first
-//! group of the new log, as are (there, or in the new segments) the deaths of the pages it
-//! replaces. So nothing that the fold does changes what the fold has to write.
+//! A checkpoint rewrites the bitmap pages that differ. If there are many loose deaths, it writes
+//! segments of them. It releases the dissolved segments, and writes the array nodes above. The
+//! pages that it allocates for this are *not* marked in the bitmaps it writes. They are in the
+//! first group of the new log, as are (there, or in the new segments) the deaths of the pages it
+//! replaces. So the work of the checkpoint does not change what the checkpoint has to write.
 //!
-//! The log stays short because the pages are taken in at most [`EXTENT_COUNT_MAX`] runs, from a longer
-//! file if free space is too broken up for that.
+//! The log stays short because the pages come in at most [`EXTENT_COUNT_MAX`] extents; if free
+//! space is too fragmented for that, the file grows.
 
 use super::{
     change::{SpaceChange, SpaceCommit},
@@ -28,14 +29,14 @@ use crate::{
     types::{Extent, TransactionId},
 };
 
-/// Free runs that a fold takes before it makes the file longer instead.
+/// The number of free extents that a checkpoint uses before it grows the file instead.
 const EXTENT_COUNT_MAX: usize = 8;
 
-/// With less room than this in the record there is no fold, and so no commit.
+/// With less room than this in the record a checkpoint, and so a commit, is impossible.
 pub(crate) const LOG_ROOM_MIN: usize = 256;
 
 impl Space {
-    /// Brings the disk up to date with a change. An error leaves everything as it was.
+    /// Brings the disk up to date with a change. An error leaves everything unchanged.
     pub(super) fn checkpoint(&mut self, change: &SpaceChange<'_>) -> Result<SpaceCommit> {
         let plan = CheckpointPlan::new(self, change);
         self.check_room(plan.page_count(), change)?;
@@ -43,7 +44,7 @@ impl Space {
         Ok(self.write_planned(&plan, change, &extents, extents.clone()))
     }
 
-    /// Writes what was planned to the pages of `places`, sorted; `taken` are those of them that were free.
+    /// Writes the planned pages to `places`, sorted; `taken` are those of them that were free.
     pub(super) fn write_planned(
         &mut self,
         plan: &CheckpointPlan,
@@ -83,7 +84,7 @@ impl Space {
         }
     }
 
-    /// Whether there are pages enough for a fold, and room for what it writes into the log.
+    /// Checks that there are enough pages for a checkpoint, and room for its entries in the log.
     fn check_room(&self, count: usize, change: &SpaceChange<'_>) -> Result<()> {
         if change.log_room < LOG_ROOM_MIN {
             return Err(Error::InvalidArgument(format!(
@@ -104,7 +105,7 @@ impl Space {
         }
     }
 
-    /// Takes `count` pages, sorted. There are as many, as [`Self::check_room`] found.
+    /// Allocates `count` pages, sorted. [`Self::check_room`] found that there are as many.
     fn take_checkpoint_extents(&mut self, count: usize, page_limit: u64) -> Vec<Extent> {
         let mut extents = Vec::new();
         let mut left = count as u32;
@@ -161,7 +162,7 @@ impl Space {
         self.close_holes(holes);
     }
 
-    /// Moves segments from the end of the array into positions that are no longer used.
+    /// Moves segments from the end of the array to unused positions.
     fn close_holes(&mut self, mut holes: &[u32]) {
         while let Some((&last, before)) = holes.split_last() {
             if last as usize + 1 == self.pending.segments.len() {
@@ -176,8 +177,8 @@ impl Space {
         }
     }
 
-    /// Takes the deaths that go into segments out of their loose lists: the contents of the new
-    /// segments, and the pin each belongs to.
+    /// Takes the deaths that go into segments out of their loose lists. Returns the contents of the
+    /// new segments, and the pin of each.
     fn gather(&mut self, plan: &CheckpointPlan) -> Vec<(TransactionId, Vec<Death>)> {
         let mut new = Vec::new();
         for planned in &plan.buckets {
@@ -206,7 +207,8 @@ impl Space {
         new
     }
 
-    /// Begins a log with the deaths that stay in it and with the pages that the fold took.
+    /// Begins a log with the deaths that stay in it and with the pages that the checkpoint
+    /// allocated.
     fn begin_log(&mut self, transaction: TransactionId, taken: &[Extent]) {
         self.log.clear();
         self.log_transaction = TransactionId(0);
@@ -225,7 +227,7 @@ impl Space {
     }
 }
 
-/// Cuts deaths, sorted by birth, into `count` parts of about the same size.
+/// Splits deaths, sorted by birth, into `count` parts of about the same size.
 fn cut(
     pin: TransactionId,
     mut deaths: Vec<Death>,

@@ -1,4 +1,5 @@
-//! A commit in the space map: the change is checked, and goes into the log or is folded.
+//! A commit in the free-space map: the change is checked, and either appended to the log or written
+//! by a checkpoint.
 
 use super::{
     change::{SpaceChange, SpaceCommit},
@@ -13,20 +14,20 @@ use crate::{
 use std::borrow::Cow;
 
 impl Space {
-    /// Adds a transaction to the log, or folds. The file may have become longer for a fold: see
-    /// [`Self::page_count`].
+    /// Appends a transaction to the log, or writes a checkpoint. The file may have grown for a
+    /// checkpoint: see [`Self::page_count`].
     ///
     /// # Errors
     ///
-    /// [`Corrupted`](crate::Error::Corrupted) if a page dies that is free already, or twice, or that says that it was born in this
-    /// transaction or later, and if pages are to be revived that overlap: a tree that is damaged may hold such pages.
-    /// [`Full`](crate::Error::Full) if a fold finds no pages within the limit,
-    /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
-    /// Nothing has changed then; the caller gives back what it allocated. Where pages were to be revived, the map is to be read
-    /// anew.
+    /// [`Corrupted`](crate::Error::Corrupted) if a page dies that is free already, dies twice, or
+    /// claims a birth in this transaction or later, and if pages to be revived overlap: a damaged
+    /// tree may hold such pages. [`Full`](crate::Error::Full) if a checkpoint finds no pages within
+    /// the limit. [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room
+    /// for a log. Nothing has changed then, and the caller gives back what it allocated. If pages
+    /// were to be revived, the map must be reloaded.
     pub(crate) fn commit(&mut self, change: SpaceChange<'_>) -> Result<SpaceCommit> {
         if change.transaction <= self.log_transaction {
-            // Another process has told of a log like that, in a damaged lock file.
+            // Another process published such a log in a damaged lock file.
             let detail = "the space log is of transactions to come";
             return Err(Error::corrupted(PageNumber(0), "commit", detail));
         }
@@ -34,7 +35,7 @@ impl Space {
         check_revived(change.revived)?;
         let (len, last) = (self.log.len(), self.log_transaction);
         self.pending.revive(change.revived)?;
-        // What is revived may die again.
+        // Revived pages may die again.
         let is_dead = |(extent, _): &&(Extent, TransactionId)| self.pending.has_dead(*extent);
         if let Some((extent, _)) = change.deaths.iter().find(is_dead) {
             return Err(used_twice(*extent));
@@ -59,7 +60,8 @@ impl Space {
         self.checkpoint(&change)
     }
 
-    /// Refuses deaths, sorted, of pages that are not in use, or that come twice, or before they were born.
+    /// Refuses deaths, sorted, of pages that are not in use, that occur twice, or that died before
+    /// they were born.
     fn check_deaths(&self, change: &SpaceChange<'_>) -> Result<()> {
         let mut end = u64::from(FIRST_PAGE);
         for &(extent, birth) in change.deaths {
@@ -97,7 +99,7 @@ fn check_revived(revived: &[Extent]) -> Result<()> {
     }
 }
 
-/// Two lists of runs, each sorted, and apart from each other, as one.
+/// Merges two lists of extents, each sorted and disjoint from the other.
 fn merged<'r>(a: &'r [Extent], b: &[Extent]) -> Cow<'r, [Extent]> {
     if b.is_empty() {
         return Cow::Borrowed(a);

@@ -1,8 +1,8 @@
-//! Pages that died in a transaction, as sorted runs.
+//! Pages that died in a transaction, as sorted extents.
 
 use crate::{Extent, PageNumber, TransactionId};
 
-/// Deaths, sorted and with neighbours of the same birth as one.
+/// Sorts deaths, and joins neighbours of the same birth.
 pub(crate) fn joined(deaths: &[(Extent, TransactionId)]) -> Vec<(Extent, TransactionId)> {
     let mut sorted = deaths.to_vec();
     sorted.sort_unstable_by_key(|(extent, _)| extent.start);
@@ -18,7 +18,7 @@ pub(crate) fn joined(deaths: &[(Extent, TransactionId)]) -> Vec<(Extent, Transac
     joined
 }
 
-/// Whether a page is in one of the runs, which are sorted.
+/// Whether a page is in one of the extents, which are sorted.
 pub(crate) fn contains(deaths: &[(Extent, TransactionId)], number: PageNumber) -> bool {
     let behind = deaths.partition_point(|(extent, _)| extent.start <= number);
     deaths[..behind]

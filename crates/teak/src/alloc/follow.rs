@@ -1,14 +1,17 @@
-//! Following what other processes commit: the map in memory is brought up to date by what their commits added
-//! to the log, without reading it from the file again.
+//! Follows the commits of other processes: the map in memory is updated from what their commits
+//! appended to the log, without reloading it from the file.
 //!
-//! What another process has taken was dead, and no pin saw it. No pin that could see it can have come since: a
-//! state that nothing pins is gone for good. So once the deaths before it are looked at with the pins of now, it is free here as well.
+//! Pages that another process allocated were dead, and no pin saw them. No pin that could see them
+//! can have appeared since: a state that nothing pins is gone for good. So once the deaths before
+//! the allocation are examined with the current pins, these pages are free here as well.
 
 use super::{log, map::Space, pins::Pins};
 use crate::types::{Extent, TransactionId};
 
 impl Space {
-    /// Takes over what was committed since; `log` is that of the newest commit, which was not folded since. Says `false` if that cannot be done: the map is to be read anew then, whatever is in it.
+    /// Applies everything committed since; `log` is that of the newest commit, with no checkpoint
+    /// since. Returns `false` if this is impossible; the map must be reloaded then, whatever it
+    /// contains.
     #[must_use]
     pub(crate) fn follow(&mut self, log: &[u8], page_count: u64, pins: &Pins) -> bool {
         let Some(added) = log.strip_prefix(&self.log[..]) else {
@@ -20,10 +23,10 @@ impl Space {
         if page_count > 1 << 32 || page_count + self.trailing_free() < self.page_count() {
             return false;
         }
-        // What a transaction that came to nothing here had added is not known to the others.
+        // Growth by a transaction that was rolled back here is unknown to other processes.
         self.shrink(page_count);
         self.grow(page_count);
-        // Others may have filled some.
+        // Other processes may have filled some holes.
         self.forget_holes(u64::MAX);
         for (transaction, group) in groups {
             self.reclaim(pins);
@@ -51,7 +54,8 @@ impl Space {
     }
 }
 
-/// The runs that commits have taken since the one with this log, `before`, if the space map was not folded since.
+/// Returns the extents that commits have allocated since the one with the log `before`, if there
+/// was no checkpoint of the free-space map since.
 pub(crate) fn taken_since(before: &[u8], last: TransactionId, log: &[u8]) -> Option<Vec<Extent>> {
     let groups = log::groups(log.strip_prefix(before)?, last).ok()?;
     Some(

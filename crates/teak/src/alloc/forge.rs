@@ -1,5 +1,5 @@
-//! Space maps that no commits have led to, written as a fold writes them: so that files can be looked at that would take
-//! too long to fill.
+//! Builds free-space maps without the commits that would lead to them, as a checkpoint writes them.
+//! Tests use this for files that would take too long to fill.
 
 use super::{
     change::{SpaceChange, SpaceCommit},
@@ -12,23 +12,24 @@ use crate::{
     types::{Extent, TransactionId},
 };
 
-/// What a space map is to say.
+/// The contents of a forged free-space map.
 #[derive(Debug)]
 pub(crate) struct ForgedSpaceMap<'f> {
     pub(crate) page_size: usize,
     pub(crate) page_count: u64,
     /// The newest commit.
     pub(crate) transaction: TransactionId,
-    /// A bit for each page, set if it is free.
+    /// A bit per page, set if the page is free.
     pub(crate) free: &'f [u64],
-    /// Runs that are not free, and that some pin may see.
+    /// Extents that are not free, and that some pin may see.
     pub(crate) deaths: &'f [Death],
-    /// How many bytes the record has for the log.
+    /// Bytes that the record has for the log.
     pub(crate) log_room: usize,
 }
 
 impl ForgedSpaceMap<'_> {
-    /// Writes the map to pages that are in use. `choose` is told how many it takes, and returns as many, ascending.
+    /// Writes the map to used pages. `choose` receives the number of pages needed, and returns
+    /// extents with as many pages, ascending.
     pub(crate) fn write(&self, choose: impl FnOnce(usize) -> Vec<Extent>) -> SpaceCommit {
         let mut space = Space::new(self.page_size, FIRST_PAGE);
         space.grow(self.page_count);

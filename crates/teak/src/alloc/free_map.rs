@@ -1,9 +1,8 @@
-//! The free pages of the file, in memory: a bit for each page and a tree of summaries over them.
+//! The free pages of the file, in memory: one bit per page and a tree of summaries over them.
 //!
-//! Invariants: no bit at or behind `page_count` is set; `ready_count` is the number of set bits; a page in a hole is free, and
-//! has no bit here;
-//! every bitmap page whose bits may differ from what is on disk is in `changed`; no page below
-//! `none_below` is free.
+//! Invariants: no bit at or after `page_count` is set; `ready_count` is the number of set bits; a
+//! page in a hole is free, and has no bit here; every bitmap page whose bits may differ from those
+//! on disk is in `changed`; no page below `none_below` is free.
 
 use super::{
     bits::Bits,
@@ -13,20 +12,21 @@ use super::{
 use crate::types::{Extent, PageNumber};
 use std::ops::Range;
 
-/// Crumbs are looked for in so many words of bits before the summaries are asked.
+/// Fragments of free space are searched in this many words of bits before the summaries are
+/// consulted.
 const NEAR_WORDS: usize = 64;
-/// The same in pages.
+/// [`NEAR_WORDS`] in pages.
 const NEAR_PAGES: u64 = 64 * NEAR_WORDS as u64;
 
 /// How pages are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PlacementPolicy {
-    /// Exactly as many as wanted, in a row: the lowest place that fits.
+    /// Exactly as many consecutive pages as requested: the lowest extent that fits.
     Contiguous,
-    /// At most as many as wanted, at least one: the lowest place that fits all, else the longest
-    /// run there is (the lowest of those).
+    /// At most as many as requested, at least one: the lowest extent that fits all, else the
+    /// longest extent (the lowest of those).
     UpTo,
-    /// At most as many as wanted, at least one: the lowest free extent, however short.
+    /// At most as many as requested, at least one: the lowest free extent, however short.
     Fragmented,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct FreeMap {
 }
 
 impl FreeMap {
-    /// A file of `page_count` pages, none free.
+    /// Creates the map of a file of `page_count` pages, none free.
     pub(super) fn new(pages_per_bitmap: u32, page_count: u64) -> Self {
         let mut map = Self {
             bits: Bits::default(),
@@ -79,22 +79,22 @@ impl FreeMap {
         self.bits.get(page) || self.holes.bits().get(page)
     }
 
-    /// Whether no page of the run is free.
+    /// Whether no page of the extent is free.
     pub(super) fn none_free(&self, extent: Extent) -> bool {
         self.bits.none(extent) && self.holes.bits().none(extent)
     }
 
-    /// How many pages of the run are free.
+    /// Counts the free pages of the extent.
     pub(super) fn count_free(&self, extent: Extent) -> u64 {
         self.count_ready(extent) + self.count_in_holes(extent)
     }
 
-    /// Those of them that are in no hole.
+    /// Counts the free pages of the extent that are in no hole.
     pub(super) fn count_ready(&self, extent: Extent) -> u64 {
         self.bits.count(extent)
     }
 
-    /// The lowest free page that is in no hole and has `count` such before it.
+    /// Returns the lowest free page that is in no hole and has `count` such pages before it.
     pub(super) fn first_free_page_after(&self, count: u64) -> Option<u64> {
         let mut left = count;
         for (index, word) in self.bits.words().iter().enumerate() {
@@ -116,7 +116,8 @@ impl FreeMap {
         }
     }
 
-    /// Makes pages free. Those that are free already, which only a damaged file can bring about, stay so.
+    /// Frees pages. Pages that are free already, which is only possible in a damaged file, stay
+    /// free.
     pub(super) fn free(&mut self, extent: Extent) {
         debug_assert!(extent.end() <= self.page_count, "{extent:?} is not there");
         if !self.none_free(extent) {
@@ -136,7 +137,7 @@ impl FreeMap {
         }
     }
 
-    /// Takes free pages out that are in no hole.
+    /// Allocates free pages that are in no hole.
     pub(super) fn take(&mut self, extent: Extent) {
         debug_assert!(self.bits.all(extent), "{extent:?} is not free");
         self.bits.clear(extent);
@@ -144,7 +145,7 @@ impl FreeMap {
         self.touch(extent);
     }
 
-    /// Takes out an extent of pages as `policy` has it, or nothing if there is none.
+    /// Allocates an extent according to `policy`; `None` if there is none.
     pub(super) fn take_extent(&mut self, want: u32, policy: PlacementPolicy) -> Option<Extent> {
         if want == 0 || self.ready_count == 0 {
             return None;
@@ -155,7 +156,7 @@ impl FreeMap {
         Some(extent)
     }
 
-    /// The lowest stretch of `want` free pages, or the longest if none is as long.
+    /// Returns the lowest extent of `want` free pages, or the longest one if none is as long.
     pub(super) fn longest(&mut self, want: u32) -> Option<Extent> {
         let start = self.find(want, PlacementPolicy::UpTo)?;
         Some(self.extent_at(start, want))
@@ -166,7 +167,8 @@ impl FreeMap {
         Extent::new(start as u32, (end - start) as u32)
     }
 
-    /// Takes a run out as `policy` has it, but of no page in `zone`: the lowest place before it or not far behind it, else in the highest row.
+    /// Allocates an extent according to `policy`, without pages in `zone`: the lowest one before
+    /// the zone or not far after it, else one in the highest stretch.
     pub(super) fn take_outside(
         &mut self,
         want: u32,
@@ -193,7 +195,8 @@ impl FreeMap {
         None
     }
 
-    /// At least `least` and at most `want` pages. Only right after the summaries were refreshed.
+    /// Returns at least `least` and at most `want` pages. Only valid right after the summaries were
+    /// refreshed.
     fn outside(&self, least: u32, want: u32, zone: &Range<u64>) -> Option<Extent> {
         let extent = |start: u64, limit: u64| {
             let end = self
@@ -227,7 +230,8 @@ impl FreeMap {
         extent(start.max(zone.end), end.max(zone.end))
     }
 
-    /// Takes the first run of `want` pages within `zone`, from `from` on and around, or the longest there is.
+    /// Allocates the first extent of `want` pages within `zone`, searching from `from` and wrapping
+    /// around, or the longest extent there.
     pub(super) fn take_within(
         &mut self,
         want: u32,
@@ -258,8 +262,8 @@ impl FreeMap {
 
     fn find(&mut self, want: u32, policy: PlacementPolicy) -> Option<u64> {
         if policy == PlacementPolicy::Fragmented {
-            // Near the last one it is found without the summaries, which then need not follow page
-            // by page.
+            // Close to the previous one it is found without the summaries, which then need not be
+            // updated page by page.
             let near = self.bits.next_set_within(self.none_below, NEAR_WORDS);
             let found = near.or_else(|| {
                 self.summaries.refresh(self.bits.words());
@@ -276,7 +280,7 @@ impl FreeMap {
         self.summaries.find(self.bits.words(), least)
     }
 
-    /// Makes the file longer, the new pages free, or shorter, the bits behind its end forgotten.
+    /// Grows the file, with the new pages free, or truncates it and drops the bits past its end.
     pub(super) fn set_page_count(&mut self, page_count: u64) {
         let old = self.page_count;
         if page_count > old {
@@ -306,7 +310,7 @@ impl FreeMap {
         self.page_count = page_count;
     }
 
-    /// Free pages in a row at the end of the file.
+    /// Counts the consecutive free pages at the end of the file.
     pub(super) fn trailing_free(&self) -> u64 {
         let mut start = self.page_count;
         loop {
@@ -319,7 +323,8 @@ impl FreeMap {
         }
     }
 
-    /// Those of them that are handed out, since they are in no hole.
+    /// Counts the consecutive free pages at the end of the file that can be allocated, because they
+    /// are in no hole.
     pub(super) fn trailing_ready(&self) -> u64 {
         self.bits.set_before(self.page_count)
     }
@@ -337,7 +342,8 @@ impl FreeMap {
         all.extents().collect()
     }
 
-    /// A part of the highest free extent of at least `least` pages that is in no hole: its last pages, about `most` of them.
+    /// Returns the end of the highest free extent of at least `least` pages that is in no hole,
+    /// about `most` pages long.
     pub(super) fn highest(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.summaries.refresh(self.bits.words());
         let end = self.summaries.find_last(self.bits.words(), least)?;
@@ -345,7 +351,7 @@ impl FreeMap {
         Some(Extent::new((end - len) as u32, len as u32))
     }
 
-    /// Notes that free pages are in a hole.
+    /// Records that free pages are in a hole.
     pub(super) fn add_hole(&mut self, extent: Extent) {
         debug_assert!(self.bits.all(extent), "{extent:?} is not free");
         self.bits.clear(extent);
@@ -361,14 +367,15 @@ impl FreeMap {
         Extent::new(extent.start.0, (end - start) as u32)
     }
 
-    /// Hands the first pages of the lowest hole that has at least `least` out again: at most `most` of them.
+    /// Makes the first pages of the lowest hole of at least `least` pages allocatable again: at
+    /// most `most` of them.
     pub(super) fn open_hole(&mut self, least: u32, most: u32) -> Option<Extent> {
         let extent = self.holes.lowest(least, most)?;
         self.open(extent);
         Some(extent)
     }
 
-    /// Hands all pages below `end` out again that are in holes.
+    /// Makes all pages below `end` that are in holes allocatable again.
     pub(super) fn forget_holes(&mut self, end: u64) {
         if self.holes.page_count() > 0 {
             self.holes
@@ -386,8 +393,8 @@ impl FreeMap {
         self.touch_groups(extent);
     }
 
-    /// Puts the words of a bitmap page in place of those that are here. A bitmap page wholly
-    /// behind the end of the file changes nothing.
+    /// Replaces the words of this map by those of a bitmap page. A bitmap page entirely past the
+    /// end of the file changes nothing.
     pub(super) fn replace_words(&mut self, bitmap: u32, words: impl Iterator<Item = u64>) {
         let extent = self.covered(bitmap);
         if extent.len == 0 {
@@ -404,8 +411,8 @@ impl FreeMap {
         self.touch(extent);
     }
 
-    /// The words of a bitmap page as it is to be written: the bits here, those of `also`, and
-    /// those behind the end of the file.
+    /// The words of a bitmap page to be written: the bits here, those of `also`, and those past the
+    /// end of the file.
     pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Extent]) -> Vec<u64> {
         let word_count = self.pages_per_bitmap as usize / 64;
         let first = bitmap as usize * word_count;
@@ -440,7 +447,7 @@ impl FreeMap {
         words.into_words()
     }
 
-    /// The pages of the file that a bitmap page speaks for.
+    /// The pages of the file that a bitmap page covers.
     fn covered(&self, bitmap: u32) -> Extent {
         let start = u64::from(bitmap) * u64::from(self.pages_per_bitmap);
         let end = (start + u64::from(self.pages_per_bitmap)).min(self.page_count);
@@ -479,23 +486,24 @@ impl FreeMap {
         }
     }
 
-    /// The bitmap pages that may differ from disk.
+    /// The bitmap pages that may differ from those on disk.
     pub(super) fn changed(&mut self) -> &mut DirtyBitmaps {
         &mut self.changed
     }
 
-    /// The indices of the bitmap pages that may differ from disk, in no order.
+    /// The indices of the bitmap pages that may differ from those on disk, in no order.
     pub(super) fn changed_bitmaps(&self) -> &[u32] {
         &self.changed.list
     }
 
-    /// Notes that what is on disk differs for all bitmaps that speak for the run.
+    /// Records that all bitmaps that cover the extent differ from those on disk.
     pub(super) fn mark_changed(&mut self, extent: Extent) {
         self.touch(extent);
     }
 }
 
-/// Runs that together are the pages from `start` to `end`; two if one length is too short.
+/// Extents that together cover the pages from `start` to `end`; two if one length field is too
+/// small.
 fn extents_between(start: u64, end: u64) -> impl Iterator<Item = Extent> {
     let middle = end.min(start + u64::from(u32::MAX));
     [(start, middle), (middle, end)]
@@ -504,7 +512,7 @@ fn extents_between(start: u64, end: u64) -> impl Iterator<Item = Extent> {
         .map(|(start, end)| Extent::new(start as u32, (end - start) as u32))
 }
 
-/// A set of small numbers, cheap to insert into.
+/// A set of small numbers with cheap insertion.
 #[derive(Default, Debug)]
 pub(super) struct DirtyBitmaps {
     flags: Vec<bool>,

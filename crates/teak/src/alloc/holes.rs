@@ -1,9 +1,10 @@
-//! Free pages without blocks: parts of the file that were given back to the file system.
+//! Free pages without blocks: parts of the file that were returned to the file system.
 //!
-//! They are free as others are, and on disk nothing tells them apart. But they are handed out only after they were opened,
-//! which happens where the file would have to become longer otherwise: so what has blocks is used first. A hole that is not known
-//! to be one is handed out as any free page is, and gets its blocks then; one that somebody has filled is only used later. So it does
-//! no harm to forget them.
+//! They are as free as other free pages, and on disk nothing distinguishes them. But they are
+//! allocated only after the hole was opened, which happens only if the file would have to grow
+//! otherwise. So pages that have blocks are used first. An unknown hole is allocated like any free
+//! page, and gets its blocks then. A hole that another process has filled is only used later than
+//! necessary. So it does no harm to forget holes.
 
 use super::{
     bits::Bits,
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::types::Extent;
 
-/// The holes that are known. No memory is used as long as there was none.
+/// The known holes. No memory is used as long as there were none.
 #[derive(Default, Debug)]
 pub(super) struct Holes {
     bits: Bits,
@@ -29,7 +30,7 @@ impl Holes {
         &self.bits
     }
 
-    /// Adds pages that are in none, of a file that has `page_count` pages.
+    /// Adds pages that are in no hole, in a file of `page_count` pages.
     pub(super) fn add(&mut self, extent: Extent, page_count: u64) {
         let group_count = page_count.div_ceil(GROUP_PAGES) as usize;
         if self.bits.words().len() < group_count * GROUP_WORDS {
@@ -41,7 +42,7 @@ impl Holes {
         self.touch(extent);
     }
 
-    /// Takes pages out that are in holes.
+    /// Removes pages that are in holes.
     pub(super) fn remove(&mut self, extent: Extent) {
         debug_assert!(self.bits.all(extent), "{extent:?} is no hole");
         self.bits.clear(extent);
@@ -62,7 +63,7 @@ impl Holes {
         Some(Extent::new(start as u32, (end - start) as u32))
     }
 
-    /// How many pages right before `end` are in holes.
+    /// Counts the pages directly before `end` that are in holes.
     pub(super) fn before(&self, end: u64) -> u64 {
         let known = self.bits.words().len() as u64 * 64;
         match end <= known {
@@ -71,7 +72,7 @@ impl Holes {
         }
     }
 
-    /// The holes, in order, as far as they are below `end`.
+    /// The holes in order, up to `end`.
     pub(super) fn below(&self, end: u64) -> Vec<Extent> {
         let extents = self
             .bits

@@ -1,12 +1,13 @@
-//! Reading the space map: through the arrays, then the log on top. Nothing is trusted.
+//! Loads the free-space map: the arrays, then the log on top. Nothing read is trusted.
 //!
-//! The bitmaps say which pages were free, the segments which were pending, when the last fold wrote
-//! them. The log is then replayed in order: a taken run must have been free or pending (one that
-//! was reclaimed leaves no trace but this), a death must be of pages that were neither. What lies
-//! behind the end of the file is passed over: it was free when the file was cut there. A
-//! segment of which the log has taken pages, or which speaks of pages behind the end, had been
-//! dissolved by whoever wrote the log; it is so here. Nothing may be of a transaction that comes later
-//! than the commit: differences of ids are taken, and the next commits go on from the log's last.
+//! The bitmaps contain the pages that were free, and the segments those that were pending, when the
+//! last checkpoint wrote them. The log is then replayed in order. An allocated extent must have
+//! been free or pending (reclaiming leaves no other trace). A death must be of pages that were
+//! neither. Entries past the end of the file are ignored: those pages were free when the file was
+//! truncated there. A segment was dissolved by the writer of the log if the log has allocated pages
+//! of it, or if it mentions pages past the end. Such segments are dissolved here, too. No entry may
+//! be of a transaction after the commit, because differences of ids are computed, and the next
+//! commits continue from the last one of the log.
 //!
 //! Work and memory are bounded by the number of pages of the file: no page of the map is read
 //! twice.
@@ -33,21 +34,21 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The state while a space map is read.
+/// The state of a load in progress.
 struct SpaceMapLoader<'a> {
     space: Space,
     pages: CheckedPages<'a>,
     pending: Bits,
     /// Deaths of the log that are still pending, by first page.
     log_deaths: BTreeMap<u32, Death>,
-    /// What the log has taken.
+    /// Extents that the log has allocated.
     taken: Vec<Extent>,
-    /// Bitmaps in which pages behind the end of the file are not free: they were in use when that
-    /// was written, and the file has been cut since.
+    /// Bitmaps in which pages past the end of the file are not free: they were in use when the
+    /// bitmap was written, and the file has been truncated since.
     outdated: Vec<u32>,
 }
 
-/// Reads a space map; see [`Space::load`].
+/// Loads a free-space map; see [`Space::load`].
 pub(super) fn load(
     pages: &dyn SpacePages,
     roots: &SpaceRoots,
@@ -126,7 +127,7 @@ impl SpaceMapLoader<'_> {
             element.birth = header.birth;
             let free = &mut self.space.free;
             free.replace_words(index as u32, bitmap::words(page));
-            // Of pages behind the end it may say otherwise.
+            // For pages past the end it may state otherwise.
             let is_inside = (index as u64 + 1) * u64::from(per_bitmap) <= free.page_count();
             if !is_inside
                 && !free
@@ -180,7 +181,7 @@ impl SpaceMapLoader<'_> {
         if last > self.pages.newest {
             return Err(damaged(0, "the space log is of transactions to come"));
         }
-        // What was taken where the file does not reach, and has not died.
+        // Extents that were allocated past the present end of the file and have not died.
         let mut beyond: Vec<Extent> = Vec::new();
         for group in groups {
             for extent in group.taken {
@@ -212,14 +213,14 @@ impl SpaceMapLoader<'_> {
         Ok(())
     }
 
-    /// The part of a run that lies in the file.
+    /// The part of an extent inside the file.
     fn clip(&self, extent: Extent) -> Option<Extent> {
         let end = extent.end().min(self.pages.page_count);
         let len = end.saturating_sub(u64::from(extent.start.0)) as u32;
         (len > 0).then_some(Extent { len, ..extent })
     }
 
-    /// The part of a run that lies beyond the end of the file.
+    /// The part of an extent past the end of the file.
     fn beyond(&self, extent: Extent) -> Option<Extent> {
         let end = self.pages.page_count;
         let start = u64::from(extent.start.0).max(end);
@@ -276,7 +277,7 @@ impl SpaceMapLoader<'_> {
         Ok(())
     }
 
-    /// Takes pages of which some are free and some pending.
+    /// Allocates pages of which some are free and some pending.
     fn take_mixed(&mut self, extent: Extent) {
         for page in extent.pages() {
             if self.space.free.is_free(page) {
@@ -288,7 +289,7 @@ impl SpaceMapLoader<'_> {
         }
     }
 
-    /// Takes a run out of the deaths that the log has brought so far.
+    /// Removes an extent from the deaths that the log has added so far.
     fn cut_log_deaths(&mut self, extent: Extent) {
         let before = self.log_deaths.range(..extent.start.0).next_back();
         let from = match before {
@@ -315,7 +316,7 @@ impl SpaceMapLoader<'_> {
         }
     }
 
-    /// Hands over what is pending after the log.
+    /// Passes on everything that is pending after the log.
     fn add_pending(&mut self, segments: Vec<Vec<Death>>) {
         self.taken = joined(std::mem::take(&mut self.taken));
         for segment in segments {
@@ -352,7 +353,7 @@ impl SpaceMapLoader<'_> {
     }
 }
 
-/// Runs sorted, and joined where they overlap or touch.
+/// Sorts extents, and joins those that overlap or touch.
 pub(crate) fn joined(mut extents: Vec<Extent>) -> Vec<Extent> {
     extents.sort_unstable();
     let mut joined: Vec<Extent> = Vec::new();
@@ -373,12 +374,13 @@ fn damaged(page: u32, detail: impl Into<String>) -> Error {
 }
 
 impl Space {
-    /// Reads the space map of a commit: its roots, and the log on top. What no pin sees (the newest is
-    /// that commit) is free at once, except that only so many segments are dissolved in one go.
+    /// Loads the free-space map of a commit: its roots, and the log on top. Pages that no pin sees
+    /// (the newest pin is that commit) become free at once, except that the number of segments
+    /// dissolved at a time is limited.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`] if anything about it is not as it was written or makes no sense.
+    /// [`Error::Corrupted`] if any part of it is damaged or invalid.
     pub(crate) fn load(
         pages: &dyn SpacePages,
         roots: &SpaceRoots,

@@ -1,25 +1,25 @@
-//! The log of changes to the space map since it was last folded: bytes in the commit record.
+//! The log of changes to the free-space map since its last checkpoint: bytes in the commit record.
 //!
-//! A log is a row of groups, one for each commit (and, right behind a fold, one for each
-//! transaction whose deaths the fold left in the log). All numbers are varints: 7 bits in a byte,
-//! the lowest first, the highest bit set if more follow, at most 10 bytes.
+//! A log is a sequence of groups, one for each commit. Right after a checkpoint there is also one
+//! for each transaction whose deaths the checkpoint left in the log. All numbers are varints: 7
+//! bits in a byte, the lowest first, the highest bit set if more follow, at most 10 bytes.
 //!
 //! | field of a group | meaning |
 //! |---|---|
-//! | transaction | its id, less that of the group before (less 0 for the first); at least 1 |
+//! | transaction | its id, minus that of the group before (minus 0 for the first); at least 1 |
 //! | count of taken extents | |
-//! | for each: gap, len | pages between the end of the run before (0 for the first) and its start; pages |
+//! | for each: gap, len | pages between the end of the extent before (0 for the first) and its start; pages |
 //! | count of deaths | |
-//! | for each: age, start, len | the group's transaction less the birth, at least 1; first page; pages |
+//! | for each: age, start, len | the group's transaction minus the birth, at least 1; first page; pages |
 //!
-//! Pages that became free again are in no group: that follows from the pins.
+//! Pages that became free again are in no group: they follow from the pins.
 
 use crate::{
     page::deaths::Death,
     types::{Extent, TransactionId},
 };
 
-/// What one transaction took, and what it no longer uses.
+/// The extents that one transaction allocated, and those it no longer uses.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct LogGroup {
     pub(super) taken: Vec<Extent>,
@@ -28,7 +28,8 @@ pub(super) struct LogGroup {
 
 /// Appends a group. `previous` is the transaction of the group before.
 ///
-/// `taken` is sorted and `transaction` is behind `previous`, as a caller in this crate sees to.
+/// The callers in this crate ensure that `taken` is sorted and that `transaction` is after
+/// `previous`.
 pub(super) fn append(
     log: &mut Vec<u8>,
     previous: TransactionId,
@@ -64,7 +65,7 @@ pub(super) fn append(
     }
 }
 
-/// At most how many bytes a death takes, its share of a group's beginning included.
+/// Maximum bytes of a death, with its share of the beginning of a group.
 pub(super) fn death_len_max(death: &Death) -> usize {
     let group = varint_len(death.died.0) + 2;
     group
@@ -73,20 +74,21 @@ pub(super) fn death_len_max(death: &Death) -> usize {
         + varint_len(u64::from(death.extent.len))
 }
 
-/// What a death takes, as a rule.
+/// Typical bytes of a death.
 pub(super) const DEATH_LEN_TYPICAL: usize = 12;
 
-/// At most how many bytes a taken run takes.
+/// Maximum bytes of an allocated extent.
 pub(super) const TAKEN_LEN_MAX: usize = 10;
 
-/// Reads a whole log: its groups and the transaction of the last one.
+/// Decodes a whole log: its groups and the transaction of the last one.
 pub(super) fn decode(log: &[u8]) -> Result<(Vec<LogGroup>, TransactionId), &'static str> {
     let groups = groups(log, TransactionId(0))?;
     let last = groups.last().map_or(TransactionId(0), |(last, _)| *last);
     Ok((groups.into_iter().map(|(_, group)| group).collect(), last))
 }
 
-/// Reads a log, or the end of one that stands behind a group of this transaction: its groups and their transactions.
+/// Decodes a log, or the end of a log after a group of this transaction: its groups and their
+/// transactions.
 pub(super) fn groups(
     log: &[u8],
     previous: TransactionId,

@@ -1,4 +1,4 @@
-//! The space map in memory: which pages are free, and which are dead and may still be seen.
+//! The free-space map in memory: which pages are free, and which are dead and may still be seen.
 
 use super::{
     free_map::{FreeMap, PlacementPolicy},
@@ -16,18 +16,18 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Every page that is not in use by the database's content.
+/// Every page that the database's content does not use.
 #[derive(Debug)]
 pub(crate) struct Census {
-    /// Free runs, in order.
+    /// Free extents, in order.
     pub(crate) free: Vec<Extent>,
-    /// Dead runs that some pin may see, in no order.
+    /// Dead extents that some pin may see, in no order.
     pub(crate) pending: Vec<Death>,
     /// Bitmap pages, segments and array nodes, in order.
     pub(crate) own: Vec<PageNumber>,
 }
 
-/// The space map.
+/// The free-space map.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(super) page_size: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// The space map of an empty database: the records, and no pages behind them.
+    /// Creates the free-space map of an empty database: the records, and no pages after them.
     pub(crate) fn new(page_size: usize, first_page: u32) -> Self {
         let pages_per_bitmap = bitmap::capacity(page_size);
         let fanout = array::fanout(page_size);
@@ -60,18 +60,18 @@ impl Space {
         }
     }
 
-    /// Frees what no pin sees any more. The newest commit is among the pins.
+    /// Frees the pages that no pin sees any more. The newest commit is among the pins.
     pub(crate) fn reclaim(&mut self, pins: &Pins) {
         self.pending.reclaim(pins, &mut self.free);
     }
 
-    /// Takes at most `want` free pages in a row, as `policy` has it. `None` if there are none, or
-    /// none that fit: the caller then makes the file longer, with [`Self::grow`].
+    /// Allocates at most `want` consecutive free pages according to `policy`. `None` if there are
+    /// none, or none that fit: the caller then grows the file, with [`Self::grow`].
     pub(crate) fn allocate(&mut self, want: u32, policy: PlacementPolicy) -> Option<Extent> {
         self.free.take_extent(want, policy)
     }
 
-    /// The same, but none in `zone`.
+    /// Like [`Self::allocate`], but without pages in `zone`.
     pub(crate) fn allocate_outside(
         &mut self,
         want: u32,
@@ -81,7 +81,8 @@ impl Space {
         self.free.take_outside(want, policy, zone)
     }
 
-    /// Takes at most `want` free pages in a row within `zone`: the first that are as many from `from` on and around, else the longest stretch.
+    /// Allocates at most `want` consecutive free pages within `zone`: the first extent that is long
+    /// enough, searching from `from` and wrapping around, else the longest one.
     pub(crate) fn allocate_within(
         &mut self,
         want: u32,
@@ -91,17 +92,17 @@ impl Space {
         self.free.take_within(want, zone, from)
     }
 
-    /// The lowest stretch of `want` free pages, or the longest if none is as long.
+    /// Returns the lowest extent of `want` free pages, or the longest one if none is as long.
     pub(crate) fn longest_free(&mut self, want: u32) -> Option<Extent> {
         self.free.longest(want)
     }
 
-    /// How many pages of these are free, and in no hole.
+    /// Counts the pages of the extent that are free and in no hole.
     pub(crate) fn count_ready(&self, extent: Extent) -> u64 {
         self.free.count_ready(extent)
     }
 
-    /// Pages that were allocated, and are not used after all.
+    /// Frees pages that were allocated and not used.
     pub(crate) fn give_back(&mut self, extent: Extent) {
         debug_assert!(
             self.free.none_free(extent),
@@ -110,34 +111,38 @@ impl Space {
         self.free.free(extent);
     }
 
-    /// A part of the highest stretch of free pages that has at least `least` and is in no hole: its end, about `most` pages long.
+    /// Returns the end of the highest free extent that has at least `least` pages and is in no
+    /// hole, about `most` pages long.
     pub(crate) fn highest_free(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.free.highest(least, most)
     }
 
-    /// Notes that free pages are in a hole of the file: they are handed out no more until it is opened.
+    /// Records that free pages are in a hole of the file: they are not allocated until it is
+    /// opened.
     pub(crate) fn add_hole(&mut self, extent: Extent) {
         self.free.add_hole(extent);
     }
 
-    /// The same for pages that were handed out, and for those right behind them, up to `end`, that are free.
+    /// Like [`Self::add_hole`], for allocated pages and for the free pages directly after them, up
+    /// to `end`.
     pub(crate) fn give_back_hole(&mut self, extent: Extent, end: u64) {
         self.free.free(extent);
         let hole = self.free.ready_from(extent, end.max(extent.end()));
         self.free.add_hole(hole);
     }
 
-    /// Has the first pages of the lowest hole with at least `least` handed out again, at most `most` of them. Says which.
+    /// Makes the first pages of the lowest hole with at least `least` pages allocatable again, at
+    /// most `most` of them. Returns which.
     pub(crate) fn open_hole(&mut self, least: u32, most: u32) -> Option<Extent> {
         self.free.open_hole(least, most)
     }
 
-    /// Has pages below `end` handed out again that are in holes.
+    /// Makes pages below `end` that are in holes allocatable again.
     pub(crate) fn forget_holes(&mut self, end: u64) {
         self.free.forget_holes(end);
     }
 
-    /// Makes the file that the map is of longer: up to `page_count` pages, the new ones free.
+    /// Grows the file of the map to `page_count` pages, with the new pages free.
     pub(crate) fn grow(&mut self, page_count: u64) {
         assert!(
             page_count >= self.page_count(),
@@ -146,7 +151,7 @@ impl Space {
         self.free.set_page_count(page_count);
     }
 
-    /// Cuts off the end of the file, in which all pages are free.
+    /// Truncates the end of the file, in which all pages are free.
     pub(crate) fn shrink(&mut self, page_count: u64) {
         let Some(cut) = self
             .page_count()
@@ -159,7 +164,7 @@ impl Space {
         self.free.set_page_count(page_count);
     }
 
-    /// Pages of the file, records and free ones included.
+    /// Pages of the file, including records and free pages.
     pub(crate) fn page_count(&self) -> u64 {
         self.free.page_count()
     }
@@ -169,12 +174,12 @@ impl Space {
         self.page_count() - self.free_count()
     }
 
-    /// Pages that are free, also those in holes.
+    /// Free pages, including those in holes.
     pub(crate) fn free_count(&self) -> u64 {
         self.free.free_count()
     }
 
-    /// Those of them that are not known to be in a hole of the file.
+    /// Free pages that are not known to be in a hole of the file.
     pub(crate) fn ready_count(&self) -> u64 {
         self.free.ready_count()
     }
@@ -184,7 +189,7 @@ impl Space {
         self.pending.page_count()
     }
 
-    /// How many dead pages none of these pins sees. `pins` ascends.
+    /// Counts the dead pages that none of these pins sees. `pins` ascends.
     pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
         let is_unseen = |death: &Death| {
             let below = pins.partition_point(|pin| *pin < death.died);
@@ -194,7 +199,7 @@ impl Space {
         unseen.map(|death| u64::from(death.extent.len)).sum()
     }
 
-    /// For each pin how many dead pages only it sees. `pins` ascends.
+    /// Returns for each pin how many dead pages only this pin sees. `pins` ascends.
     pub(crate) fn kept_alone(&self, pins: &[TransactionId]) -> Vec<u64> {
         let mut kept = vec![0; pins.len()];
         for death in self.pending.deaths() {
@@ -207,12 +212,13 @@ impl Space {
         kept
     }
 
-    /// Free pages in a row at the end of the file.
+    /// Counts the consecutive free pages at the end of the file.
     pub(crate) fn trailing_free(&self) -> u64 {
         self.free.trailing_free()
     }
 
-    /// Those of them that [`Self::allocate`] finds, since they are in no hole.
+    /// Counts the consecutive free pages at the end of the file that [`Self::allocate`] finds,
+    /// because they are in no hole.
     pub(crate) fn trailing_ready(&self) -> u64 {
         self.free.trailing_ready()
     }
@@ -233,7 +239,7 @@ impl Space {
         self.log_transaction = transaction;
     }
 
-    /// The roots as they are now.
+    /// The present roots.
     pub(crate) fn roots(&self) -> SpaceRoots {
         SpaceRoots {
             bitmaps: self.bitmaps.root(),
@@ -241,7 +247,7 @@ impl Space {
         }
     }
 
-    /// All pages that are free, pending, or part of the space map itself.
+    /// Classifies all pages that are free, pending, or part of the free-space map itself.
     pub(crate) fn classify(&self) -> Census {
         let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
         own.sort_unstable();

@@ -1,5 +1,5 @@
-//! The space map: which pages are free, which are dead and may still be seen, and how that stands
-//! on disk.
+//! The free-space map: which pages are free, which are dead and may still be seen, and how this is
+//! stored on disk.
 //!
 //! # What is where
 //!
@@ -9,27 +9,28 @@
 //! | segments of deaths, found through an array ([`crate::page::deaths`]) | [`pending`]: buckets by the pin that holds them |
 //! | the log of changes since, in the commit record ([`log`]) | the same bytes |
 //!
-//! A commit appends what it took and what died to the log. Only when the log has no room left (or
-//! when dissolved segments pile up) is it folded into bitmaps and segments ([`checkpoint`]).
+//! A commit appends its allocations and deaths to the log. Only if the log has no room left (or
+//! dissolved segments pile up) does a checkpoint write it to bitmaps and segments ([`checkpoint`]).
 //!
 //! # Invariants
 //!
-//! - A page is free, pending, part of the space map itself, a commit record, or in use: one of
-//!   these. Pages 0 to 3 are commit records. There are four and not three: while a flush runs, the
-//!   last durable record, the one being flushed, and the newest must all be spared.
-//! - A page behind the end of the file is free as soon as the file grows over it; a bitmap that is
-//!   absent says that all its pages are free. So growing needs no trace on disk.
-//! - Where the file has holes is known in memory only, as far as it is known ([`holes`]).
-//! - A page is handed out only if no pin sees it, and so is free after [`Space::reclaim`].
-//! - Reclaiming leaves no trace on disk: it follows from the pins. A page that the log takes is
-//!   free or pending in what stands before it.
+//! - A page is exactly one of these: free, pending, part of the free-space map itself, a commit
+//!   record, or in use. Pages 0 to 3 are commit records. There are four and not three: while a
+//!   flush runs, the last durable record, the one being flushed, and the newest must all be
+//!   preserved.
+//! - A page past the end of the file becomes free as soon as the file grows over it; an absent
+//!   bitmap means that all its pages are free. So growing needs no trace on disk.
+//! - Holes in the file are known only in memory, and only as far as they are known ([`holes`]).
+//! - A page is allocated only if no pin sees it; it is free after [`Space::reclaim`].
+//! - Reclaiming leaves no trace on disk: it follows from the pins. A page that the log allocates is
+//!   free or pending according to the entries before it.
 //!
 //! # Order of calls
 //!
-//! A write transaction: [`Space::reclaim`], then [`Space::allocate`] and [`Space::grow`] as
-//! needed, [`Space::give_back`] for what is left over, and [`Space::commit`]; or `give_back` for
-//! everything, if it is rolled back. `commit` either changes nothing and returns an error, or has
-//! done all it does; if the record cannot be written afterwards, the database is poisoned.
+//! A write transaction calls [`Space::reclaim`], then [`Space::allocate`] and [`Space::grow`] as
+//! needed, [`Space::give_back`] for unused pages, and [`Space::commit`]; or `give_back` for
+//! everything, if it is rolled back. `commit` either changes nothing and returns an error, or
+//! completes. If the record cannot be written afterwards, the database is poisoned.
 
 mod bits;
 mod change;

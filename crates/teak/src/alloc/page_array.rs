@@ -1,13 +1,13 @@
-//! A page array: index to page, a radix tree of array pages, copied on write.
+//! A page array: maps an index to a page, as a copy-on-write radix tree of array pages.
 //!
-//! An array of `count` elements has the least depth `d` with `F^d >= count`, F being the fanout
-//! of [`crate::page::array`]. At depth 0 the root points to the single element, or to nothing.
-//! At depth `d` it points to a node of level `d`; a node of level `l > 1` points to nodes of level
-//! `l - 1`, one of level 1 to elements. Node `i` of a level has the pointers `i F` up to
-//! `(i + 1) F` of the level below, so all nodes but the last of a level are full.
+//! An array of `count` elements has the least depth `d` with `F^d >= count`, F being the fanout of
+//! [`crate::page::array`]. At depth 0 the root points to the single element, or to nothing. At
+//! depth `d` it points to a node of level `d`. A node of level `l > 1` points to nodes of level `l
+//! - 1`, one of level 1 to elements. Node `i` of a level has the pointers `i F` up to `(i + 1) F`
+//! of the level below, so all nodes of a level except the last are full.
 //!
-//! In memory all pointers are kept, level by level; a change is first planned (which nodes are to
-//! be written, which pages die), and carried out once pages for it have been found.
+//! All pointers are kept in memory, level by level. A change is first planned (the nodes to be
+//! written, the pages that die), and carried out once pages for it have been found.
 
 use super::{checked_pages::CheckedPages, slot::ArrayEntry, writer::PageWriter};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     types::{Checksum, PageNumber, TransactionId},
 };
 
-/// The root of an array, as it stands in the commit record (24 bytes there).
+/// The root of an array, as it is stored in the commit record (24 bytes there).
 ///
 /// | offset | size | field |
 /// |---|---|---|
@@ -38,29 +38,29 @@ pub(crate) struct ArrayRoot {
     pub(crate) count: u32,
 }
 
-/// The roots of both arrays, as they stand in the commit record.
+/// The roots of both arrays, as they are stored in the commit record.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SpaceRoots {
-    /// Element `i` is the bitmap page of the i-th stretch of the file; info: bits that are set.
+    /// Element `i` is the bitmap page of the i-th section of the file; info: set bits.
     pub(crate) bitmaps: ArrayRoot,
     /// The segments in no order; info: deaths.
     pub(crate) deaths: ArrayRoot,
 }
 
-/// An array, all its pointers in memory.
+/// An array with all its pointers in memory.
 #[derive(Debug)]
 pub(super) struct PageArray {
     fanout: usize,
-    /// The elements, then the nodes above them, level by level. More than one level only if there
-    /// is more than one element; then the last has one node.
+    /// The elements, then the nodes above them, level by level. There is more than one level only
+    /// if there is more than one element; then the last level has one node.
     levels: Vec<Vec<ArrayEntry>>,
 }
 
-/// The nodes that a change of elements makes it necessary to write.
+/// The nodes that must be written for a change of elements.
 #[derive(Default, Debug)]
 pub(super) struct NodePlan {
     len: usize,
-    /// For each level from 1 up the nodes to be written, ascending.
+    /// The nodes to be written for each level from 1 up, ascending.
     nodes: Vec<Vec<u32>>,
     /// The pages of nodes that are replaced or no longer needed, with their births.
     pub(super) dead: Vec<(PageNumber, TransactionId)>,
@@ -97,8 +97,8 @@ impl PageArray {
             .map(|(page, _)| page)
     }
 
-    /// Elements of which the page itself, or the first node above, is one of those that are wanted: writing them anew
-    /// writes these anew. Ascending on each level.
+    /// Returns the elements whose page, or whose first node above, is one of the wanted pages:
+    /// rewriting the elements rewrites these pages. Ascending on each level.
     pub(super) fn elements_above(
         &self,
         is_wanted: impl Fn(PageNumber) -> bool,
@@ -138,8 +138,8 @@ impl PageArray {
         }
     }
 
-    /// What must be written if the array gets `len` elements of which `changed` (ascending, below
-    /// `len`) are new or have changed.
+    /// Returns what must be written if the array gets `len` elements of which `changed` (ascending,
+    /// below `len`) are new or have changed.
     pub(super) fn plan(&self, len: usize, changed: &[u32]) -> NodePlan {
         let mut plan = NodePlan {
             len,
@@ -179,7 +179,7 @@ impl PageArray {
         plan
     }
 
-    /// Writes the nodes of a plan. The elements are as many as planned and in place.
+    /// Writes the nodes of a plan. There are as many elements as planned, in their positions.
     pub(super) fn write_nodes(&mut self, plan: &NodePlan, writer: &mut PageWriter) {
         assert_eq!(
             self.levels[0].len(),
@@ -287,7 +287,7 @@ fn damaged(page: PageNumber, detail: &str) -> Error {
     Error::corrupted(page, "reading a page array", detail)
 }
 
-/// Where a level ended and ends: the nodes above have got another count of children.
+/// The old and the new end of a level: the number of children changes in the nodes above them.
 fn borders(old: usize, new: usize) -> impl Iterator<Item = u32> {
     [old, new]
         .into_iter()

@@ -1,21 +1,21 @@
 //! Dead pages that some pin may see, in buckets by the pin that holds them.
 //!
-//! A run born in B that died in D may be used again when no pin s has `B <= s < D`. Of the pins
-//! below D only the highest, s*, has to be looked at: if `s* < B` then so are all others, and the
-//! run is free; else s* itself sees it, and the run goes into the bucket of s*. Nothing changes for
-//! it until s* is no longer pinned (no pin can appear between s* and D later: a state that nothing
-//! pins is gone for good), so a bucket is looked at when its pin is gone and never before. Each
-//! entry then moves to the bucket of a lower pin or becomes free. The cost of a commit is that of
-//! its own deaths and of what becomes free, whatever else is pending.
+//! An extent born in B that died in D may be reused when no pin s has `B <= s < D`. Of the pins
+//! below D only the highest, s*, matters: if `s* < B`, then so are all others, and the extent is
+//! free. Otherwise s* itself sees it, and the extent goes into the bucket of s*. Nothing changes
+//! for it until s* is no longer pinned (no pin can appear between s* and D later: a state that
+//! nothing pins is gone for good). So a bucket is examined when its pin is gone and never before.
+//! Each entry then moves to the bucket of a lower pin or becomes free. The cost of a commit is that
+//! of its own deaths and of the pages that become free, however much else is pending.
 //!
-//! Entries are *loose*, and then written in the space log, or stand in a segment on disk. A
-//! segment's entries are all in one bucket; if they no longer belong together the segment is
-//! dissolved, and its place on disk given up at the next fold. The number that may be dissolved
-//! between two folds is limited, so that a fold stays small; what is left over stays where it is
-//! until the next call.
+//! Entries are either *loose*, and then written in the space log, or in a segment on disk. All
+//! entries of a segment are in one bucket. If they no longer belong together, the segment is
+//! dissolved, and its page on disk is released at the next checkpoint. The number of segments that
+//! may be dissolved between two checkpoints is limited, so that a checkpoint stays small; the rest
+//! stays where it is until the next call.
 //!
-//! Segments of which it is not known which pin holds them (they were read, or written before their
-//! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
+//! Segments whose pin is unknown (they were read, or written before their deaths were examined) are
+//! in the bucket of a pin that cannot exist, [`UNSORTED`].
 
 use super::{bits::Bits, free_map::FreeMap, pins::Pins, segments::Segments};
 use crate::{
@@ -26,17 +26,17 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Segments that may be dissolved between two folds, in addition to twice those just written: so
-/// that dissolving keeps up with large transactions.
+/// Segments that may be dissolved between two checkpoints, in addition to twice those just written,
+/// so that dissolving keeps up with large transactions.
 const DISSOLVED_MAX: usize = 128;
-/// Bitmap pages that may differ from disk before only as many segments are dissolved as it takes
-/// to keep up.
+/// The number of bitmap pages that may differ from disk before dissolving is limited to the
+/// segments it takes to keep up.
 const CHANGED_MAX: usize = 1024;
 
-/// The pin of segments that have not been looked at.
+/// The pin of segments that have not been examined.
 pub(super) const UNSORTED: TransactionId = TransactionId(u64::MAX);
 
-/// Runs that the same pin holds.
+/// Extents that one pin holds.
 #[derive(Debug)]
 pub(super) struct Bucket {
     pub(super) pin: TransactionId,
@@ -47,39 +47,39 @@ pub(super) struct Bucket {
 /// All dead pages that are not free.
 #[derive(Default, Debug)]
 pub(super) struct Pending {
-    /// Deaths that have not been looked at since they were committed, all loose.
+    /// Deaths that have not been examined since they were committed, all loose.
     pub(super) fresh: Vec<Death>,
     /// Ascending by pin.
     pub(super) buckets: Vec<Bucket>,
     pub(super) segments: Segments,
-    /// A bit for each page that is dead: no page of a damaged tree dies twice.
+    /// A bit for each dead page: no page of a damaged tree dies twice.
     dead: Bits,
     page_count: u64,
     backlog: bool,
     written_last: usize,
-    /// The pins that stayed when buckets were looked at last.
+    /// The permanent pins when buckets were last examined.
     permanent: Arc<[TransactionId]>,
-    /// Pins of buckets that are not known to be among these.
+    /// Pins of buckets that are not known to be among the permanent ones.
     temporary: Vec<TransactionId>,
 }
 
 impl Pending {
-    /// How many pages are pending.
+    /// Counts the pending pages.
     pub(super) fn page_count(&self) -> u64 {
         self.page_count
     }
 
-    /// Whether a page of the run is dead already.
+    /// Whether any page of the extent is dead already.
     pub(super) fn has_dead(&self, extent: Extent) -> bool {
         !self.dead.none(extent)
     }
 
-    /// Whether segments wait for a fold to be dissolved.
+    /// Whether segments wait for a checkpoint to be dissolved.
     pub(super) fn has_backlog(&self) -> bool {
         self.backlog
     }
 
-    /// Has the next commit fold.
+    /// Makes the next commit write a checkpoint.
     pub(super) fn want_checkpoint(&mut self) {
         self.backlog = true;
     }
@@ -99,7 +99,8 @@ impl Pending {
         }
     }
 
-    /// Takes pages that are in use again out of all deaths. Segments that speak of them are dissolved.
+    /// Removes pages that are in use again from all deaths. Segments that mention them are
+    /// dissolved.
     pub(super) fn revive(&mut self, extents: &[Extent]) -> Result<()> {
         if extents.is_empty() {
             return Ok(());
@@ -143,7 +144,7 @@ impl Pending {
         }
     }
 
-    /// Adds deaths, to be looked at by the next [`Self::reclaim`].
+    /// Adds deaths, which the next [`Self::reclaim`] examines.
     pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
         let before = self.fresh.len();
         self.fresh
@@ -159,14 +160,14 @@ impl Pending {
         self.bucket(UNSORTED).segments.push(slot);
     }
 
-    /// Adds a segment that was read and is out of date, with what is left of its entries.
+    /// Adds a segment that was read and is out of date, with the rest of its entries.
     pub(super) fn add_dissolved_segment(&mut self, entries: Vec<Death>) {
         let slot = self.segments.insert(self.segments.len() as u32, Vec::new());
         self.segments.dissolve(slot);
         self.add(entries.into_iter());
     }
 
-    /// Frees what no pin sees.
+    /// Frees the pages that no pin sees.
     pub(super) fn reclaim(&mut self, pins: &Pins, free: &mut FreeMap) {
         let mut fresh = std::mem::take(&mut self.fresh);
         for death in fresh.drain(..) {
@@ -182,8 +183,8 @@ impl Pending {
         }
     }
 
-    /// The pins of buckets that are not there any more, descending. As long as those that last are the same, only the few buckets of
-    /// others are looked at.
+    /// Returns the pins of buckets that no longer exist, descending. While the permanent pins do
+    /// not change, only the few buckets of other pins are examined.
     fn gone(&mut self, pins: &Pins) -> Vec<TransactionId> {
         if !Arc::ptr_eq(&self.permanent, &pins.permanent) {
             self.permanent = Arc::clone(&pins.permanent);
@@ -201,7 +202,7 @@ impl Pending {
         self.buckets.binary_search_by_key(&pin, |bucket| bucket.pin)
     }
 
-    /// Finds new places for what a bucket whose pin is gone held.
+    /// Redistributes the entries of a bucket whose pin is gone.
     fn empty(&mut self, mut bucket: Bucket, pins: &Pins, free: &mut FreeMap) {
         for death in bucket.loose.drain(..) {
             self.place(death, pins, free);
@@ -214,7 +215,7 @@ impl Pending {
         }
     }
 
-    /// Gives a death to the pin that holds it, or frees its pages.
+    /// Adds a death to the bucket of the pin that holds it, or frees its pages.
     fn place(&mut self, death: Death, pins: &Pins, free: &mut FreeMap) {
         let early = u64::from(is_planted(Planted::FreeEarly));
         match pins.highest_below(TransactionId(death.died.0 - early)) {
@@ -227,8 +228,8 @@ impl Pending {
         }
     }
 
-    /// Gives a segment to the pin that holds all of it, or dissolves it if there is no such pin.
-    /// Returns whether it could.
+    /// Adds a segment to the bucket of the pin that holds all of it, or dissolves it if there is no
+    /// such pin. Returns whether it could.
     fn settle(&mut self, slot: u32, pins: &Pins, free: &mut FreeMap) -> bool {
         let segment = self.segments.get(slot);
         let pin = pins.highest_below(segment.died_max);
@@ -255,7 +256,7 @@ impl Pending {
             || dissolved < DISSOLVED_MAX + due && free.changed_bitmaps().len() < CHANGED_MAX
     }
 
-    /// The bucket of a pin, made if need be.
+    /// Returns the bucket of a pin, and creates it if necessary.
     pub(super) fn bucket(&mut self, pin: TransactionId) -> &mut Bucket {
         let index = match self.position(pin) {
             Ok(index) => index,
@@ -275,13 +276,13 @@ impl Pending {
         &mut self.buckets[index]
     }
 
-    /// Notes that a fold has brought the disk up to date, and written so many segments.
+    /// Records that a checkpoint has brought the disk up to date, and written this many segments.
     pub(super) fn checkpointed(&mut self, written: usize) {
         self.written_last = written;
         self.backlog = false;
     }
 
-    /// All deaths that stand in the log and not in a segment.
+    /// All deaths that are in the log and not in a segment.
     pub(super) fn loose(&self) -> impl Iterator<Item = &Death> {
         self.fresh
             .iter()
@@ -308,7 +309,7 @@ fn page_count(deaths: &[Death]) -> u64 {
     deaths.iter().map(|death| u64::from(death.extent.len)).sum()
 }
 
-/// What is left of `extent` outside of `holes`, which are sorted and apart.
+/// Returns the parts of `extent` outside of `holes`, which are sorted and disjoint.
 pub(super) fn subtract(extent: Extent, holes: &[Extent]) -> Vec<Extent> {
     let mut left = Vec::new();
     let mut start = u64::from(extent.start.0);

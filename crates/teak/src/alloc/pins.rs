@@ -1,20 +1,20 @@
-//! The states whose pages must stay.
+//! The states whose pages must be kept.
 
 use crate::types::TransactionId;
 use std::sync::Arc;
 
-/// States whose pages must stay: many, it may be, that are the same for a long time, and others. So a commit that changes only some
-/// of the others does not look at all.
+/// The states whose pages must be kept: permanent ones, possibly many, which rarely change, and
+/// others. A commit that changes only some of the others does not examine the permanent ones.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Pins {
-    /// Those that stay, ascending; as long as nothing of them changes, they are the same slice.
+    /// The permanent ones, ascending; as long as they do not change, this is the same slice.
     pub(super) permanent: Arc<[TransactionId]>,
     /// Ascending.
     others: Vec<TransactionId>,
 }
 
 impl Pins {
-    /// These that stay, ascending, and these others.
+    /// Creates pins from permanent ones, ascending, and others.
     pub(crate) fn new(permanent: Arc<[TransactionId]>, mut others: Vec<TransactionId>) -> Self {
         debug_assert!(permanent.is_sorted());
         others.sort_unstable();
@@ -22,12 +22,12 @@ impl Pins {
         Self { permanent, others }
     }
 
-    /// The newest.
+    /// The newest pin.
     pub(super) fn newest(&self) -> Option<TransactionId> {
         self.highest_below(TransactionId(u64::MAX))
     }
 
-    /// The highest below the transaction in which something died.
+    /// The highest pin below the transaction in which a page died.
     pub(super) fn highest_below(&self, died: TransactionId) -> Option<TransactionId> {
         highest_below(&self.permanent, died).max(highest_below(&self.others, died))
     }

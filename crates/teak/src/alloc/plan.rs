@@ -1,13 +1,13 @@
-//! What a fold will do, worked out before anything is changed.
+//! The plan of a checkpoint, made before anything is changed.
 //!
-//! The pages that a fold replaces die in it, and these deaths are themselves pending. There is no
-//! loop, since all of them follow from *which* bitmaps and segments are written and not from where
-//! they come to lie; only the number of segments depends on the number of deaths in them, and it
-//! settles at once, a segment holding far more deaths than writing it causes.
+//! The pages that a checkpoint replaces die in it, and these deaths are themselves pending. There
+//! is no loop: all of them follow from *which* bitmaps and segments are written, and not from their
+//! new page numbers. Only the number of segments depends on the number of deaths in them. It
+//! converges at once, because a segment holds far more deaths than writing it causes.
 //!
-//! Deaths that are few stay in the log. Only when they take more than half of its room are the
-//! largest buckets moved into segments, until the rest fits. So a database that nobody reads for
-//! long has no segments at all.
+//! Few deaths stay in the log. Only if they take more than half of its room are the largest buckets
+//! moved into segments, until the rest fits. So a database without long-lived readers has no
+//! segments at all.
 
 use super::{change::SpaceChange, log, map::Space, page_array::NodePlan, pending::UNSORTED};
 use crate::{
@@ -15,12 +15,12 @@ use crate::{
     types::{Extent, PageNumber, TransactionId},
 };
 
-/// The pages that are to be written and those that die of it.
+/// The pages that are to be written and those that die.
 #[derive(Default, Debug)]
 pub(super) struct CheckpointPlan {
     /// Bitmap pages to be written, ascending.
     pub(super) bitmaps: Vec<u32>,
-    /// How many elements the array of bitmaps then has.
+    /// The number of elements of the array of bitmaps afterwards.
     pub(super) bitmap_count: usize,
     pub(super) bitmap_nodes: NodePlan,
     /// Buckets whose loose deaths go into segments.
@@ -30,7 +30,7 @@ pub(super) struct CheckpointPlan {
     /// Positions of segments that die, ascending.
     pub(super) removed: Vec<u32>,
     pub(super) segment_nodes: NodePlan,
-    /// The pages that the fold replaces, with their births.
+    /// The pages that the checkpoint replaces, with their births.
     pub(super) dead: Vec<(Extent, TransactionId)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct CheckpointPlan {
 pub(super) struct BucketPlan {
     pub(super) pin: TransactionId,
     pub(super) segment_count: usize,
-    /// The last segment of the bucket has so few deaths that it is written anew with the others.
+    /// The last segment of the bucket has so few deaths that it is rewritten with the others.
     pub(super) absorbs_last: bool,
 }
 
@@ -79,7 +79,7 @@ impl CheckpointPlan {
         plan
     }
 
-    /// How many pages the fold writes.
+    /// The number of pages that the checkpoint writes.
     pub(super) fn page_count(&self) -> usize {
         self.bitmaps.len()
             + self.bitmap_nodes.page_count()
@@ -87,7 +87,7 @@ impl CheckpointPlan {
             + self.segment_nodes.page_count()
     }
 
-    /// How many segments the fold writes.
+    /// The number of segments that the checkpoint writes.
     pub(super) fn segment_count(&self) -> usize {
         let of_buckets: usize = self.buckets.iter().map(|bucket| bucket.segment_count).sum();
         of_buckets + self.fresh_segments.unwrap_or(0)
@@ -170,7 +170,7 @@ impl CheckpointPlan {
         }
     }
 
-    /// The pages that are replaced, neighbours of the same birth as one run.
+    /// The pages that are replaced, neighbours of the same birth joined to one extent.
     fn dead_pages(&self, space: &Space) -> Vec<(Extent, TransactionId)> {
         let bitmaps = space.bitmaps.elements();
         let replaced = self
@@ -208,7 +208,7 @@ impl CheckpointPlan {
     }
 }
 
-/// What may go into segments, with the bytes that it takes in the log at most, largest first.
+/// The candidates for segments, with the maximum bytes of each in the log, largest first.
 fn costs(space: &Space, change: &SpaceChange<'_>) -> Vec<(usize, Candidate)> {
     let cost = |deaths: &[Death]| deaths.iter().map(log::death_len_max).sum::<usize>();
     let new = change

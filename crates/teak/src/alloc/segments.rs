@@ -1,12 +1,12 @@
-//! The segments of pending deaths that stand on disk, with a copy of their entries in memory.
+//! The segments of pending deaths on disk, with a copy of their entries in memory.
 //!
-//! A segment has a *slot* that stays, and a *position* in the array on disk that changes as other
-//! segments go. It is either in use (its slot is in one bucket) or dissolved: its entries have
-//! gone elsewhere, and the next fold takes it off the disk.
+//! A segment has a permanent *slot*, and a *position* in the array on disk that changes as other
+//! segments are removed. It is either in use (its slot is in one bucket) or dissolved: its entries
+//! are elsewhere, and the next checkpoint removes it from disk.
 
 use crate::{page::deaths::Death, types::TransactionId};
 
-/// Entries that stand on disk together.
+/// Entries that are stored on disk together.
 #[derive(Default, Debug)]
 pub(super) struct Segment {
     position: u32,
@@ -27,7 +27,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// How many there are on disk, the dissolved included.
+    /// The number of segments on disk, including the dissolved ones.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
@@ -45,7 +45,7 @@ impl Segments {
         self.slots[slot as usize].position
     }
 
-    /// Puts a segment at a position, at the end or in place of one that has been removed.
+    /// Puts a segment at a position, at the end or in place of a removed one.
     pub(super) fn insert(&mut self, position: u32, entries: Vec<Death>) -> u32 {
         let births = entries.iter().map(|death| death.birth);
         let died = || entries.iter().map(|death| death.died);
@@ -70,7 +70,7 @@ impl Segments {
         slot
     }
 
-    /// Takes the entries out; the segment itself is to go with the next fold.
+    /// Takes the entries out; the next checkpoint removes the segment itself.
     pub(super) fn dissolve(&mut self, slot: u32) -> Vec<Death> {
         self.dissolved.push(slot);
         std::mem::take(&mut self.slots[slot as usize].entries)
@@ -80,7 +80,8 @@ impl Segments {
         &self.dissolved
     }
 
-    /// Forgets the dissolved segments. Their positions are put to use, or moved away, right after.
+    /// Forgets the dissolved segments. Their positions are reused or moved away immediately
+    /// afterwards.
     pub(super) fn remove_dissolved(&mut self) {
         self.unused.append(&mut self.dissolved);
     }

@@ -5,7 +5,7 @@ use crate::{
     types::{PageNumber, TransactionId},
 };
 
-/// A pointer, and when the page that it points to was written.
+/// A pointer, and the transaction that wrote the page it points to.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct ArrayEntry {
     pub(super) pointer: Pointer,
@@ -19,7 +19,7 @@ impl ArrayEntry {
     }
 }
 
-/// An element of the array of bitmaps for which there is no page: all that it speaks for is free.
+/// An element of the array of bitmaps without a page: all pages that it covers are free.
 pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> ArrayEntry {
     let pointer = Pointer {
         info: pages_per_bitmap,

@@ -1,24 +1,25 @@
-//! A tree of summaries over the free bits, so that a run is found without looking at all of them.
+//! A tree of summaries over the free bits, which finds an extent without reading all of them.
 //!
-//! The bits are cut into *groups* of 512 (a cache line). For each group, and for each 16 groups,
-//! and so on up to one root, the tree knows how many free pages it begins with, how many it ends
-//! with, and the longest run inside. The lowest run of at least `n` pages is then found in one
-//! descent: at each level it is the first child that holds such a run, or the first border where
-//! the end of what was passed and the beginning of the next child make one.
+//! The bits are divided into *groups* of 512 (a cache line). For each group, and for each 16
+//! groups, and so on up to one root, the tree stores three numbers: the free pages at its
+//! beginning, those at its end, and the longest extent inside. The lowest extent of at least `n`
+//! pages is then found in one descent. At each level it is in the first child that holds such an
+//! extent, or at the first border where the end of one child and the beginning of the next form
+//! one.
 //!
-//! Changed groups are only noted; [`Summaries::refresh`] brings them and their ancestors up to
-//! date before the next search. Freeing a page so costs a search two or three dozen loads,
-//! whatever the number of free pages.
+//! Changed groups are only recorded; [`Summaries::refresh`] updates them and their ancestors before
+//! the next search. Freeing a page therefore costs a search two or three dozen loads, whatever the
+//! number of free pages.
 
 /// Words of bits in a group.
 pub(super) const GROUP_WORDS: usize = 8;
 /// Pages in a group.
 pub(super) const GROUP_PAGES: u64 = GROUP_WORDS as u64 * 64;
 const FANOUT: usize = 16;
-/// In `longest`: the group has changed since it was summed up.
+/// In `longest`: the group has changed since it was summarized.
 const STALE: u32 = u32::MAX;
 
-/// What is known of a stretch: free pages at its beginning, at its end, and in a row.
+/// The summary of a range: free pages at its beginning, at its end, and the longest extent.
 #[derive(Clone, Copy, Default, Debug)]
 struct Summary {
     prefix: u32,
@@ -26,8 +27,8 @@ struct Summary {
     longest: u32,
 }
 
-/// `levels[0]` has a summary for each group, each further level one for 16 below; the last has
-/// one in all.
+/// `levels[0]` has a summary for each group, each further level one for 16 below; the last has a
+/// single one.
 #[derive(Default, Debug)]
 pub(super) struct Summaries {
     levels: Vec<Vec<Summary>>,
@@ -35,7 +36,7 @@ pub(super) struct Summaries {
 }
 
 impl Summaries {
-    /// Notes that bits of a group changed.
+    /// Records that bits of a group changed.
     #[inline]
     pub(super) fn touch(&mut self, group: usize) {
         let summary = &mut self.levels[0][group];
@@ -45,7 +46,7 @@ impl Summaries {
         }
     }
 
-    /// Makes the tree one over `group_count` groups. New groups must be touched if they have bits.
+    /// Resizes the tree to `group_count` groups. New groups must be touched if they have set bits.
     pub(super) fn resize(&mut self, group_count: usize) {
         let old_count = self.levels.first().map_or(0, Vec::len);
         if group_count == old_count {
@@ -64,7 +65,7 @@ impl Summaries {
             }
             count = count.div_ceil(FANOUT);
         }
-        // Ancestors on the way to the first group, and at the border, have got other children.
+        // Ancestors on the path to the first group, and at the border, have new children.
         for group in [
             0,
             old_count.saturating_sub(1),
@@ -76,7 +77,7 @@ impl Summaries {
         }
     }
 
-    /// The longest run there is. Only right after [`Self::refresh`].
+    /// The length of the longest extent. Only valid right after [`Self::refresh`].
     pub(super) fn longest(&self) -> u32 {
         self.levels
             .last()
@@ -84,7 +85,7 @@ impl Summaries {
             .map_or(0, |root| root.longest)
     }
 
-    /// Brings the summaries of touched groups up to date.
+    /// Updates the summaries of touched groups.
     pub(super) fn refresh(&mut self, words: &[u64]) {
         if self.stale.is_empty() {
             return;
@@ -112,7 +113,7 @@ impl Summaries {
         self.stale = stale;
     }
 
-    /// The first page of the lowest run of at least `want` pages. Only right after
+    /// The first page of the lowest extent of at least `want` pages. Only valid right after
     /// [`Self::refresh`].
     pub(super) fn find(&self, words: &[u64], want: u32) -> Option<u64> {
         if want == 0 || self.longest() < want {
@@ -131,7 +132,8 @@ impl Summaries {
         Some(node as u64 * GROUP_PAGES + within)
     }
 
-    /// The end of the highest run of at least `want` pages. Only right after [`Self::refresh`].
+    /// The end of the highest extent of at least `want` pages. Only valid right after
+    /// [`Self::refresh`].
     pub(super) fn find_last(&self, words: &[u64], want: u32) -> Option<u64> {
         if want == 0 || self.longest() < want {
             return None;
@@ -183,7 +185,7 @@ impl Summaries {
         let mut carried = 0;
         for (index, child) in children[..last].iter().enumerate().skip(first).rev() {
             if carried + child.suffix >= want {
-                // The last one may stand for less than the others.
+                // The last one may cover less than the others.
                 let all = self.levels[0].len() as u64 * GROUP_PAGES;
                 return SearchStep::Found(
                     ((index as u64 + 1) * span).min(all) + u64::from(carried),
@@ -213,7 +215,7 @@ fn is_full(summary: &Summary, span: u64) -> bool {
 }
 
 fn of_words(words: &[u64]) -> Summary {
-    // The commonest groups first: nothing free, and everything free.
+    // The most frequent groups first: no page free, and every page free.
     if words.iter().all(|word| *word == 0) {
         return Summary::default();
     }
@@ -284,7 +286,7 @@ impl JoinedSummary {
     }
 }
 
-/// The first bit of the first `want` set bits in a row.
+/// The first bit of the first `want` consecutive set bits.
 fn find_in_words(words: &[u64], want: u32) -> Option<u64> {
     let mut extent = 0;
     for (index, &word) in words.iter().enumerate() {

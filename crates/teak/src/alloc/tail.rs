@@ -1,14 +1,16 @@
-//! Emptying the end of the file: the pages of the map itself that are there are written anew, elsewhere.
+//! Emptying the end of the file: the pages of the map itself that lie there are rewritten
+//! elsewhere.
 
 use super::map::Space;
 use crate::types::PageNumber;
 
-/// Pages of the map that one commit moves at most.
+/// The maximum number of map pages that one commit moves.
 const MOVED_MAX: usize = 64;
 
 impl Space {
-    /// Has the next [`Space::commit`] fold, and write pages of the map from `boundary` on anew: some of them, and what leads
-    /// to them. They may come to lie there again, if there is no room before.
+    /// Makes the next [`Space::commit`] write a checkpoint, and rewrite pages of the map from
+    /// `boundary` on: some of them, and the nodes that lead to them. They may land there again, if
+    /// there is no room before.
     pub(crate) fn leave_tail(&mut self, boundary: u64) {
         let is_high = |page: PageNumber| u64::from(page.0) >= boundary;
         let bitmaps: Vec<u32> = self
@@ -30,12 +32,12 @@ impl Space {
         }
     }
 
-    /// Whether the next [`Space::commit`] folds in any case.
+    /// Whether the next [`Space::commit`] writes a checkpoint in any case.
     pub(crate) fn wants_checkpoint(&self) -> bool {
         self.pending.has_backlog()
     }
 
-    /// The lowest page before which there are so many free ones, if there are, and which is free.
+    /// Returns the lowest free page with `free` free pages before it, if there are so many.
     pub(crate) fn first_free_page_after(&self, free: u64) -> Option<u64> {
         self.free.first_free_page_after(free)
     }

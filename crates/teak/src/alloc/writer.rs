@@ -1,4 +1,4 @@
-//! Builds the pages of a fold, one behind the other, on the pages that were taken for it.
+//! Builds the pages of a checkpoint, one after the other, on the pages that were allocated for it.
 
 use super::slot::ArrayEntry;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
-/// Pages of one fold, in page order, sealed.
+/// Pages of one checkpoint, in page order, sealed.
 #[derive(Debug)]
 pub(super) struct PageWriter {
     page_size: usize,
@@ -16,7 +16,7 @@ pub(super) struct PageWriter {
 }
 
 impl PageWriter {
-    /// A writer onto the pages of `extents`, which are sorted.
+    /// Creates a writer onto the pages of `extents`, which are sorted.
     pub(super) fn new(page_size: usize, birth: TransactionId, extents: &[Extent]) -> Self {
         debug_assert!(extents.is_sorted());
         let numbers: Vec<_> = extents.iter().flat_map(|extent| extent.pages()).collect();
@@ -29,8 +29,8 @@ impl PageWriter {
         }
     }
 
-    /// Builds a page on the next number (`build` is given page size, number and birth), and
-    /// returns what points to it.
+    /// Builds a page on the next number, and returns a pointer to it. `build` receives page size,
+    /// number and birth.
     pub(super) fn write(
         &mut self,
         info: u32,

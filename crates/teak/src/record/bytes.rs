@@ -1,12 +1,12 @@
-//! Fields one behind the other, little-endian.
+//! Consecutive little-endian fields.
 
-/// Puts fields into bytes.
+/// Writes fields to bytes.
 pub(super) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
 impl ByteWriter {
-    /// With room for so many bytes.
+    /// Creates a writer with room for `len` bytes.
     pub(super) fn new(len: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(len),
@@ -33,15 +33,15 @@ impl ByteWriter {
         self.put(&value.to_le_bytes());
     }
 
-    /// The bytes, with zeros behind them up to this length.
+    /// Returns the bytes, padded with zeros to this length.
     pub(super) fn finish(mut self, len: usize) -> Vec<u8> {
         self.bytes.resize(len, 0);
         self.bytes
     }
 }
 
-/// Takes fields from bytes. Whoever uses it has seen to it that there are enough of them; behind
-/// the end all fields are zero.
+/// Reads fields from bytes. The caller has checked that there are enough of them; past the end all
+/// fields are zero.
 pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
 }

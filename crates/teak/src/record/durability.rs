@@ -1,32 +1,32 @@
-//! How soon a commit reaches the disk.
+//! When a commit reaches the disk.
 
-/// When a commit is on the disk. A process that is killed loses nothing of any; a power cut may
-/// take the newest commits that are not on the disk yet, never a part of one, and never one without
-/// those behind it.
+/// When a commit is on disk. Killing a process loses no commit of any durability. A power failure
+/// may lose the newest commits that are not on disk yet. It never loses a part of a commit, and
+/// never a commit without all commits after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When it returns. Readers see it then, or when a later commit that is seen builds on it.
-    /// Threads that commit at the same time share flushes.
+    /// On disk when the commit returns. Readers see it then, or when a later visible commit builds
+    /// on it. Threads that commit at the same time share flushes.
     #[default]
     Durable,
-    /// Soon after it returns, without anybody's doing; a [`Ticket`](crate::Ticket) tells when.
-    /// Readers see it when it returns.
+    /// On disk soon after the commit returns, without further calls; a [`Ticket`](super::Ticket)
+    /// reports when. Readers see it when it returns.
     Async,
-    /// When the operating system, a later durable commit, or the limits
+    /// On disk when the operating system writes it, or a later durable commit, or the limits
     /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes) have it written. Readers
-    /// see it when it returns.
+    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes) cause a flush. Readers see
+    /// it when it returns.
     Lazy,
 }
 
 impl Durability {
-    /// Whether readers see a commit before it is on the disk.
+    /// Whether readers see a commit before it is on disk.
     pub(crate) fn is_seen_at_once(self) -> bool {
         self != Self::Durable
     }
 
-    /// The byte that stands for it in a commit record.
+    /// The byte that represents it in a commit record.
     pub(crate) fn to_byte(self) -> u8 {
         match self {
             Self::Durable => 0,
@@ -35,7 +35,8 @@ impl Durability {
         }
     }
 
-    /// What a byte of a commit record says. One that a later version wrote means the safest.
+    /// Decodes a byte of a commit record. An unknown value, written by a later version, means the
+    /// safest durability.
     pub(crate) fn from_byte(byte: u8) -> Self {
         match byte {
             1 => Self::Lazy,

@@ -1,12 +1,13 @@
-//! The commit record: all that is needed to begin reading a committed state, and to go on writing.
+//! The commit record: everything needed to begin reading a committed state, and to continue
+//! writing.
 //!
-//! Pages 0 to 3 are four *slots* for records. Each commit writes one record, over the oldest that is
-//! neither the last durable one nor about to become durable; with the newest that makes three to
-//! spare, and so four slots. The newest record is the one with the highest sequence. (A clean close
-//! repeats the last transaction in a record with a higher sequence.)
+//! Pages 0 to 3 are four *slots* for records. Each commit writes one record, over the oldest one
+//! that is neither the last durable record nor about to become durable. Together with the newest
+//! record three must be preserved, hence four slots. The newest record is the one with the highest
+//! sequence. (A clean close repeats the last transaction in a record with a higher sequence.)
 //!
-//! A record begins its page. It is written in whole sectors of 512 bytes, zeros behind its length.
-//! All numbers are little-endian.
+//! A record begins its page. It is written in whole sectors of 512 bytes, with zeros after its
+//! length. All numbers are little-endian.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -16,12 +17,12 @@
 //! | 20 | 2 | format version: 1 |
 //! | 22 | 1 | slot: 0 to 3 |
 //! | 23 | 1 | flags: 1 asked to be durable, 2 clean close, 4 written extents left out |
-//! | 24 | 4 | compatible features: one who does not know them may read and write |
-//! | 28 | 4 | read-only-compatible features: may read |
-//! | 32 | 4 | incompatible features: may not open |
+//! | 24 | 4 | compatible features: unknown bits allow reading and writing |
+//! | 28 | 4 | read-only-compatible features: unknown bits allow only reading |
+//! | 32 | 4 | incompatible features: unknown bits forbid opening |
 //! | 36 | 4 | page size P in bytes |
 //! | 40 | 2 | bytes kept free at the end of each page (0; nonce and MAC of encrypted pages) |
-//! | 42 | 1 | default durability, as the layer above numbers it |
+//! | 42 | 1 | default durability, in the numbering of the layer above |
 //! | 43 | 1 | zero |
 //! | 44 | 4 | count of written extents |
 //! | 48 | 4 | length of the space log |
@@ -30,25 +31,25 @@
 //! | 72 | 16 | boot id of the machine when this was written |
 //! | 88 | 8 | sequence |
 //! | 96 | 8 | transaction |
-//! | 104 | 8 | durable transaction: the last that was known durable when this was written |
+//! | 104 | 8 | durable transaction: the last one known to be durable when this was written |
 //! | 112 | 8 | time of the commit, milliseconds since 1970 |
 //! | 120 | 8 | page count: pages of the file, slots included |
 //! | 128 | 8 | geometry: lower limit in bytes |
 //! | 136 | 8 | geometry: upper limit in bytes |
 //! | 144 | 8 | geometry: growth step in bytes |
 //! | 152 | 8 | geometry: shrink threshold in bytes |
-//! | 160 | 64 | root of the catalog, as the tree layer has it |
-//! | 224 | 64 | root of the tree of named snapshots, which no rollback rolls back |
+//! | 160 | 64 | root of the catalog, in the encoding of the tree layer |
+//! | 224 | 64 | root of the tree of named snapshots, which rollbacks do not affect |
 //! | 288 | 24 | marks: three numbers of the application |
 //! | 312 | 8 | transaction that set the marks |
 //! | 320 | 24 | root of the array of bitmaps |
 //! | 344 | 24 | root of the array of segments of deaths |
-//! | 368 | 8 | bytes of lazy commits that may wait for a flush; all ones for any number, zero for the default |
-//! | 376 | 8 | milliseconds that a lazy commit may wait for a flush; all ones for ever, zero for the default |
+//! | 368 | 8 | bytes of lazy commits that may wait for a flush; all ones for no limit, zero for the default |
+//! | 376 | 8 | milliseconds that a lazy commit may wait for a flush; all ones for no limit, zero for the default |
 //! | 384 | 4 | journal: its first page; zero if there is none |
 //! | 388 | 4 | journal: its pages |
-//! | 392 | 8 | journal: the transaction that it is there since |
-//! | 400 | 8 | acknowledged transaction: the last that was known to be on the disk when this was written, by a flush or by the journal |
+//! | 392 | 8 | journal: the transaction that allocated it |
+//! | 400 | 8 | acknowledged transaction: the last one known to be on disk when this was written, by a flush or by the journal |
 //! | 408 | 24 | zero, reserved |
 //! | 432 | 8 x count | written extents: first page (4), length in pages (4) |
 //! | then | | the space log |
@@ -64,8 +65,8 @@
 //! | 20 | 1 | depth |
 //! | 21 | 3 | zero |
 //!
-//! Magic, checksum and length stay where they are in all versions to come, so that a damaged record
-//! is never taken for one of the future.
+//! Magic, checksum and length keep their offsets in all future versions, so that a damaged record
+//! is never taken for one of a future version.
 
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, SpaceRoots},
@@ -82,13 +83,13 @@ pub(crate) mod record_ref;
 
 use bytes::{ByteReader, ByteWriter};
 
-/// How many records there are room for: pages 0 to 3.
+/// Number of record slots: pages 0 to 3.
 pub(crate) const SLOT_COUNT: u8 = 4;
 /// The version of the format that this code writes.
 pub(crate) const FORMAT_VERSION: u16 = 1;
-/// Records are written in multiples of this, which a disk writes whole or not at all.
+/// Records are written in multiples of this length, which a disk writes atomically.
 pub(crate) const SECTOR_LEN: usize = 512;
-/// Length of a tree's root, which means something to the tree layer only.
+/// Length of a tree's root, which only the tree layer interprets.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
 const MAGIC: [u8; 8] = *b"TeakRec\x01";
@@ -104,7 +105,7 @@ const WRITTEN_LEFT_OUT: u8 = 4;
 
 const _: () = assert!(SLOT_COUNT as u32 == FIRST_PAGE);
 
-/// Features of the format, by what they mean for one who does not know them.
+/// Feature bits of the format, grouped by what an implementation that does not know them may do.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Features {
     pub(crate) compatible: u32,
@@ -112,13 +113,13 @@ pub(crate) struct Features {
     pub(crate) incompatible: u32,
 }
 
-/// There are named snapshots, whose pages a writer must spare.
+/// There are named snapshots, whose pages a writer must preserve.
 pub(crate) const NAMED_SNAPSHOTS: u32 = 1;
 
-/// There are, or were, tables of kinds that programs which do not know them must not pass over.
+/// There are, or were, tables of kinds that programs without support for them must not ignore.
 pub(crate) const TABLE_KINDS: u32 = 2;
 
-/// There is, or was, a journal: commits may stand there that are nowhere else.
+/// There is, or was, a journal: it may hold commits that are stored nowhere else.
 pub(crate) const JOURNAL: u32 = 4;
 
 /// The features that this code knows.
@@ -128,17 +129,17 @@ pub(crate) const KNOWN_FEATURES: Features = Features {
     incompatible: TABLE_KINDS | JOURNAL,
 };
 
-/// When lazy commits are flushed though nobody asks for it.
+/// The limits at which lazy commits are flushed without a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FlushLimits {
-    /// So many bytes of pages may wait; `u64::MAX` for any number.
+    /// Bytes of pages that may wait; `u64::MAX` for no limit.
     pub(crate) bytes: u64,
-    /// So long the oldest of them may wait, in whole milliseconds; `Duration::MAX` for ever.
+    /// How long the oldest of them may wait, in whole milliseconds; `Duration::MAX` for no limit.
     pub(crate) age: Duration,
 }
 
 impl FlushLimits {
-    /// Nothing waits longer than the five seconds after which ext4 writes its journal.
+    /// No commit waits longer than five seconds, the interval at which ext4 commits its journal.
     pub(crate) const DEFAULT: Self = Self {
         bytes: u64::MAX,
         age: Duration::from_secs(5),
@@ -153,7 +154,7 @@ impl FlushLimits {
         u64::try_from(self.age.as_millis().max(1)).unwrap_or(u64::MAX)
     }
 
-    /// Zero is what no limit can be, and says that nobody chose one.
+    /// Zero is not a possible limit, and means that none was set.
     fn from_fields(bytes: u64, age_ms: u64) -> Self {
         Self {
             bytes: match bytes {
@@ -169,15 +170,15 @@ impl FlushLimits {
     }
 }
 
-/// Pages for entries of small commits, which are on the disk with them before their own pages are.
+/// Pages for entries of small commits. These entries are on disk before the commits' own pages are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JournalPages {
     pub(crate) extent: Extent,
-    /// The transaction that took them.
+    /// The transaction that allocated them.
     pub(crate) since: TransactionId,
 }
 
-/// Numbers that the application sets with a transaction.
+/// Numbers that the application sets in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct RecordMarks {
     pub(crate) values: [u64; 3],
@@ -209,38 +210,39 @@ pub(crate) struct Record {
     pub(crate) flush_limits: FlushLimits,
     pub(crate) space_roots: SpaceRoots,
     pub(crate) journal: Option<JournalPages>,
-    /// The last transaction that was known to be on the disk when this was written, by a flush or by the journal.
+    /// The last transaction known to be on disk when this was written, by a flush or by the
+    /// journal.
     pub(crate) acknowledged: TransactionId,
-    /// All runs of the state that were written since the durable transaction, or `None` if they did not
-    /// fit.
+    /// All extents of the state that were written since the durable transaction, or `None` if they
+    /// did not fit.
     pub(crate) written: Option<Vec<Extent>>,
     pub(crate) space_log: Vec<u8>,
 }
 
-/// Why bytes are not a commit record that can be used.
+/// Why bytes are not a usable commit record.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum RecordFault {
-    /// The magic is another.
+    /// The magic differs.
     #[error("there is no commit record")]
     NotARecord,
     /// Length or checksum do not match.
     #[error("the commit record is damaged, or was not wholly written")]
     Damaged,
-    /// Written by a version to come.
+    /// Written by a future version.
     #[error("format version {0}")]
     UnknownVersion(u16),
     /// Incompatible feature bits that this code does not know.
     #[error("features {0:#x}")]
     UnknownFeatures(u32),
-    /// A whole record that belongs elsewhere.
+    /// A complete record that belongs to another slot.
     #[error("the commit record was written for slot {0} and stands in another")]
     WrongSlot(u8),
-    /// A whole record with a field that makes no sense.
+    /// A complete record with an invalid field.
     #[error("the commit record makes no sense: {0}")]
     Nonsense(&'static str),
 }
 
-/// No commit ever has this number.
+/// Upper bound of transaction numbers; no commit ever has this number.
 pub(crate) const LAST_NUMBER: u64 = 1 << 63;
 
 /// Whether a database may have pages of this size.
@@ -249,7 +251,7 @@ pub(crate) fn is_page_size(bytes: u32) -> bool {
 }
 
 impl Record {
-    /// The same without what each commit lists anew.
+    /// Returns a copy without the lists that each commit writes again.
     pub(crate) fn without_lists(&self) -> Self {
         Self {
             written: None,
@@ -258,13 +260,13 @@ impl Record {
         }
     }
 
-    /// How many bytes the space log may have beside `written_count` written extents. Leave out the
-    /// written extents if that is little.
+    /// How many bytes the space log may have beside `written_count` written extents. If the result
+    /// is small, leave out the written extents.
     pub(crate) fn log_room(page_size: usize, written_count: usize) -> usize {
         page_size.saturating_sub(FIXED_LEN + WRITTEN_EXTENT_LEN * written_count)
     }
 
-    /// The bytes to be written: whole sectors, at most a page.
+    /// The bytes to write: whole sectors, at most a page.
     pub(crate) fn encode(&self, page_size: usize) -> Vec<u8> {
         let extents = self.written.as_deref().unwrap_or_default();
         let length = FIXED_LEN + WRITTEN_EXTENT_LEN * extents.len() + self.space_log.len();
@@ -345,26 +347,26 @@ impl Record {
             | flag(self.written.is_none(), WRITTEN_LEFT_OUT)
     }
 
-    /// Whether both can be records of one file: its identity and the layout of its pages never change.
+    /// Whether both can be records of one file: its identity and its page layout never change.
     pub(crate) fn has_same_file(&self, other: &Self) -> bool {
         self.database_id == other.database_id
             && self.page_size == other.page_size
             && self.reserved_per_page == other.reserved_per_page
     }
 
-    /// The slot that bytes say they were written for, if they are a record.
+    /// The slot that the bytes claim, if they are a record.
     pub(crate) fn slot_of(bytes: &[u8]) -> u8 {
         bytes.get(SLOT_AT).copied().unwrap_or_default()
     }
 
-    /// How long the sectors are that bytes say they have, if they are a record.
+    /// The length of the sectors that the bytes claim, if they are a record.
     pub(crate) fn sectors_len(bytes: &[u8]) -> usize {
         let length = bytes.get(16..20).and_then(|bytes| bytes.try_into().ok());
         let length = u32::from_le_bytes(length.unwrap_or_default());
         (length as usize).next_multiple_of(SECTOR_LEN)
     }
 
-    /// Reads the record that stands in `slot`. `bytes` begin there and may go on behind the record.
+    /// Reads the record in `slot`. `bytes` begin at the slot and may extend past the record.
     pub(crate) fn decode(bytes: &[u8], slot: u8) -> Result<Self, RecordFault> {
         let record = check_whole(bytes)?;
         let mut fields = ByteReader::new(record);
@@ -464,7 +466,7 @@ impl Record {
         Ok(record)
     }
 
-    /// What of the record makes no sense, if anything.
+    /// Checks that the fields of the record are valid.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let is_page = |page: PageNumber| u64::from(page.0) < self.page_count;
         let is_extent = |extent: &Extent| {
@@ -531,7 +533,7 @@ impl Record {
     }
 }
 
-/// So many zeros at the start of a slot say that there is no record.
+/// This many zeros at the start of a slot mean that it has no record.
 pub(crate) const ERASED_LEN: usize = SECTOR_LEN;
 
 /// Whether a slot, which begins with `bytes`, never had a record or has been erased.

@@ -1,19 +1,19 @@
-//! Finding the page size of a file, which is in its records, which are at multiples of it.
+//! Finds the page size of a file. It is stored in the records, which are at multiples of it.
 
 use super::{Record, RecordFault, SLOT_COUNT};
 
-/// How much of the file's beginning is enough to find a record whatever the page size.
+/// Length of the beginning of the file that suffices to find a record with any page size.
 pub(crate) const PROBE_LEN: usize = SLOT_COUNT as usize * PAGE_SIZE_MAX;
 
 const PAGE_SIZE_MIN: usize = 4096;
 const PAGE_SIZE_MAX: usize = 65536;
 
-/// The page size of a file that begins with `head`: its first [`PROBE_LEN`] bytes, or all of it if
-/// it is shorter. A record counts only where its own page size and slot say that it stands.
+/// Returns the page size of a file that begins with `head`: its first [`PROBE_LEN`] bytes, or all
+/// of it if it is shorter. A record counts only at the offset that its own page size and slot give.
 ///
 /// # Errors
 ///
-/// What is wrong with the records, if none can be used: of several faults the one that says most.
+/// The fault of the records if none is usable: of several faults, the most informative one.
 pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
     let mut fault = RecordFault::NotARecord;
     let page_sizes = || (0..).map(|shift| PAGE_SIZE_MIN << shift);
@@ -34,12 +34,12 @@ pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
     Err(fault)
 }
 
-/// Whether a file begins with what may be a record.
+/// Whether a file begins with bytes that may be a record.
 pub(crate) fn begins_with_record(head: &[u8]) -> bool {
     head.starts_with(&super::MAGIC)
 }
 
-/// How much a fault says about the file.
+/// How informative a fault is about the file.
 fn weight(fault: &RecordFault) -> u8 {
     match fault {
         RecordFault::NotARecord => 0,

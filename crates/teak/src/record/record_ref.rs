@@ -1,4 +1,4 @@
-//! Commit records by the slot that holds them.
+//! References to commit records by their slot.
 
 use crate::{PageNumber, TransactionId, record::Record};
 
@@ -20,7 +20,7 @@ impl RecordRef {
     }
 }
 
-/// The page in which a record stands, for messages.
+/// The page of a record slot, for messages.
 pub(crate) fn slot_page(slot: u8) -> PageNumber {
     PageNumber(u32::from(slot))
 }

@@ -1,4 +1,4 @@
-//! A node of a page array: pointers to other pages, in a row.
+//! A node of a page array: consecutive pointers to other pages.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | page pointed to, 0 for an element that is absent |
-//! | 4 | 4 | info: a count that the array's user gives a meaning, summed (and cut at 2^32 - 1) upwards |
+//! | 4 | 4 | info: a count whose meaning the user of the array defines, summed upwards (and capped at 2^32 - 1) |
 //! | 8 | 8 | checksum of the page pointed to |
 
 use super::header::{HEADER_LEN, Header, PageKind};
@@ -19,7 +19,7 @@ use crate::types::{Checksum, PageNumber, TransactionId};
 
 const ENTRY_LEN: usize = 16;
 
-/// What an array keeps for an element or for a node.
+/// The entry of an array for an element or for a node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Pointer {
     pub(crate) page: PageNumber,
@@ -27,12 +27,12 @@ pub(crate) struct Pointer {
     pub(crate) checksum: Checksum,
 }
 
-/// How many pointers one node has room for.
+/// How many pointers fit into one node.
 pub(crate) fn fanout(page_size: usize) -> usize {
     (page_size - HEADER_LEN) / ENTRY_LEN
 }
 
-/// A node of the given level that holds `pointers`, not more than fit.
+/// Builds a node of the given level that holds `pointers`, at most as many as fit.
 pub(crate) fn build(
     page_size: usize,
     number: PageNumber,
@@ -54,7 +54,7 @@ pub(crate) fn build(
     page
 }
 
-/// The pointers of a node; as many as its header counts or as it has room for.
+/// The pointers of a node; as many as its header counts or as fit into it.
 pub(crate) fn pointers(page: &[u8]) -> impl Iterator<Item = Pointer> {
     let (entries, _) = page[HEADER_LEN..].as_chunks::<ENTRY_LEN>();
     entries

@@ -1,24 +1,24 @@
-//! A bitmap page: for each page of a stretch of the file one bit, set if the page is free.
+//! A bitmap page: one bit for each page of a section of the file, set if the page is free.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 24 | header: kind 4, level 0, count 0 |
-//! | 24 | P - 24 | bits, as little-endian 64-bit words; bit `b` of word `w` is page `64 w + b` of the stretch |
+//! | 24 | P - 24 | bits, as little-endian 64-bit words; bit `b` of word `w` is page `64 w + b` of the section |
 //!
-//! A bitmap page speaks for `8 (P - 24)` pages: 32,576 for pages of 4 KiB. The header costs 24
-//! bytes of bits, and buys that every page of the space map checks itself. P is a multiple of 8,
-//! so a stretch begins and ends at a word. Bits of pages behind the end of the file are set: they
-//! are free as soon as the file grows over them.
+//! A bitmap page covers `8 (P - 24)` pages: 32,576 for pages of 4 KiB. The header costs 24 bytes of
+//! bits, so that every page of the free-space map can be checked by itself. P is a multiple of 8,
+//! so a section begins and ends at a word. Bits of pages past the end of the file are set: they
+//! become free as soon as the file grows over them.
 
 use super::header::{HEADER_LEN, Header, PageKind};
 use crate::types::{PageNumber, TransactionId};
 
-/// How many pages one bitmap page speaks for.
+/// How many pages one bitmap page covers.
 pub(crate) fn capacity(page_size: usize) -> u32 {
     8 * (page_size - HEADER_LEN) as u32
 }
 
-/// A bitmap page that holds `words`; there must be as many as the page has room for.
+/// Builds a bitmap page that holds `words`; there must be exactly as many as fit.
 pub(crate) fn build(
     page_size: usize,
     number: PageNumber,

@@ -1,4 +1,4 @@
-//! Comparisons that an application brings: orders of keys that are none of Teak's own.
+//! Comparisons: key orders that the application provides.
 
 use std::{
     cmp::Ordering,
@@ -10,22 +10,27 @@ use std::{
 /// The longest name of a comparison in bytes.
 pub(crate) const COMPARISON_NAME_MAX: usize = 64;
 
-/// A comparison of keys that the application brings, under a name that stands in the file; see
+/// A key comparison that the application provides, with a name that is stored in the file; see
 /// [`Options::comparison`](crate::Options::comparison).
 ///
-/// It has to be a total order of all byte strings, the same in every process and every version of the application: what
-/// is to compare otherwise gets another name. With one that is no order keys are not found any more. It must not use the database itself.
+/// It must be a total order of all byte strings, identical in every process and every version of
+/// the application. A changed comparison needs another name. If it is not a total order, keys can
+/// no longer be found. It must not use the database itself.
 ///
-/// Byte strings that compare as equal are one key, and one value of a key:
+/// Byte strings that compare as equal are one key, or one value of a key:
 ///
-/// - [`Table::insert`](crate::Table::insert) of a key that is equal to a stored one replaces the value. The key keeps the bytes that were first inserted.
-/// - [`MultiTable::insert`](crate::MultiTable::insert) of an equal pair changes nothing and returns `false`: key and value keep their bytes. With an equal
-///   key and another value, the value is added to the key as it is stored.
-/// - [`MultiTable::replace`](crate::MultiTable::replace) gives a value other bytes, equal or not. A key gets other bytes by removing and inserting it.
+/// - [`Table::insert`](crate::Table::insert) of a key that is equal to a stored one replaces the
+///   value. The key keeps the bytes that were first inserted.
+/// - [`MultiTable::insert`](crate::MultiTable::insert) of an equal pair changes nothing and returns
+///   `false`: key and value keep their bytes. With an equal key and another value, the value is
+///   added to the stored key.
+/// - [`MultiTable::replace`](crate::MultiTable::replace) changes the bytes of a value, whether or
+///   not the new ones are equal. To change the bytes of a key, remove and insert it.
 ///
-/// Where a key or a value is searched for, inserted or removed, the first argument is the slice that the caller gave, and the second one is stored.
+/// In searches, insertions and removals, the first argument is the slice that the caller passed,
+/// and the second one is stored.
 ///
-/// Two comparisons are equal if their names are.
+/// Two comparisons are equal if their names are equal.
 ///
 /// ```
 /// use teak::{Comparison, Database, KeyOrder, Options, TableOptions, codec::{Str, U64}};
@@ -53,10 +58,10 @@ pub struct Comparison {
 type Function = dyn Fn(&[u8], &[u8]) -> Ordering + Sync;
 
 impl Comparison {
-    /// A comparison and its name, which has 1 to 64 bytes.
+    /// Creates a comparison with a name of 1 to 64 bytes.
     ///
-    /// What is only known when the program runs is made `'static` by [`Box::leak`]: databases keep comparisons, and so
-    /// does whatever reads their tables.
+    /// To make a comparison that is only known at run time `'static`, use [`Box::leak`]: databases
+    /// keep comparisons, and so does everything that reads their tables.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -65,7 +70,8 @@ impl Comparison {
         Self { name, function }
     }
 
-    /// The name that stands in the file; that of the comparison of a table whose own was not brought is empty.
+    /// The name in the file. It is empty for the comparison of a table whose own comparison was not
+    /// provided.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -96,10 +102,10 @@ impl fmt::Debug for Comparison {
     }
 }
 
-/// What stands for a comparison that is not known, where keys are not compared.
+/// The placeholder for an unknown comparison, where keys are not compared.
 pub(crate) static UNRESOLVED: Comparison = Comparison::new("", &|a, b| a.cmp(b));
 
-/// The comparisons that a database was opened with, and those that came later, which all that have a clone of this know.
+/// The comparisons that a database was opened with, and those added later. All clones share them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Comparisons {
     known: Arc<[&'static Comparison]>,
@@ -107,7 +113,7 @@ pub(crate) struct Comparisons {
 }
 
 impl Comparisons {
-    /// Each name once.
+    /// Keeps one comparison per name.
     pub(crate) fn new(comparisons: &[&'static Comparison]) -> Self {
         Self {
             known: comparisons.into(),
@@ -126,7 +132,7 @@ impl Comparisons {
         })
     }
 
-    /// Takes one more; says whether it did, or there is one of that name.
+    /// Adds a comparison; returns `false` if there is one of that name already.
     pub(crate) fn add(&self, comparison: &'static Comparison) -> bool {
         let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
         let is_known = self.known.contains(&comparison) || added.contains(&comparison);
@@ -141,7 +147,7 @@ impl Comparisons {
         self.known.iter().chain(added.iter()).copied().collect()
     }
 
-    /// Whether all of `others` are among them.
+    /// Whether all of `others` are contained.
     pub(crate) fn have(&self, others: &Self) -> bool {
         (others.all().iter()).all(|other| self.named(other.name).is_some())
     }

@@ -1,4 +1,4 @@
-//! A deaths page, one *segment* of the list of pages that died and may still be seen by somebody.
+//! A deaths page: one *segment* of the list of pages that died and that a snapshot may still see.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | first page of the run |
-//! | 4 | 4 | length of the run in pages, at least 1 |
-//! | 8 | 8 | birth: the transaction that wrote the run |
+//! | 0 | 4 | first page of the extent |
+//! | 4 | 4 | length of the extent in pages, at least 1 |
+//! | 8 | 8 | birth: the transaction that wrote the extent |
 //! | 16 | 8 | died: the transaction that no longer used it, greater than birth |
 
 use super::header::{HEADER_LEN, Header, PageKind};
@@ -20,8 +20,8 @@ use crate::types::{Extent, PageNumber, TransactionId};
 
 const ENTRY_LEN: usize = 24;
 
-/// A run that was born in `birth`, and which `died` no longer uses. Snapshots from `birth` on and
-/// before `died` see it.
+/// An extent that was born in `birth`, and that `died` no longer uses. Snapshots from `birth` on
+/// and before `died` see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Death {
     pub(crate) extent: Extent,
@@ -29,12 +29,12 @@ pub(crate) struct Death {
     pub(crate) died: TransactionId,
 }
 
-/// How many entries one page has room for.
+/// How many entries fit into one page.
 pub(crate) fn capacity(page_size: usize) -> usize {
     (page_size - HEADER_LEN) / ENTRY_LEN
 }
 
-/// A deaths page that holds `deaths`, which are sorted by birth and not more than fit.
+/// Builds a deaths page that holds `deaths`, which are sorted by birth and at most as many as fit.
 pub(crate) fn build(
     page_size: usize,
     number: PageNumber,
@@ -56,7 +56,7 @@ pub(crate) fn build(
     page
 }
 
-/// The entries of a deaths page, or what is wrong with them.
+/// Reads the entries of a deaths page; an error describes the damage.
 pub(crate) fn read(page: &[u8]) -> Result<Vec<Death>, &'static str> {
     let count = usize::from(Header::read(page).count);
     if count > capacity(page.len()) {

@@ -1,5 +1,5 @@
-//! Records and separators taken out of their pages, to be laid out anew: what splitting, merging,
-//! sharing with a neighbour, compacting and bulk building have in common.
+//! Records and separators taken out of their pages, to be laid out again. Splitting, merging,
+//! redistributing, compacting and bulk building share this code.
 
 use super::{
     PageDamage,
@@ -10,10 +10,10 @@ use super::{
 use crate::{PageNumber, TransactionId};
 use std::ops::Range;
 
-/// Records in key order, with whole keys.
+/// Records in key order, with full keys.
 #[derive(Debug, Default)]
 pub(crate) struct RecordList {
-    /// Each key, and its value behind it.
+    /// Each key followed by its value.
     bytes: Vec<u8>,
     items: Vec<RecordItem>,
 }
@@ -27,7 +27,7 @@ struct RecordItem {
 }
 
 impl RecordList {
-    /// With room for what stands in so many pages, as a rule.
+    /// Creates a list with room for the typical contents of this many pages.
     pub(crate) fn with_capacity(pages: usize, page_size: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(2 * pages * page_size),
@@ -80,7 +80,7 @@ impl RecordList {
         self.add_item(start, value);
     }
 
-    /// Notes a record that stands from `start` on.
+    /// Adds a record whose bytes begin at `start`.
     #[inline(always)]
     fn add_item(&mut self, start: usize, value: StoredValue<'_>) {
         let (len, value_len) = (self.bytes.len() - start, value.bytes.len());
@@ -109,7 +109,7 @@ impl RecordList {
         Ok(())
     }
 
-    /// The most bytes that records `range` take of a page, its header included.
+    /// The maximum bytes that the records in `range` take of a page, header included.
     pub(crate) fn page_len(&self, format: LeafFormat, range: Range<usize>) -> usize {
         if range.is_empty() {
             return HEADER_LEN;
@@ -118,7 +118,7 @@ impl RecordList {
         arrays_start(prefix_len) + self.record_lens(format, prefix_len, range).sum::<usize>()
     }
 
-    /// What each record weighs when all of them share one prefix.
+    /// The weight of each record if all of them share one prefix.
     pub(crate) fn weights(&self, format: LeafFormat) -> Vec<usize> {
         let prefix_len = self.prefix_len(format, &(0..self.len()));
         self.record_lens(format, prefix_len, 0..self.len())
@@ -126,14 +126,14 @@ impl RecordList {
     }
 
     fn prefix_len(&self, format: LeafFormat, range: &Range<usize>) -> usize {
-        // A single record keeps its whole key, so that the next ones need not rebuild the page.
+        // A single record keeps its full key, so that the next ones need not rebuild the page.
         if range.len() < 2 {
             return 0;
         }
         format.prefix_len(self.key(range.start), self.key(range.end - 1))
     }
 
-    /// The bytes that records take of a page when they share a prefix.
+    /// The bytes that records take of a page if they share a prefix.
     #[inline(always)]
     fn record_lens(
         &self,
@@ -146,13 +146,13 @@ impl RecordList {
         items.map(move |item| record_len(item.key_len as usize, item.value_len as usize))
     }
 
-    /// Bytes of a page with all of them, when they share this prefix.
+    /// Bytes of a page with all records, if they share this prefix.
     pub(crate) fn measure(&self, format: LeafFormat, prefix_len: usize) -> usize {
         let lens = self.record_lens(format, prefix_len, 0..self.len());
         arrays_start(prefix_len) + lens.sum::<usize>()
     }
 
-    /// Lays records `range` out in `page`, as a leaf. They must fit.
+    /// Lays out the records in `range` in `page`, as a leaf. They must fit.
     pub(crate) fn build(
         &self,
         page: &mut [u8],
@@ -173,8 +173,8 @@ impl RecordList {
     }
 }
 
-/// Cuts items into `pages` stretches of nearly the same weight, each of which `fits`; `None`
-/// where that is not possible.
+/// Splits items into `pages` ranges of nearly equal weight, each of which `fits`; `None` if that is
+/// impossible.
 pub(crate) fn cut_evenly(
     weights: &[usize],
     pages: usize,
@@ -203,7 +203,7 @@ pub(crate) fn cut_evenly(
     Some(cuts)
 }
 
-/// Cuts items into as few stretches as taking them in order allows, each of which `fits`.
+/// Splits items greedily, in order, into ranges each of which `fits`.
 pub(crate) fn cut_greedily(
     count: usize,
     mut fits: impl FnMut(Range<usize>) -> bool,

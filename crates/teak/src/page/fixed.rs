@@ -1,5 +1,5 @@
-//! Fixed leaves: pages of keys that all have one length, and no values. The keys lie side by side in
-//! their order, so that one is found by arithmetic.
+//! Fixed leaves: pages of keys of one length, without values. The keys are contiguous and sorted,
+//! so their offsets are computed.
 //!
 //! ```text
 //! header | keys: k x count | gap
@@ -8,8 +8,8 @@
 //! In the header the field of the prefix length holds k, and the fields of heap length, garbage and
 //! flags are zero.
 //!
-//! Invariants: k is not zero, and the keys end inside of the page, which every function here checks
-//! first; keys ascend strictly, which the check of the database does.
+//! Invariants: k is not zero, and the keys end inside the page, which every function here checks
+//! first; keys ascend strictly, which the check of the database verifies.
 
 #[cfg(test)]
 mod tests;
@@ -25,13 +25,13 @@ use super::{
 use crate::{PageNumber, TransactionId};
 use std::{cmp::Ordering, ops::Range};
 
-/// So many keys that are numbers are counted instead of being halved further.
+/// When at most this many numeric keys are left, a search counts them instead of halving further.
 const WINDOW: usize = 16;
-/// A search goes on in one of so many parts of a page. The lines of memory that tell which are waited for together, where halves would
-/// be told apart one after the other.
+/// A search continues in one of this many parts of a page. The cache lines that decide between the
+/// parts are loaded together, whereas halving would wait for them one after the other.
 const PARTS: usize = 8;
 
-/// Byte strings of one length, side by side.
+/// Contiguous byte strings of one length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedKeys<'p> {
     bytes: &'p [u8],
@@ -40,7 +40,7 @@ pub(crate) struct FixedKeys<'p> {
 }
 
 impl<'p> FixedKeys<'p> {
-    /// `bytes` parted into keys of `key_len` each, which is not zero.
+    /// Splits `bytes` into keys of `key_len` bytes each, which is not zero.
     pub(super) fn new(bytes: &'p [u8], key_len: usize) -> Self {
         Self {
             bytes,
@@ -49,7 +49,7 @@ impl<'p> FixedKeys<'p> {
         }
     }
 
-    /// Those of a page.
+    /// The keys of a page.
     pub(super) fn of(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
         if header.heap_len != 0 || header.garbage_len != 0 || header.flags != 0 {
             return Err(PageDamage(
@@ -90,8 +90,8 @@ impl<'p> FixedKeys<'p> {
         self.bytes.get(start..start + self.key_len)
     }
 
-    /// Where `key` is (`Ok`), or where it would have to be inserted (`Err`). The key that is looked
-    /// for may have another length.
+    /// Returns the index of `key` (`Ok`), or the index where it would be inserted (`Err`). The
+    /// search key may have another length.
     pub(super) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, usize> {
         match (order, self.key_len) {
             (KeyOrder::Bytes, 4) => self.search_numbers(order, key, u32::from_be_bytes),
@@ -102,7 +102,7 @@ impl<'p> FixedKeys<'p> {
         }
     }
 
-    /// Searches keys whose order is that of numbers.
+    /// Searches keys that are ordered as numbers.
     #[inline]
     fn search_numbers<const LEN: usize, N: Ord>(
         &self,
@@ -144,7 +144,7 @@ impl<'p> FixedKeys<'p> {
     }
 }
 
-/// Searches `count` items that ascend, given how the one at an index stands to what is looked for.
+/// Searches `count` ascending items; `compare` compares the item at an index with the target.
 pub(super) fn search_by(count: usize, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -165,7 +165,7 @@ pub(super) fn init(page: &mut [u8], number: PageNumber, birth: TransactionId, ke
     header.write(page);
 }
 
-/// Inserts records from `index` on: all of them, or none.
+/// Inserts records at `index`: all of them, or none.
 pub(super) fn insert<'r>(
     page: &mut [u8],
     mut header: Header,
@@ -213,7 +213,7 @@ pub(super) fn insert_at<'r>(
     insert(page, header, index, records)
 }
 
-/// Takes records out.
+/// Removes records.
 pub(super) fn remove_range(
     page: &mut [u8],
     mut header: Header,
@@ -230,7 +230,7 @@ pub(super) fn remove_range(
     Ok(())
 }
 
-/// Where the keys of a page end, by its header.
+/// Where the keys of a page end, according to its header.
 pub(super) fn used_len(header: &Header) -> usize {
     HEADER_LEN + usize::from(header.prefix_len) * usize::from(header.count)
 }

@@ -1,4 +1,4 @@
-//! The 24 bytes at the start of every page but the records and the pages of large values.
+//! The 24 bytes at the start of every page except commit records and pages of large values.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -8,25 +8,25 @@
 //! | 6 | 2 | count of entries |
 //! | 8 | 8 | birth: the transaction that wrote the page |
 //! | 16 | 2 | heap length: bytes used at the end of the page, garbage included |
-//! | 18 | 2 | garbage: bytes of a leaf's heap that no record uses any more |
+//! | 18 | 2 | garbage: bytes of a leaf's heap that no record uses |
 //! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header. In a fixed leaf the length of a key |
 //! | 22 | 2 | flags |
 //!
-//! Garbage is what records that were taken out leave behind, and no more than that: inner pages write
-//! 0, whatever their heap holds, and the bytes before a node that align its value are not counted.
+//! Garbage is only what removed records leave behind. Inner pages write 0, whatever their heap
+//! holds, and padding before a node that aligns its value is not counted.
 
 use crate::types::{PageNumber, TransactionId};
 
 /// Length of the page header in bytes.
 pub(crate) const HEADER_LEN: usize = 24;
 
-/// Where the arrays of a page begin: behind the header and the prefix, on a multiple of four.
+/// Where the arrays of a page begin: after the header and the prefix, at a multiple of four.
 #[inline]
 pub(crate) fn arrays_start(prefix_len: usize) -> usize {
     HEADER_LEN + ((prefix_len + 3) & !3)
 }
 
-/// Writes the prefix of a page, filled up with zeros to where the arrays begin.
+/// Writes the prefix of a page, padded with zeros up to the arrays.
 pub(crate) fn write_prefix(page: &mut [u8], prefix: &[u8]) {
     let place = &mut page[HEADER_LEN..arrays_start(prefix.len())];
     let (bytes, filler) = place.split_at_mut(prefix.len());
@@ -34,7 +34,7 @@ pub(crate) fn write_prefix(page: &mut [u8], prefix: &[u8]) {
     filler.fill(0);
 }
 
-/// What a page holds.
+/// The kind of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum PageKind {
@@ -42,11 +42,11 @@ pub(crate) enum PageKind {
     Leaf = 1,
     /// Separators and children of a tree.
     Inner = 2,
-    /// Keys of one length and nothing else.
+    /// Keys of one length, and nothing else.
     FixedLeaf = 3,
-    /// Bits of the space map: a set bit is a free page.
+    /// Bits of the free-space map: a set bit is a free page.
     Bitmap = 4,
-    /// Pages that died and may still be seen by somebody.
+    /// Pages that died and that a snapshot may still see.
     Deaths = 5,
     /// A node of a page array: numbers and checksums of other pages.
     Array = 6,
@@ -72,7 +72,7 @@ fn bytes_of(page: &[u8]) -> &[u8; HEADER_LEN] {
         .expect("a page is longer than its header")
 }
 
-/// The header, read. A page is at least [`HEADER_LEN`] bytes: its source sees to that.
+/// The decoded header. A page has at least [`HEADER_LEN`] bytes: its source guarantees that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     pub(crate) number: PageNumber,
@@ -135,7 +135,7 @@ impl Header {
         h[22..24].copy_from_slice(&self.flags.to_le_bytes());
     }
 
-    /// Whether this is how a page begins that has this number, this kind and this level.
+    /// Whether the page begins with this number, this kind and this level.
     #[inline(always)]
     pub(crate) fn begins(page: &[u8], number: PageNumber, kind: PageKind, level: u8) -> bool {
         let h = bytes_of(page);
@@ -147,7 +147,7 @@ impl Header {
         PageKind::from_byte(self.kind)
     }
 
-    /// Whether the page holds records of a tree, of whatever kind.
+    /// Whether the page holds records of a tree, of any leaf kind.
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
         self.kind == PageKind::Leaf as u8 || self.is_fixed_leaf()
@@ -158,13 +158,13 @@ impl Header {
         self.kind == PageKind::FixedLeaf as u8
     }
 
-    /// Whether the heap begins where the arrays end, or behind.
+    /// Whether the heap begins at or after the end of the arrays.
     #[inline(always)]
     pub(crate) fn is_heap_after(&self, page: &[u8], arrays_end: usize) -> bool {
         arrays_end + usize::from(self.heap_len) <= page.len()
     }
 
-    /// The prefix of the page, which is no fixed leaf; empty where it would not be inside of it.
+    /// The prefix of a page that is not a fixed leaf; empty if it would not lie inside the page.
     #[inline]
     pub(crate) fn prefix<'p>(&self, page: &'p [u8]) -> &'p [u8] {
         let end = HEADER_LEN + usize::from(self.prefix_len);

@@ -6,16 +6,16 @@
 //!        | gap | separators ...
 //! ```
 //!
-//! Child `i` holds the keys from separator `i` up to, and without, separator `i + 1`. The first
-//! separator counts as smaller than every key; its head and offset are zero. Separators are cut to
-//! the shortest bytes that part their neighbours, so most are a head alone: then the offset is not
-//! an offset but the length of the separator behind the prefix, 0 to 4. Otherwise a node at the
-//! offset holds
+//! Child `i` holds the keys from separator `i` (included) to separator `i + 1` (excluded). The
+//! first separator counts as smaller than every key; its head and offset are zero. Separators are
+//! cut to the shortest bytes that separate their neighbours, so most consist only of a head. The
+//! offset field then holds the length of the separator after the prefix, 0 to 4. Otherwise a node
+//! at the offset holds
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 2 | length of the separator behind the prefix |
-//! | 2 | n | what it has beyond its head; on a page with whole keys the whole separator |
+//! | 0 | 2 | length of the separator after the prefix |
+//! | 2 | n | its bytes beyond the head; on a page with full keys the full separator |
 
 use super::{
     PageDamage,
@@ -29,10 +29,10 @@ use std::cmp::Ordering;
 
 /// Flag: separators are whole keys, and there is no prefix.
 pub(crate) const WHOLE_KEYS: u16 = 1;
-/// Flag: the number of records below each child is kept.
+/// Flag: the number of records below each child is stored.
 pub(crate) const COUNTED: u16 = 4;
 
-/// What a table asks of its inner pages.
+/// The format of a table's inner pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InnerFormat {
     pub(crate) order: KeyOrder,
@@ -40,7 +40,7 @@ pub(crate) struct InnerFormat {
 }
 
 impl InnerFormat {
-    /// What their flags say.
+    /// The flags of the format.
     pub(crate) fn flags(self) -> u16 {
         let whole_keys = if self.whole_keys() { WHOLE_KEYS } else { 0 };
         whole_keys | if self.counted { COUNTED } else { 0 }
@@ -50,12 +50,12 @@ impl InnerFormat {
         self.order != KeyOrder::Bytes
     }
 
-    /// The least bytes that a child takes of a page.
+    /// The minimum bytes that a child takes of a page.
     pub(crate) fn slot_len(self) -> usize {
         slot_len(self.counted)
     }
 
-    /// The most bytes that a child with this separator takes of a page.
+    /// The maximum bytes that a child with this separator takes of a page.
     fn child_len(self, prefix_len: usize, separator_len: usize) -> usize {
         let rest = separator_len - prefix_len.min(separator_len);
         let node = match (self.whole_keys(), rest) {
@@ -66,7 +66,7 @@ impl InnerFormat {
         self.slot_len() + node
     }
 
-    /// The prefix of all separators but the first.
+    /// The length of the common prefix of all separators but the first.
     fn prefix_len(self, children: &[Child]) -> usize {
         match (children.get(1), children.last()) {
             (Some(first), Some(last)) if children.len() > 2 && !self.whole_keys() => {
@@ -86,7 +86,7 @@ impl InnerFormat {
         arrays_start(prefix_len) + self.slot_len() + rest.sum::<usize>()
     }
 
-    /// What each child weighs, for cutting a page in parts.
+    /// The weight of each child, for splitting a page.
     pub(crate) fn weights(self, children: &[Child]) -> Vec<usize> {
         let prefix_len = self.prefix_len(children);
         children
@@ -95,7 +95,8 @@ impl InnerFormat {
             .collect()
     }
 
-    /// Lays children out in `page`. Those of a damaged page may not fit: their separators stood in the same place there.
+    /// Lays out children in `page`. Children of a damaged page may not fit, because their
+    /// separators may have overlapped there.
     pub(crate) fn build(
         self,
         page: &mut [u8],
@@ -124,7 +125,7 @@ impl InnerFormat {
             let separator = if index == 0 {
                 &[][..]
             } else {
-                // Separators of a damaged page may not be sorted, and then share no prefix.
+                // Separators of a damaged page may be unsorted, and then share no prefix.
                 child.separator.get(prefix_len..).unwrap_or_default()
             };
             let (head, offset) = self.write_separator(page, &mut heap_start, index, separator);
@@ -153,7 +154,8 @@ impl InnerFormat {
         Ok(())
     }
 
-    /// Writes what the head cannot hold; returns the head and what goes in the offset's place.
+    /// Writes the bytes that the head cannot hold; returns the head and the value of the offset
+    /// field.
     fn write_separator(
         self,
         page: &mut [u8],
@@ -212,7 +214,7 @@ impl InnerArrays {
             checksums,
             counts,
             offsets,
-            // Not by way of the others, which it is often asked for without.
+            // Computed without the other offsets, because it is often needed alone.
             end: checksums + (slot_len(counted) - 8) * count,
         }
     }
@@ -227,7 +229,8 @@ impl InnerArrays {
     }
 }
 
-/// Why that is no inner page. It is not told the header, which would have to stand in memory then.
+/// Why this is not an inner page. It does not take the header, which would then have to be in
+/// memory.
 #[cold]
 #[inline(never)]
 fn layout_damage(page: &[u8]) -> PageDamage {
@@ -241,14 +244,14 @@ fn layout_damage(page: &[u8]) -> PageDamage {
     })
 }
 
-/// More records than 2^32 pages hold, so few that the counts of all children can be added.
+/// More records than 2^32 pages hold, and few enough that the counts of all children can be added.
 const RECORDS_MAX: u64 = 1 << 48;
 
 const TOO_MANY_RECORDS: PageDamage = PageDamage("it counts more records than there can be");
 const OUTSIDE: PageDamage = PageDamage("a separator lies outside of its page");
 const BEHIND_LAST: PageDamage = PageDamage("an index lies behind the last child");
 
-/// An inner page, its bounds checked, its arrays at hand.
+/// An inner page with checked bounds and its arrays located.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inner<'p> {
     page: &'p [u8],
@@ -321,13 +324,13 @@ impl<'p> Inner<'p> {
         self.children.iter().map(|&bytes| child_of(bytes))
     }
 
-    /// Where that is noted, for [`child_of`].
+    /// The bytes that store the page number of the child, for [`child_of`].
     #[inline(always)]
     pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], PageDamage> {
         self.children.get(index).ok_or(BEHIND_LAST)
     }
 
-    /// Where in the page child `index` is noted.
+    /// The offset in the page at which child `index` is stored.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn child_offset(&self, index: usize) -> usize {
         self.arrays().children + 4 * index
@@ -339,7 +342,7 @@ impl<'p> Inner<'p> {
         Ok(Checksum(u64::from_le_bytes(bytes)))
     }
 
-    /// Records below child `index`; 0 in a tree that does not count.
+    /// Records below child `index`; 0 in a tree that is not counted.
     pub(crate) fn records(&self, index: usize) -> Result<u64, PageDamage> {
         if self.flags & COUNTED == 0 {
             return Ok(0);
@@ -353,7 +356,7 @@ impl<'p> Inner<'p> {
         Ok(records)
     }
 
-    /// The records below the children before `index`, all together.
+    /// The total number of records below the children before `index`.
     pub(crate) fn records_before(&self, index: usize) -> Result<u64, PageDamage> {
         let counts = self.counts()?.get(..index).ok_or(BEHIND_LAST)?;
         let sum = |sum: u64, count: &[u8; 8]| sum.saturating_add(u64::from_le_bytes(*count));
@@ -364,7 +367,8 @@ impl<'p> Inner<'p> {
         Ok(records)
     }
 
-    /// The child below which record `number` of this page is, and which record of that child it is.
+    /// The child that contains record `number` of this page, and the number of the record within
+    /// that child.
     pub(crate) fn find_record(&self, mut number: u64) -> Result<(usize, u64), PageDamage> {
         for (index, count) in self.counts()?.iter().enumerate() {
             let count = u64::from_le_bytes(*count);
@@ -391,7 +395,7 @@ impl<'p> Inner<'p> {
         bytes.copied().ok_or(BEHIND_LAST)
     }
 
-    /// Length behind the prefix and stored bytes of separator `index`.
+    /// The length after the prefix and the stored bytes of separator `index`.
     #[inline]
     fn stored_separator(&self, index: usize) -> Option<(usize, &'p [u8])> {
         let at = self.arrays().offsets + 2 * index;
@@ -409,7 +413,7 @@ impl<'p> Inner<'p> {
         Some((len, stored))
     }
 
-    /// The whole separator before child `index`; empty for the first.
+    /// The full separator before child `index`; empty for the first.
     pub(crate) fn separator(&self, index: usize) -> Result<Vec<u8>, PageDamage> {
         if index == 0 {
             return Ok(Vec::new());
@@ -417,7 +421,7 @@ impl<'p> Inner<'p> {
         let head = *self.heads.get(index).ok_or(BEHIND_LAST)?;
         let (len, stored) = self.stored_separator(index).ok_or(OUTSIDE)?;
         if self.prefix.len() + len > max_key_len(self.page.len()) {
-            // Pages that are to hold two of these could not be laid out.
+            // A page with two such separators could not be laid out.
             return Err(PageDamage("a separator is longer than keys can be"));
         }
         let mut separator = Vec::with_capacity(self.prefix.len() + len);
@@ -438,7 +442,8 @@ impl<'p> Inner<'p> {
         })
     }
 
-    /// The child in which `key` is, if it is anywhere: the last one whose separator is not greater.
+    /// The child that contains `key` if the tree has it: the last one whose separator is not
+    /// greater.
     #[inline(always)]
     pub(crate) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, PageDamage> {
         let head = if self.flags & WHOLE_KEYS != 0 {
@@ -457,7 +462,8 @@ impl<'p> Inner<'p> {
         search_equal_heads(self.page, order, key, high).ok_or(OUTSIDE)
     }
 
-    /// The last child up to `high` whose separator is not greater, where heads are equal and `compare` decides.
+    /// The last child up to `high` whose separator is not greater, where heads are equal and
+    /// `compare` decides.
     fn search_up_to(
         &self,
         mut high: usize,
@@ -482,8 +488,9 @@ impl<'p> Inner<'p> {
     }
 }
 
-/// What [`Inner::search`] does where child `high` has the head of the key; `None` if a separator lies outside of its page. It is
-/// told the page, since a view of it that others are given would stand in memory, and not in registers, on the usual way too.
+/// The slow path of [`Inner::search`], where child `high` has the head of the key; `None` if a
+/// separator lies outside of its page. It takes the page: a view that is passed to other functions
+/// would be kept in memory, and not in registers, on the fast path too.
 #[inline(never)]
 fn search_equal_heads(page: &[u8], order: KeyOrder, key: &[u8], high: usize) -> Option<usize> {
     let inner = Inner::parse(page).ok()?;
@@ -497,9 +504,9 @@ fn search_equal_heads(page: &[u8], order: KeyOrder, key: &[u8], high: usize) -> 
     })
 }
 
-/// Puts `new` in the place of the children in `range`, without laying the page out anew. The first
-/// of them keeps the separator that is there. Returns `false`, and changes nothing, if there is no
-/// room for that, or a separator does not have the page's prefix, or there would be fewer children.
+/// Replaces the children in `range` by `new`, without laying out the page again. The first of them
+/// keeps the existing separator. Returns `false`, and changes nothing, if there is no room for
+/// that, if a separator does not have the page's prefix, or if there would be fewer children.
 pub(crate) fn splice(
     page: &mut [u8],
     format: InnerFormat,
@@ -563,8 +570,8 @@ pub(crate) fn splice(
     Ok(true)
 }
 
-/// Makes room for `added` children before child `at`: moves every array from its old place to its
-/// new one, the last array first.
+/// Makes room for `added` children before child `at`: moves every array to its new offset, the last
+/// array first.
 fn move_arrays(
     page: &mut [u8],
     format: InnerFormat,
@@ -590,13 +597,13 @@ fn move_arrays(
     shift(old.heads, old.children, new.heads, 4);
 }
 
-/// The child that [`Inner::child_bytes`] says.
+/// Decodes the child stored in [`Inner::child_bytes`].
 #[inline]
 pub(crate) fn child_of(bytes: [u8; 4]) -> PageNumber {
     PageNumber(u32::from_le_bytes(bytes))
 }
 
-/// Puts another page in the place of child `index`.
+/// Replaces the page of child `index`.
 pub(crate) fn set_child(page: &mut [u8], index: usize, child: PageNumber) {
     let arrays = InnerArrays::of(&Header::read(page));
     put(page, arrays.children + 4 * index, &child.0.to_le_bytes());
@@ -612,7 +619,7 @@ pub(crate) fn set_checksum(page: &mut [u8], index: usize, checksum: Checksum) {
     );
 }
 
-/// Adds to the number of records below child `index`, in a tree that counts.
+/// Adds to the number of records below child `index`, in a counted tree.
 pub(crate) fn add_records(page: &mut [u8], index: usize, difference: i64) {
     let header = Header::read(page);
     let at = InnerArrays::of(&header).counts + 8 * index;

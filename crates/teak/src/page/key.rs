@@ -1,29 +1,31 @@
-//! Keys: how they are ordered, their heads, and searches over heads.
+//! Keys: their orders, their heads, and searches over heads.
 //!
-//! The *head* of a key is a `u32` that sorts as the key does: comparing heads is comparing keys,
-//! until they are equal. For byte order it is the first four bytes behind the prefix that the
-//! page shares, big-endian, filled up with zeros.
+//! The *head* of a key is a `u32` that sorts like the key: comparing heads is comparing keys, until
+//! they are equal. For byte order it is the first four bytes after the page's shared prefix,
+//! big-endian, padded with zeros.
 
 use super::comparison::{Comparison, UNRESOLVED};
 use std::{cmp::Ordering, hint::select_unpredictable};
 
-/// How the keys of a table are ordered.
+/// The order of the keys of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
 pub enum KeyOrder {
-    /// As bytes, from the first to the last; a key that begins another comes before it.
+    /// As bytes, from the first to the last; a key that is a prefix of another comes before it.
     #[default]
     Bytes,
     /// As bytes, compared from the last to the first.
     ReverseBytes,
-    /// Little-endian unsigned integers of 4 or of 8 bytes. The first key decides for the table.
+    /// Little-endian unsigned integers of 4 or 8 bytes. The first key fixes the length for the
+    /// table.
     Integer,
-    /// As a comparison says that the application brings. Keys share no prefixes then, and a search looks at whole keys.
+    /// By a comparison that the application provides. Keys then share no prefixes, and a search
+    /// compares full keys.
     Custom(&'static Comparison),
 }
 
 impl KeyOrder {
-    /// The order of this code, with a comparison that is yet to be found by its name.
+    /// The order of this code; a comparison is still to be resolved by its name.
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             0 => Self::Bytes,
@@ -43,12 +45,12 @@ impl KeyOrder {
         }
     }
 
-    /// Whether keys can be compared: not if the comparison is not known here.
+    /// Whether keys can be compared: `false` if the comparison is not known here.
     pub(crate) fn is_resolved(self) -> bool {
         !matches!(self, Self::Custom(comparison) if comparison.name().is_empty())
     }
 
-    /// Compares two whole keys.
+    /// Compares two full keys.
     pub(crate) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Self::Bytes => a.cmp(b),
@@ -58,7 +60,8 @@ impl KeyOrder {
         }
     }
 
-    /// How a stored key is to one that is looked for. Comparisons that the application brings are told the one that is looked for first.
+    /// Compares a stored key with a search key. A comparison of the application receives the search
+    /// key first.
     pub(crate) fn stored_to(self, stored: &[u8], key: &[u8]) -> Ordering {
         match self {
             Self::Custom(comparison) => comparison.compare(key, stored).reverse(),
@@ -66,8 +69,9 @@ impl KeyOrder {
         }
     }
 
-    /// Sorts what `compare` puts in this order; what is equal stays as it is. What the application brings may be no order: then it
-    /// comes out somehow, where the sort of the standard library may panic.
+    /// Sorts items by `compare`; the sort is stable. A comparison of the application may not be a
+    /// total order: the result is then unspecified, whereas the sort of the standard library may
+    /// panic.
     pub(crate) fn sort<T: Copy>(self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
         match self {
             Self::Custom(_) => merge_sort(items, compare),
@@ -75,7 +79,7 @@ impl KeyOrder {
         }
     }
 
-    /// Sorts as keys do, as far as eight bytes go: keys that are equal by this may differ.
+    /// Sorts like the keys, as far as eight bytes allow: keys with equal sort heads may differ.
     pub(crate) fn sort_head(self, key: &[u8]) -> u64 {
         let mut eight = [0; 8];
         match self {
@@ -93,7 +97,7 @@ impl KeyOrder {
         u64::from_be_bytes(eight)
     }
 
-    /// The head of a whole key, for orders other than [`KeyOrder::Bytes`] too.
+    /// The head of a full key, also for orders other than [`KeyOrder::Bytes`].
     pub(crate) fn head(self, key: &[u8]) -> u32 {
         match self {
             Self::Bytes => head_of(key),
@@ -112,7 +116,7 @@ impl KeyOrder {
     }
 }
 
-/// A stable sort that takes whatever `compare` says.
+/// A stable sort that tolerates any result of `compare`.
 fn merge_sort<T: Copy>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let mut width = 1;
     let mut merged = Vec::with_capacity(items.len());
@@ -137,7 +141,7 @@ fn merge_sort<T: Copy>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// A little-endian integer of up to 8 bytes; longer keys cannot come up where the length is checked.
+/// A little-endian integer of up to 8 bytes; callers check the length, so longer keys do not occur.
 fn integer(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     for (to, from) in bytes.iter_mut().zip(key) {
@@ -146,7 +150,7 @@ fn integer(key: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The first four bytes, big-endian, filled up with zeros.
+/// The first four bytes, big-endian, padded with zeros.
 #[inline]
 pub(crate) fn head_of(rest: &[u8]) -> u32 {
     match rest.first_chunk::<4>() {
@@ -159,13 +163,13 @@ pub(crate) fn head_of(rest: &[u8]) -> u32 {
     }
 }
 
-/// Whether two short pieces of keys are equal, without a call.
+/// Whether two short byte strings are equal, without a call.
 #[inline]
 pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // In the order of how often they come.
+    // In the order of their frequency.
     match a.len() {
         len if len < 2 => a.first() == b.first(),
         len if len > 16 => a == b,
@@ -188,20 +192,20 @@ fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
     Some((bytes.first_chunk()?, bytes.last_chunk()?))
 }
 
-/// What of a key its head does not hold.
+/// The bytes of a key that its head does not hold.
 #[inline]
 pub(crate) fn suffix_of(rest: &[u8]) -> &[u8] {
     rest.get(4..).unwrap_or(&[])
 }
 
-/// Compares what two keys with the same head have beyond it. Equal heads mean equal first bytes
-/// but for the zeros that fill up a short key, so the longer of two short keys comes last.
+/// Compares the bytes of two keys beyond their equal heads. Equal heads mean equal first bytes
+/// except for the zero padding of a short key, so of two short keys the longer comes last.
 #[inline]
 pub(crate) fn compare_beyond_head(a_len: usize, a: &[u8], b_len: usize, b: &[u8]) -> Ordering {
     a.cmp(b).then(a_len.cmp(&b_len))
 }
 
-/// How many heads are smaller than `head`, found without a branch that could be mispredicted.
+/// How many heads are smaller than `head`, found without a mispredictable branch.
 #[inline]
 pub(crate) fn lower_bound(heads: &[u32], head: u32) -> usize {
     partition_point(heads, |probe| probe < head)
@@ -213,24 +217,24 @@ pub(crate) fn upper_bound(heads: &[u32], head: u32) -> usize {
     partition_point(heads, |probe| probe <= head)
 }
 
-/// How many items, heads as a rule, are `before` something; items ascend. The last four are counted instead of being halved
-/// further: their comparisons do not wait for each other.
+/// How many items, usually heads, are `before` a target; items ascend. The last four are counted
+/// instead of being halved further: their comparisons do not depend on each other.
 #[inline]
 pub(super) fn partition_point<T: Copy>(items: &[T], before: impl Fn(T) -> bool) -> usize {
     let mut rest = items;
     while rest.len() > 4 {
         let half = rest.len() / 2;
-        // As long as each other, so that only the place depends on the comparison.
+        // Both have the same length, so that only the start depends on the comparison.
         let (lower, upper) = (&rest[..rest.len() - half], &rest[half..]);
         rest = select_unpredictable(before(rest[half]), upper, lower);
     }
     let passed = (rest.as_ptr().addr() - items.as_ptr().addr()) / size_of::<T>();
-    // A loop over them is made one over vectors, although there are so few.
+    // A loop over them would be vectorized, although there are so few.
     let is_before = |index| usize::from(rest.get(index).is_some_and(|&item| before(item)));
     passed + is_before(0) + is_before(1) + is_before(2) + is_before(3)
 }
 
-/// How many bytes two keys have in common at their start.
+/// The length of the common prefix of two keys.
 pub(crate) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
@@ -241,17 +245,17 @@ pub(crate) fn shortest_separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
     &right[..(common_prefix_len(left, right) + 1).min(right.len())]
 }
 
-/// Where a key stands against the prefix that all keys of a page share.
+/// How a key compares with the common prefix of a page's keys.
 pub(crate) enum PrefixOrdering<'k> {
     /// The key comes before all keys with the prefix.
     Before,
     /// The key has the prefix; this is the rest.
     Rest(&'k [u8]),
-    /// The key comes behind all keys with the prefix.
+    /// The key comes after all keys with the prefix.
     After,
 }
 
-/// Parts `key` at the prefix.
+/// Compares `key` with the prefix, and splits it there.
 #[inline(always)]
 pub(crate) fn compare_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> PrefixOrdering<'k> {
     match key.split_at_checked(prefix.len()) {

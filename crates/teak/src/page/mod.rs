@@ -1,8 +1,8 @@
-//! Layouts of pages, as functions over bytes: no I/O, no state, no allocation of pages.
+//! Page layouts, as functions over bytes: no I/O, no state, no allocation of pages.
 //!
-//! Every function here takes bytes that may come from a damaged or hostile file. Numbers read
-//! from a page are checked where they are used; what does not fit is a [`PageDamage`], and the layer
-//! above, which knows where the bytes came from, makes an error of it.
+//! Every function here takes bytes that may come from a damaged or hostile file. Numbers read from
+//! a page are checked where they are used. An invalid number is a [`PageDamage`]. The layer above
+//! knows where the bytes came from, and turns it into an error.
 
 pub(crate) mod array;
 pub(crate) mod bitmap;
@@ -21,7 +21,7 @@ pub(crate) mod value;
 
 use crate::{Error, PageNumber};
 
-/// What is wrong with the bytes of a page.
+/// Why the bytes of a page are invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PageDamage(pub(crate) &'static str);
 
@@ -33,7 +33,7 @@ impl PageDamage {
     }
 }
 
-/// The longest key that a tree on pages of this size carries: a leaf holds at least one record
+/// The longest key that a tree on pages of this size can hold: a leaf holds at least one record
 /// with such a key, an inner page at least two children with such a separator between them.
 pub(crate) fn max_key_len(page_size: usize) -> usize {
     page_size.saturating_sub(256).min(0x7fff)

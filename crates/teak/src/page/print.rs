@@ -1,4 +1,4 @@
-//! Pages in words: the same printer serves the program, golden tests and whoever debugs.
+//! Pages as text: one printer for the program, golden tests and debugging.
 
 use super::{
     bitmap, deaths,
@@ -15,7 +15,7 @@ const SHOWN_LEN: usize = 32;
 /// Values of a set that are shown.
 const SHOWN_COUNT: usize = 8;
 
-/// The page in words, line by line. Never fails: damage is shown as such.
+/// Prints the page line by line. Never fails: damage is printed as such.
 pub(crate) fn page(page: &[u8]) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -101,8 +101,8 @@ fn write_value(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
     }
 }
 
-/// Whether the values of a set have one size stands in the root of the tree, which is not at hand: offsets that are sound
-/// are taken for offsets.
+/// The root of the tree states whether the values of a set have one size, but it is not available
+/// here: valid offsets are taken for offsets.
 fn write_set(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
     let count = set::pair_count(value).unwrap_or(1);
     let size = value.bytes.len().saturating_sub(2) as u64 / count;
@@ -160,7 +160,7 @@ fn write_inner(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
     Ok(())
 }
 
-/// Bytes as text where they are text, else in hexadecimal; cut where they are long.
+/// Prints bytes as text if they are text, else in hexadecimal; long ones are truncated.
 struct PrintedBytes<'b>(&'b [u8]);
 
 impl fmt::Display for PrintedBytes<'_> {

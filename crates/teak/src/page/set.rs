@@ -1,4 +1,4 @@
-//! Small sorted sets: the values of a key that has several, as long as they fit in its leaf.
+//! Small sorted sets: the values of a key that has several, as long as they fit into its leaf.
 //!
 //! Values of any length:
 //!
@@ -15,8 +15,9 @@
 //! | 0 | 2 | count n, at least 2 |
 //! | 2 | s x n | the values, in their order |
 //!
-//! Which of both it is says the root of the tree. Invariants: there are at least two values, and they fill the set, which
-//! is checked when it is parsed; they ascend strictly, which the check of the database does.
+//! The root of the tree states which of both it is. Invariants: there are at least two values, and
+//! they fill the set, which is checked when it is parsed; they ascend strictly, which the check of
+//! the database verifies.
 
 #[cfg(test)]
 mod tests;
@@ -33,10 +34,10 @@ use super::{
 const WORD_LEN: usize = 2;
 /// More pairs of key and value than trees on 2^32 pages have.
 const PAIRS_MAX: u64 = 1 << 48;
-/// Where the root of a tree holds the number of its records.
+/// The offset of the number of records in the root of a tree.
 const RECORDS_AT: usize = 16;
 
-/// A small sorted set, its bounds checked.
+/// A small sorted set with checked bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set<'p> {
     bytes: &'p [u8],
@@ -45,14 +46,14 @@ pub(crate) struct Set<'p> {
 
 #[derive(Clone, Copy, Debug)]
 enum SetLayout<'p> {
-    /// Of one size.
+    /// Values of one size.
     Fixed(FixedKeys<'p>),
-    /// Where each begins, and where the last one ends.
+    /// The offset of each value, and the end of the last one.
     Any(&'p [[u8; WORD_LEN]]),
 }
 
 impl<'p> Set<'p> {
-    /// A set of values of `value_size`, which is 0 where it varies.
+    /// Parses a set of values of `value_size`, which is 0 if it varies.
     pub(crate) fn parse(bytes: &'p [u8], value_size: u16) -> Result<Self, PageDamage> {
         let count = count_of(bytes)?;
         let values = match usize::from(value_size) {
@@ -82,7 +83,8 @@ impl<'p> Set<'p> {
             SetLayout::Fixed(values) => values.get(index).expect("the set has the value"),
             SetLayout::Any(offsets) => {
                 let at = |index: usize| usize::from(u16::from_le_bytes(offsets[index]));
-                // They ascended when they were looked at, and are zeros if they cannot be read any more.
+                // They ascended when they were checked, and read as zeros if they have become
+                // unreadable.
                 self.bytes.get(at(index)..at(index + 1)).unwrap_or_default()
             }
         }
@@ -92,7 +94,7 @@ impl<'p> Set<'p> {
         (0..self.len()).map(move |index| self.get(index))
     }
 
-    /// All values as one slice, where they have one size.
+    /// All values as one slice, if they have one size.
     pub(crate) fn packed(&self) -> Option<&'p [u8]> {
         match self.values {
             SetLayout::Fixed(values) => Some(values.bytes()),
@@ -100,7 +102,7 @@ impl<'p> Set<'p> {
         }
     }
 
-    /// Where `value` is (`Ok`), or where it would have to be inserted (`Err`).
+    /// Returns the index of `value` (`Ok`), or the index where it would be inserted (`Err`).
     pub(crate) fn search(&self, order: KeyOrder, value: &[u8]) -> Result<usize, usize> {
         match self.values {
             SetLayout::Fixed(values) => values.search(order, value),
@@ -110,7 +112,7 @@ impl<'p> Set<'p> {
         }
     }
 
-    /// The size of every value, 0 where it varies.
+    /// The size of every value, 0 if it varies.
     fn value_size(&self) -> usize {
         match self.values {
             SetLayout::Fixed(values) => values.key_len(),
@@ -133,7 +135,7 @@ fn offsets_of(bytes: &[u8], count: usize) -> Result<&[[u8; WORD_LEN]], PageDamag
     ))?;
     let (offsets, _) = offsets.as_chunks::<WORD_LEN>();
     let at = |word: &[u8; WORD_LEN]| usize::from(u16::from_le_bytes(*word));
-    // No early end, so that several are compared at once.
+    // No early exit, so that several are compared at once.
     let ascend = |ascend: bool, pair: &[[u8; WORD_LEN]]| ascend & (at(&pair[0]) <= at(&pair[1]));
     let is_sound = at(&offsets[0]) == start && at(&offsets[count]) == bytes.len();
     if !is_sound || !offsets.windows(2).fold(true, ascend) {
@@ -142,7 +144,7 @@ fn offsets_of(bytes: &[u8], count: usize) -> Result<&[[u8; WORD_LEN]], PageDamag
     Ok(offsets)
 }
 
-/// How many values a stored value of a multi-value table stands for, without a look at them.
+/// How many values a stored value of a multi-value table represents, without reading them.
 pub(crate) fn pair_count(value: StoredValue<'_>) -> Result<u64, PageDamage> {
     match value.kind {
         ValueKind::Inline => Ok(1),
@@ -165,7 +167,7 @@ pub(crate) fn pair_count(value: StoredValue<'_>) -> Result<u64, PageDamage> {
     }
 }
 
-/// Bytes of a set of `count` values of `value_size`, or if that is 0 of `bytes` in all.
+/// Bytes of a set of `count` values of `value_size`, or, if that is 0, of `bytes` in total.
 pub(crate) fn set_len(value_size: u16, count: usize, bytes: usize) -> usize {
     match value_size {
         0 => WORD_LEN * (count + 2) + bytes,
@@ -173,8 +175,8 @@ pub(crate) fn set_len(value_size: u16, count: usize, bytes: usize) -> usize {
     }
 }
 
-/// Writes a set of these values to `out`, in place of what is there. They ascend strictly, are at least two, and have this
-/// size; as a set they are no longer than a leaf's value can be.
+/// Writes a set of these values to `out`, replacing its contents. There are at least two; they
+/// ascend strictly and have this size. The set must not be longer than the longest value of a leaf.
 pub(crate) fn write_all<'v>(
     out: &mut Vec<u8>,
     value_size: u16,
@@ -183,12 +185,12 @@ pub(crate) fn write_all<'v>(
     write(out, value_size.into(), values.len(), values);
 }
 
-/// The same of two values.
+/// Like [`write_all`], for two values.
 pub(crate) fn write_pair(out: &mut Vec<u8>, value_size: u16, a: &[u8], b: &[u8]) {
     write_all(out, value_size, [a, b].into_iter());
 }
 
-/// Writes a set with one value more, at an index that a search has found.
+/// Writes a set with one more value, at an index that a search has found.
 pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: &[u8]) {
     out.clear();
     out.reserve(set.bytes.len() + WORD_LEN + value.len());
@@ -211,14 +213,15 @@ pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: 
             (at(0), at(index))
         }
     };
-    // The offsets ascended when they were looked at, and are zeros if they cannot be read any more.
+    // The offsets ascended when they were checked, and read as zeros if they have become
+    // unreadable.
     let before = set.bytes.get(start..place).unwrap_or_default();
     out.extend_from_slice(before);
     out.extend_from_slice(value);
     out.extend_from_slice(&set.bytes[place.min(set.bytes.len())..]);
 }
 
-/// Writes a set without the value at an index, which leaves at least two.
+/// Writes a set without the value at an index; at least two values remain.
 pub(crate) fn write_without(out: &mut Vec<u8>, set: &Set<'_>, index: usize) {
     let values = set.iter().take(index).chain(set.iter().skip(index + 1));
     write(out, set.value_size(), set.len() - 1, values);

@@ -1,6 +1,6 @@
-//! The value of a record, as it stands in a leaf.
+//! The value of a record, as it is stored in a leaf.
 //!
-//! A large value stands in an extent of pages of its own, without headers, so that it is one slice.
+//! A large value has an extent of its own, whose pages have no headers, so that it is one slice.
 //! The leaf then holds 32 bytes that describe it:
 //!
 //! | offset | size | field |
@@ -17,12 +17,13 @@ use crate::{Checksum, Extent, PageNumber, TransactionId};
 /// Length of the description of a large value.
 pub(crate) const VALUE_EXTENT_LEN: usize = 32;
 
-/// Length of the root of a tree, as it stands in a leaf or in a commit record.
+/// Length of the root of a tree, as it is stored in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
-/// What the value bytes of a node are.
-// As wide as the pointers beside it in `StoredValue`, which then has no filler: fillers are moved in
-// overlapping parts, and the processor waits for all stores before to read such parts back.
+/// What the value bytes of a node represent.
+// As wide as the pointers next to it in `StoredValue`, which then has no padding. Padding is moved
+// in overlapping parts, and reading such parts back makes the processor wait for all earlier
+// stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(crate) enum ValueKind {
@@ -101,7 +102,7 @@ impl ValueExtent {
     }
 }
 
-/// The value of a record, before a large one is looked up.
+/// The value of a record, before a large one is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StoredValue<'p> {
     pub(crate) kind: ValueKind,

@@ -1,4 +1,4 @@
-//! Changes of leaves: making, filling, inserting, taking out, moving together.
+//! Changes of leaves: initializing, filling, inserting, removing, compacting.
 
 use super::{
     format::{HAS_REFERENCES, LeafArrays, LeafFormat, NODE_HEADER_LEN, SLOT_LEN, WHOLE_KEYS},
@@ -16,7 +16,7 @@ use crate::{
 };
 use std::{iter, ops::Range};
 
-/// Makes `page` an empty leaf.
+/// Initializes `page` as an empty leaf.
 pub(crate) fn init(
     page: &mut [u8],
     number: PageNumber,
@@ -34,7 +34,7 @@ pub(crate) fn init(
     write_prefix(page, prefix);
 }
 
-/// Inserts a record at `index`, where a search found that it belongs.
+/// Inserts a record at `index`, which a search has determined.
 pub(crate) fn insert(
     page: &mut [u8],
     order: KeyOrder,
@@ -63,8 +63,7 @@ pub(crate) fn insert(
     Ok(InPlaceOutcome::Done)
 }
 
-/// Inserts records at one end, and compacts the page if that is what it takes. Either all of them
-/// are in then, or none.
+/// Inserts records at one end, and compacts the page if necessary: either all of them, or none.
 pub(crate) fn insert_many<'r>(
     page: &mut [u8],
     order: KeyOrder,
@@ -80,7 +79,7 @@ pub(crate) fn insert_many<'r>(
     let mut heap = NodeHeap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
     let mut slots = Vec::with_capacity(records.len());
     for (key, value) in records.clone() {
-        // What was written so far lies in the gap, where nobody sees it.
+        // The bytes written so far lie in the gap, where no reader sees them.
         match heap.push(page, key, value) {
             Some(slot) => slots.push(slot),
             None if header.garbage_len == 0 || !compact(page, &mut Vec::new())? => {
@@ -104,17 +103,17 @@ pub(crate) fn insert_many<'r>(
     Ok(InPlaceOutcome::Done)
 }
 
-/// A record in one piece.
+/// A record whose key and value are contiguous.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContiguousRecord<'r> {
-    /// The key, and the bytes of the value behind it.
+    /// The key, followed by the bytes of the value.
     pub(crate) bytes: &'r [u8],
     pub(crate) key_len: usize,
     pub(crate) kind: ValueKind,
 }
 
 impl<'r> ContiguousRecord<'r> {
-    /// A record that is a key alone.
+    /// A record that consists only of a key.
     #[cfg(test)]
     pub(crate) fn of_key(key: &'r [u8]) -> Self {
         Self {
@@ -169,13 +168,13 @@ pub(crate) fn fill<'r>(
 /// The head of a record and the offset of its node.
 type LeafSlot = (u32, u16);
 
-/// The nodes of a leaf that gets more of them.
+/// The heap of a leaf to which nodes are added.
 struct NodeHeap {
     order: KeyOrder,
     flags: u16,
     prefix_len: usize,
     align_mask: usize,
-    /// Nodes end here, downwards: where the arrays will end.
+    /// The lower limit of the nodes, which grow downwards: the future end of the arrays.
     limit: usize,
     start: usize,
     has_references: bool,
@@ -216,7 +215,8 @@ impl NodeHeap {
         Some((head, offset as u16))
     }
 
-    /// The same in a plain leaf, where a node has what is not in its head in one piece.
+    /// Like [`Self::push`], in a plain leaf, where the part of the node after the head is
+    /// contiguous.
     #[inline(always)]
     fn push_contiguous(
         &mut self,
@@ -239,7 +239,8 @@ impl NodeHeap {
         Some((key::head_of(&rest[..rest_len]), offset as u16))
     }
 
-    /// What of a key, and of what else stands behind it, comes behind the page's prefix; `None` if these bytes do not begin with that.
+    /// The part of a key, and of the bytes that follow it, after the page's prefix; `None` if the
+    /// bytes do not begin with the prefix.
     #[inline(always)]
     fn after_prefix<'k>(&self, page: &[u8], bytes: &'k [u8]) -> Option<&'k [u8]> {
         let (prefix, rest) = bytes.split_at_checked(self.prefix_len)?;
@@ -270,7 +271,7 @@ fn write_node(
     value_bytes.copy_from_slice(value.bytes);
 }
 
-/// Writes what a node begins with: the lengths of key and value, and the kind of the value.
+/// Writes the beginning of a node: the lengths of key and value, and the kind of the value.
 fn write_words(node: &mut [u8], rest_len: usize, kind: ValueKind, value_len: usize) {
     let kind = kind as u16;
     let key_word = rest_len as u16 | (kind & 1) << 15;
@@ -289,19 +290,19 @@ fn open_slots(page: &mut [u8], old: LeafArrays, index: usize, count: usize) {
     page.copy_within(head_at..old.offsets, head_at + 4 * count);
 }
 
-/// Fills a head and an offset in.
+/// Fills in a head and an offset.
 fn set_slot(page: &mut [u8], arrays: LeafArrays, index: usize, (head, offset): LeafSlot) {
     let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
     page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
     page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
 }
 
-/// Takes the record at `index` out; its node becomes garbage.
+/// Removes the record at `index`; its node becomes garbage.
 pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), PageDamage> {
     remove_range(page, index..index + 1)
 }
 
-/// Takes records out; their nodes become garbage.
+/// Removes records; their nodes become garbage.
 pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
@@ -333,9 +334,9 @@ pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), P
     Ok(())
 }
 
-/// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
-/// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
-/// aligned need more room between them in one order than in another. A fixed leaf has no garbage.
+/// Compacts the nodes of a leaf, so that garbage becomes free space. `scratch` is overwritten.
+/// Returns `false`, and changes nothing, if they do not fit in their new order: aligned values may
+/// need more padding in one order than in another. A fixed leaf has no garbage.
 pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, PageDamage> {
     scratch.clear();
     scratch.extend_from_slice(page);
@@ -354,7 +355,7 @@ pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Pa
     Ok(true)
 }
 
-/// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
+/// Lays out all nodes of a leaf again; returns the new start of the heap, or `None` if it does not
 /// fit.
 fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, PageDamage> {
     let mask = old.node_format().align_mask;
@@ -387,8 +388,8 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, PageDama
     Ok(Some(heap_start))
 }
 
-/// Puts another value in the place of the one at `index`. The nodes below move by as much as it grows or shrinks, so that it
-/// leaves no garbage behind, and no slot moves.
+/// Replaces the value at `index`. The nodes below move by the difference in length, so that it
+/// leaves no garbage and no slot moves.
 pub(crate) fn set_value(
     page: &mut [u8],
     index: usize,
@@ -422,7 +423,7 @@ pub(crate) fn set_value(
     let words = &mut page[offset + start - range.start..];
     write_words(words, key_len, new.kind, new.bytes.len());
     page[start..end].copy_from_slice(new.bytes);
-    // What alignment leaves behind the value is for the next compaction.
+    // Alignment padding after the value is left to the next compaction.
     header.garbage_len = header.garbage_len.saturating_add((range.end - end) as u16);
     if new.kind.is_reference() {
         header.flags |= HAS_REFERENCES;
@@ -431,8 +432,8 @@ pub(crate) fn set_value(
     Ok(InPlaceOutcome::Done)
 }
 
-/// Moves what lies between the start of the heap and `from` so that it ends at `to`, and with it the node at `offset` and all below it;
-/// `false` if there is no room.
+/// Moves the bytes between the start of the heap and `from` so that they end at `to`, and with them
+/// the node at `offset` and all below it; `false` if there is no room.
 fn move_below(
     page: &mut [u8],
     header: &mut Header,
@@ -450,7 +451,7 @@ fn move_below(
         return Ok(false);
     };
     page.copy_within(old_start..from, new_start);
-    // Modulo 2^16, since they may move either way.
+    // Modulo 2^16, because they may move in either direction.
     let up = (to as u16).wrapping_sub(from as u16);
     let (slots, _) = page[arrays.offsets..arrays.end].as_chunks_mut::<2>();
     for slot in slots {
@@ -462,14 +463,14 @@ fn move_below(
     Ok(true)
 }
 
-/// The bytes of the value at `index`, to be changed where they are.
+/// The bytes of the value at `index`, for changes in place.
 pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], PageDamage> {
     let leaf = Leaf::parse(page)?;
     let range = value_range(&leaf, index, &leaf.node(index)?);
     Ok(&mut page[range])
 }
 
-/// Where in its page the value of a node is.
+/// The byte range of a node's value in its page.
 #[inline]
 fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
     let key_end =
@@ -478,8 +479,8 @@ fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
     start..start + node.value.bytes.len()
 }
 
-/// Whether the nodes lie in the heap, apart from each other, and leave as much garbage as the header says: changes of the page
-/// rely on that.
+/// Whether the nodes are disjoint and in the heap, and leave exactly the garbage that the header
+/// states: changes of the page rely on this.
 pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool, PageDamage> {
     if header.is_fixed_leaf() {
         return Ok(true);
@@ -503,7 +504,7 @@ pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool,
     Ok(used_len <= heap_len)
 }
 
-/// Bytes of the page that its records use, garbage not counted.
+/// Bytes of the page that its records use, without garbage.
 pub(crate) fn used_len(header: &Header) -> usize {
     if header.is_fixed_leaf() {
         return fixed::used_len(header);
@@ -512,7 +513,7 @@ pub(crate) fn used_len(header: &Header) -> usize {
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
 }
 
-/// Where the gap between the arrays of a leaf and its heap begins and ends.
+/// The gap between the arrays of a leaf and its heap.
 pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
     if header.is_fixed_leaf() {
         return (fixed::used_len(header).min(page.len()), page.len());

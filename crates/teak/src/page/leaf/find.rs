@@ -1,7 +1,8 @@
-//! A lookup in a leaf, in two halves: the first looks at heads alone, the second at one node. Between them that can be asked for.
+//! A lookup in a leaf, in two halves: the first reads only heads, the second a single node. Between
+//! them the node can be prefetched.
 //!
-//! What is done where this does not suffice is told the page and not the leaf, whose fields would have to stand in memory then, and not in
-//! registers, on the usual way too.
+//! The slow paths take the page and not the leaf. Otherwise the fields of the leaf would be kept in
+//! memory, and not in registers, on the fast path too.
 
 use super::{
     format::{NodeFormat, WHOLE_KEYS},
@@ -14,16 +15,16 @@ use crate::page::{
     value::StoredValue,
 };
 
-/// Where a key is, if it is in its leaf at all.
+/// Where a key is, if its leaf has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LeafMatch<'p> {
     Nothing,
-    /// The first of the nodes whose head is that of the key.
+    /// The first of the nodes with the head of the key.
     Node {
         page: &'p [u8],
         offset: usize,
     },
-    /// A leaf that takes a whole search.
+    /// A leaf that requires a full search.
     Leaf(&'p [u8]),
 }
 
@@ -37,7 +38,7 @@ impl<'p> Leaf<'p> {
                 PrefixOrdering::Before | PrefixOrdering::After => return LeafMatch::Nothing,
             }
         } else if self.offsets.is_empty() || matches!(order, KeyOrder::Custom(_)) {
-            // A fixed leaf, or a comparison to which other bytes may be equal.
+            // A fixed leaf, or a comparison that may treat other bytes as equal.
             return LeafMatch::Leaf(self.page);
         } else {
             order.head(key)
@@ -54,7 +55,7 @@ impl<'p> Leaf<'p> {
 }
 
 impl<'p> LeafMatch<'p> {
-    /// Where the node begins, for a prefetch.
+    /// The offset of the node, for a prefetch.
     #[inline(always)]
     pub(crate) fn node_offset(&self) -> Option<usize> {
         match *self {
@@ -84,7 +85,7 @@ impl<'p> LeafMatch<'p> {
         } else {
             0
         };
-        // Prefix and head are those of the key: what is stored would be its end.
+        // Prefix and head match the key, so the stored bytes are compared with its end.
         let is_as_long = usize::from(prefix_len) + node.key_len == key.len();
         if is_as_long && key::is_end(key, node.stored_key) {
             return Ok(Some(node.value));

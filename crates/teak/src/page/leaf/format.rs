@@ -1,4 +1,4 @@
-//! How leaves and their nodes are laid out, by the table and by the flags of a page.
+//! The layout of leaves and their nodes, according to the table and to the flags of a page.
 
 use crate::page::{
     header::{HEADER_LEN, Header, PageKind, arrays_start},
@@ -6,21 +6,22 @@ use crate::page::{
     value::VALUE_EXTENT_LEN,
 };
 
-/// Flag: nodes hold whole keys, and there is no prefix.
+/// Flag: nodes hold full keys, and there is no prefix.
 pub(crate) const WHOLE_KEYS: u16 = 1;
 
-/// Flag: some value refers to other pages, so dropping the page means looking at its nodes.
+/// Flag: some value refers to other pages, so the nodes must be examined before the page is
+/// dropped.
 pub(crate) const HAS_REFERENCES: u16 = 2;
 
 pub(super) const ALIGN_SHIFT: u32 = 8;
 
-/// Bytes of head and offset for each record.
+/// Bytes of head and offset per record.
 pub(super) const SLOT_LEN: usize = 6;
 
 /// Bytes of a node before the key.
 pub(super) const NODE_HEADER_LEN: usize = 4;
 
-/// What a table asks of its leaves.
+/// The format of a table's leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LeafFormat {
     pub(crate) order: KeyOrder,
@@ -35,7 +36,7 @@ impl LeafFormat {
         !self.share_prefixes || self.order != KeyOrder::Bytes || self.fixed_len != 0
     }
 
-    /// What leaves are.
+    /// The page kind of leaves.
     pub(crate) fn kind(self) -> PageKind {
         match self.fixed_len {
             0 => PageKind::Leaf,
@@ -43,13 +44,13 @@ impl LeafFormat {
         }
     }
 
-    /// What their flags say, but for what their records do.
+    /// The flags of the format, without those that depend on records.
     pub(crate) fn flags(self) -> u16 {
         (if self.whole_keys() { WHOLE_KEYS } else { 0 })
             | u16::from(self.value_align_log2) << ALIGN_SHIFT
     }
 
-    /// The prefix that a page from `first` to `last` can share.
+    /// The length of the prefix that a page with keys from `first` to `last` can share.
     pub(crate) fn prefix_len(self, first: &[u8], last: &[u8]) -> usize {
         if self.whole_keys() {
             0
@@ -58,13 +59,13 @@ impl LeafFormat {
         }
     }
 
-    /// The most bytes that a record takes of a page, its slot included.
+    /// The maximum bytes that a record takes of a page, slot included.
     #[inline]
     pub(crate) fn record_len(self, prefix_len: usize, key_len: usize, value_len: usize) -> usize {
         self.record_len_with(prefix_len)(key_len, value_len)
     }
 
-    /// The same for many records, by the lengths of key and value.
+    /// Like [`Self::record_len`], as a function of the lengths of key and value, for many records.
     #[inline(always)]
     pub(crate) fn record_len_with(self, prefix_len: usize) -> impl Fn(usize, usize) -> usize {
         let not_stored = match self.whole_keys() {
@@ -86,7 +87,7 @@ impl LeafFormat {
             || self.record_len(0, key_len, value_len) <= Self::max_inline_record_len(page_size)
     }
 
-    /// The longest record that stays in the leaf; longer ones keep their value in a run.
+    /// The longest record that stays in the leaf; longer ones have their value in an extent.
     pub(crate) fn max_inline_record_len(page_size: usize) -> usize {
         (page_size - HEADER_LEN) / 2
     }
@@ -118,10 +119,10 @@ impl LeafArrays {
     }
 }
 
-/// How nodes are laid out, by the flags of their page.
+/// The layout of nodes, according to the flags of their page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeFormat {
-    /// Bytes of a key's rest that its head holds and its node does not.
+    /// Bytes of a key's rest that are in its head and not in its node.
     pub(super) in_head: usize,
     pub(super) align_mask: usize,
 }

@@ -1,6 +1,6 @@
-//! Changes of a page in place: where they begin, and what came of them.
+//! In-place changes of a page: the end at which they insert, and their outcome.
 
-/// What came of an attempt to insert into a leaf in place.
+/// The outcome of an attempt to insert into a leaf in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InPlaceOutcome {
     /// Done.
@@ -14,6 +14,6 @@ pub(crate) enum InPlaceOutcome {
 pub(crate) enum LeafEnd {
     /// Before the first record.
     Before,
-    /// Behind the last one.
+    /// After the last one.
     After,
 }

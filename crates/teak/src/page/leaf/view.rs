@@ -1,4 +1,4 @@
-//! A leaf to read: its records by index, its keys put together, its search.
+//! A read-only view of a leaf: records by index, assembled keys, and searches.
 
 use super::format::{
     ALIGN_SHIFT, HAS_REFERENCES, LeafArrays, NODE_HEADER_LEN, NodeFormat, SLOT_LEN, WHOLE_KEYS,
@@ -12,13 +12,14 @@ use crate::page::{
 };
 use std::cmp::Ordering;
 
-/// Bytes of a key that are copied at once.
+/// Bytes of a key that are copied at a time.
 const KEY_CHUNK: usize = 16;
 
-/// A prefix, and room for a head behind it.
+/// A prefix, with room for a head after it.
 pub(crate) type PrefixAndHead = [u8; 16];
 
-/// Why that is no leaf with nodes. It is not told the header, which would have to stand in memory then.
+/// Why this is not a leaf with nodes. It does not take the header, which would then have to be in
+/// memory.
 #[cold]
 #[inline(never)]
 fn layout_damage(page: &[u8]) -> PageDamage {
@@ -32,7 +33,7 @@ fn layout_damage(page: &[u8]) -> PageDamage {
     )
 }
 
-/// A leaf, its bounds checked, its arrays at hand. Those of a fixed leaf are empty.
+/// A leaf with checked bounds and its arrays located. Those of a fixed leaf are empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaf<'p> {
     pub(super) page: &'p [u8],
@@ -45,11 +46,11 @@ pub(crate) struct Leaf<'p> {
 /// A node of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'p> {
-    /// Length of the key behind the prefix.
+    /// Length of the key after the prefix.
     pub(super) key_len: usize,
     /// The page from the key on.
     pub(super) tail: &'p [u8],
-    /// What of the key is in the node: all of it on pages with whole keys.
+    /// The part of the key in the node: all of it on pages with full keys.
     pub(crate) stored_key: &'p [u8],
     pub(crate) value: StoredValue<'p>,
 }
@@ -60,7 +61,7 @@ impl<'p> Leaf<'p> {
         Self::from_header(page, &Header::read(page))
     }
 
-    /// A leaf of whatever kind.
+    /// A leaf of any kind.
     #[inline]
     pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, PageDamage> {
         if header.kind == PageKind::Leaf as u8 {
@@ -117,7 +118,7 @@ impl<'p> Leaf<'p> {
     /// The keys of a fixed leaf.
     #[inline]
     pub(crate) fn fixed_keys(&self) -> Option<FixedKeys<'p>> {
-        // Only an ordinary leaf that is being made has no heads.
+        // Only an ordinary leaf under construction has no heads.
         if self.heads.is_empty() {
             fixed_keys_of(self.page)
         } else {
@@ -125,19 +126,19 @@ impl<'p> Leaf<'p> {
         }
     }
 
-    /// The keys of a fixed leaf from an index on, one behind the other.
+    /// The keys of a fixed leaf from an index on, concatenated.
     pub(crate) fn packed_from(&self, index: usize) -> Option<&'p [u8]> {
         let keys = self.fixed_keys()?;
         keys.bytes().get(index * keys.key_len()..)
     }
 
-    /// The keys of a fixed leaf up to an index, one behind the other.
+    /// The keys of a fixed leaf up to an index, concatenated.
     pub(crate) fn packed_to(&self, index: usize) -> Option<&'p [u8]> {
         let keys = self.fixed_keys()?;
         keys.bytes().get(..(index + 1) * keys.key_len())
     }
 
-    /// Bytes of a page that a record takes, its slot included.
+    /// Bytes of a page that a record takes, slot included.
     pub(crate) fn record_len(&self, node: &Node<'_>) -> usize {
         match self.fixed_keys() {
             Some(keys) => keys.key_len(),
@@ -153,7 +154,7 @@ impl<'p> Leaf<'p> {
         self.prefix
     }
 
-    /// Whether the first key and the last one go on alike behind the prefix, as far as their heads tell.
+    /// Whether the first and the last key agree beyond the prefix, as far as their heads tell.
     pub(crate) fn may_share_more(&self) -> bool {
         match self.heads {
             [first, .., last] => !self.has_whole_keys() && first >> 24 == last >> 24,
@@ -166,13 +167,13 @@ impl<'p> Leaf<'p> {
         self.heads.get(index).copied()
     }
 
-    /// Where the node begins, for a prefetch.
+    /// The offset of the node, for a prefetch.
     #[inline]
     pub(crate) fn node_offset(&self, index: usize) -> Option<usize> {
         self.offsets.get(index).map(|&offset| usize::from(offset))
     }
 
-    /// The page from there on.
+    /// The page from the node on.
     #[inline]
     pub(crate) fn page_from_node(&self, index: usize) -> &'p [u8] {
         let offset = self.node_offset(index);
@@ -185,13 +186,13 @@ impl<'p> Leaf<'p> {
         self.node_as(self.node_format(), index)
     }
 
-    /// Whether keys are cut and values are not aligned, as in most tables.
+    /// Whether keys are truncated and values are not aligned, as in most tables.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == 0
     }
 
-    /// A node of a page that is plain: what scans read, so all that can be known before is.
+    /// A node of a plain page. Scans use it, so everything known in advance is omitted.
     #[inline(always)]
     pub(crate) fn plain_node(&self, index: usize) -> Result<Node<'p>, PageDamage> {
         let format = NodeFormat {
@@ -201,13 +202,14 @@ impl<'p> Leaf<'p> {
         self.node_as(format, index)
     }
 
-    /// Whether keys are whole and values are not aligned, as where clients are given slices of both, and they stand one by one.
+    /// Whether keys are full and values are not aligned. Tables that return slices of both have
+    /// such pages; their records are stored one by one.
     #[inline]
     pub(crate) fn is_plain_but_whole(&self) -> bool {
         self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == WHOLE_KEYS && !self.offsets.is_empty()
     }
 
-    /// The same of such a page.
+    /// Like [`Self::plain_node`], for a page with full keys.
     #[inline(always)]
     pub(crate) fn plain_whole_node(&self, index: usize) -> Result<Node<'p>, PageDamage> {
         let format = NodeFormat {
@@ -236,7 +238,7 @@ impl<'p> Leaf<'p> {
         self.flags & WHOLE_KEYS != 0
     }
 
-    /// Puts the prefix of the page at the start of `out`, for [`Leaf::read_key`].
+    /// Writes the prefix of the page to the start of `out`, for [`Leaf::read_key`].
     pub(crate) fn read_prefix(&self, out: &mut Vec<u8>) {
         let room = self.prefix.len() + 4 + KEY_CHUNK;
         if out.len() < room {
@@ -245,9 +247,9 @@ impl<'p> Leaf<'p> {
         out[..self.prefix.len()].copy_from_slice(self.prefix);
     }
 
-    /// Puts the rest of the key at `index` in `out`, behind the prefix that is there already, makes
-    /// `out` longer if need be, and returns the length of the key. Only for pages with prefixes.
-    /// Copies a whole chunk, so bytes behind the key may change too.
+    /// Writes the rest of the key at `index` to `out`, after the prefix that is there already.
+    /// Lengthens `out` if necessary, and returns the length of the key. Only for pages with
+    /// prefixes. Copies a whole chunk, so bytes after the key may change too.
     #[inline(always)]
     pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
         let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
@@ -256,7 +258,7 @@ impl<'p> Leaf<'p> {
             && let Some(room) = out.get_mut(prefix_len..prefix_len + 4 + KEY_CHUNK)
         {
             room[..4].copy_from_slice(&head);
-            // A number is moved, where bytes would be copied by a call.
+            // A number is moved in a register, whereas bytes would be copied by a call.
             let chunk = u128::from_ne_bytes(chunk);
             room[4..].copy_from_slice(&chunk.to_ne_bytes());
         } else {
@@ -276,7 +278,7 @@ impl<'p> Leaf<'p> {
         out.extend_from_slice(node.stored_key);
     }
 
-    /// What the records of a leaf begin with that are put together one behind the other by [`Leaf::append_record`], if that is short.
+    /// The prefix with which [`Leaf::append_record`] begins each record of a leaf, if it is short.
     pub(crate) fn lead(&self) -> Option<PrefixAndHead> {
         let mut lead = PrefixAndHead::default();
         let is_short = self.prefix.len() + 4 <= lead.len();
@@ -286,7 +288,7 @@ impl<'p> Leaf<'p> {
         })
     }
 
-    /// Appends the key at `index` to `out`, and its value.
+    /// Appends the key at `index` and its value to `out`.
     #[inline(always)]
     pub(crate) fn append_record(
         &self,
@@ -304,14 +306,14 @@ impl<'p> Leaf<'p> {
         let (head, head_len) = (self.heads[index].to_be_bytes(), node.key_len.min(4));
         if let Some(lead) = lead {
             lead[prefix_len..prefix_len + 4].copy_from_slice(&head);
-            // As long as it always is, so that no call copies it.
+            // Always of this length, so that no call copies it.
             out.extend_from_slice(lead);
             out.truncate(at + prefix_len + head_len);
         } else {
             out.extend_from_slice(self.prefix);
             out.extend_from_slice(&head[..head_len]);
         }
-        // The value stands right behind the key.
+        // The value directly follows the key.
         let stored_len = node.stored_key.len() + node.value.bytes.len();
         out.extend_from_slice(&node.tail[..stored_len]);
     }
@@ -322,7 +324,7 @@ impl<'p> Leaf<'p> {
         Ok(key)
     }
 
-    /// Where `key` is (`Ok`), or where it would have to be inserted (`Err`).
+    /// Returns the index of `key` (`Ok`), or the index where it would be inserted (`Err`).
     #[inline]
     pub(crate) fn search(
         &self,
@@ -357,8 +359,9 @@ impl<'p> Leaf<'p> {
         }
     }
 
-    /// The same where the records here tell that `key` belongs to this leaf: it is one of them, between two, or, in the last leaf of the
-    /// tree, behind them all. `None` where they do not tell.
+    /// Like [`Self::search`], if the records show that `key` belongs to this leaf: it is one of
+    /// them, between two, or, in the last leaf of the tree, after all of them. `None` if they do
+    /// not show it.
     #[inline]
     pub(crate) fn search_here(
         &self,
@@ -392,7 +395,7 @@ impl<'p> Leaf<'p> {
         })
     }
 
-    /// Finds the heads equal to `head`, mostly none or one, and searches their nodes.
+    /// Finds the heads equal to `head`, usually none or one, and searches their nodes.
     #[inline]
     fn search_equal_heads(
         &self,
@@ -421,10 +424,10 @@ impl<'p> Leaf<'p> {
     }
 }
 
-// What is done for fixed leaves is told the page and not the leaf, whose fields would have to stand in memory then, and
-// not in registers, on the way to ordinary ones too.
+// The functions for fixed leaves take the page and not the leaf. Otherwise the fields of the leaf
+// would be kept in memory, and not in registers, on the path to ordinary leaves too.
 
-/// The node that begins at an offset; `None` if it does not lie in its page.
+/// The node at an offset; `None` if it does not lie in its page.
 #[inline(always)]
 pub(super) fn node_at(page: &[u8], offset: usize, format: NodeFormat) -> Option<Node<'_>> {
     let (node, tail) = page.get(offset..)?.split_first_chunk::<NODE_HEADER_LEN>()?;
@@ -473,8 +476,8 @@ fn fixed_node_of(page: &[u8], index: usize) -> Option<Node<'_>> {
     })
 }
 
-/// What [`Leaf::read_key`] does with keys that have more than a chunk in their node, or that end the
-/// page.
+/// The slow path of [`Leaf::read_key`], for keys that have more than a chunk in their node, or that
+/// end the page.
 #[cold]
 fn read_long_key(prefix_len: usize, head: [u8; 4], stored_key: &[u8], out: &mut Vec<u8>) {
     out.truncate(prefix_len);

@@ -1,9 +1,9 @@
-//! Changing many records at once: in the order of keys, whatever order they come in.
+//! Batch changes: many records are changed in key order, whatever order they come in.
 //!
-//! Neighbours then meet their leaf and the pages above it while these are near, new pages lie in
-//! the file in the order of their keys, and while one record is changed the leaf of one that comes
-//! soon is on its way into the cache. Where so many come to one leaf that they fill others, they and what it has are
-//! laid out together, so that each page is written once and full.
+//! Neighbouring records then find their leaf and the pages above it in the cache. New pages lie in
+//! the file in key order, and while one record is changed, the leaf of a following one is being
+//! loaded into the cache. If enough records belong to one leaf to fill further ones, they are laid
+//! out together with its own records, so that each page is written once and full.
 
 use super::{
     PageSink,
@@ -27,27 +27,28 @@ use crate::{
 };
 use std::{ops::Range, time::Instant};
 
-/// A leaf is asked for so many records before it is changed.
+/// A leaf is prefetched this many records before it is changed.
 pub(super) const AHEAD: usize = 4;
-/// Cache lines of it that are asked for: those that a search reads and those where copying it
+/// Cache lines of a leaf that are prefetched: those that a search reads and those where copying it
 /// begins; no more than a processor fetches at once.
 const LEAF_LINES: usize = 12;
-/// Keys whose leaves are asked for together where reading waits for the disk.
+/// Keys whose leaves are requested together if reads wait for the disk.
 const GROUP: usize = 128;
-/// Records of one leaf are laid out together if with those that it has they fill more pages than this. Of fewer the last would
-/// be left emptier than where they come one by one.
+/// Records of one leaf are laid out together if they and its own records fill more pages than this.
+/// With fewer, the last page would be emptier than after single insertions.
 const TOGETHER_MIN: usize = 3;
-/// And no more than this many pages at once.
+/// The maximum number of pages that are laid out together.
 const TOGETHER_MAX: usize = 64;
-/// Where they are not, this many are inserted one by one before it is tried again, and then twice as many, up to the second.
+/// If they are not laid out together, this many are inserted one by one before the next attempt,
+/// and then twice as many each time, up to the second number.
 const ONE_BY_ONE: (usize, usize) = (32, 1024);
-/// Their prefix is that of so many, which is near enough for a guess of how many pages they fill.
+/// The prefix is taken from this many records, which suffices to estimate how many pages they fill.
 const PREFIX_OF: usize = 1 << 13;
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Inserts records, or replaces their values; returns how many keys were not there. Of records
-    /// with equal keys the last one counts. No key may be longer than the longest that a page
-    /// carries.
+    /// Inserts records, or replaces their values; returns how many keys are new. If a key occurs
+    /// several times, its last record counts. No key may be longer than the longest that a page
+    /// holds.
     pub(crate) fn insert_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         records: &[(K, V)],
@@ -110,8 +111,9 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(added)
     }
 
-    /// Inserts the first of these records, which are in order and begin before the last key of the tree, as far as they belong to one
-    /// leaf, if they fill several; returns how many these are, and how many of their keys were not there.
+    /// Inserts the first of these records, which are sorted and begin before the last key of the
+    /// tree, as far as they belong to one leaf, if they fill several. Returns how many these are,
+    /// and how many of their keys are new.
     fn insert_together<'r>(
         &mut self,
         records: impl Iterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
@@ -155,7 +157,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((count, added))
     }
 
-    /// The separator behind the leaf of a path; `None` if it is the last one.
+    /// The separator after the leaf of a path; `None` if it is the last one.
     fn next_separator(&self, path: &[PathStep]) -> Result<Option<Vec<u8>>> {
         for depth in (0..path.len() - 1).rev() {
             let PathStep { page, index, count } = path[depth];
@@ -170,8 +172,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(None)
     }
 
-    /// Lays the leaf of a path out anew together with records that belong there, in as many pages as they fill; returns how many
-    /// of their keys were not there.
+    /// Lays out the leaf of a path together with records that belong there, in as many pages as
+    /// they fill; returns how many of their keys are new.
     fn merge<'r>(
         &mut self,
         path: Vec<PathStep>,
@@ -246,7 +248,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(removed)
     }
 
-    /// Asks for the leaf of a key, which may be near one that a path leads to, as for [`Self::insert_with_hint`].
+    /// Prefetches the leaf of a key, which may be close to one that a path leads to, as for
+    /// [`Self::insert_with_hint`].
     pub(super) fn fetch_leaf(&self, hint: &[PathStep], key: &[u8]) -> Result<()> {
         if !self.root.is_empty() {
             let leaf = match child_from_hint(&*self.sink, self.root, hint, key)? {
@@ -259,7 +262,8 @@ impl<S: PageSink> Tree<'_, S> {
     }
 }
 
-/// Keys that are changed one after the other: where reading waits for the disk, the leaves of some of them are asked for together.
+/// Keys that are changed one after the other. If reads wait for the disk, the leaves of a group of
+/// them are requested together.
 pub(super) struct PrefetchGroups {
     first: usize,
     end: usize,
@@ -275,7 +279,7 @@ impl PrefetchGroups {
         }
     }
 
-    /// Notes that so many keys were changed, and which come next.
+    /// Records that a number of keys were changed, and which keys follow.
     #[inline]
     pub(super) fn note<'k, S: PageSink>(
         &mut self,
@@ -299,9 +303,9 @@ impl PrefetchGroups {
     }
 }
 
-/// The indices of keys in the order of these; of equal keys the last one.
+/// The indices of keys in key order; of equal keys, the last one.
 fn in_order<'k>(order: KeyOrder, count: usize, key: impl Fn(usize) -> &'k [u8]) -> Vec<usize> {
-    // Most keys are told apart by what stands beside their index.
+    // The bytes stored beside the index distinguish most keys.
     let compare = |a: &(u64, usize), b: &(u64, usize)| {
         let by_key = || order.compare(key(a.1), key(b.1));
         a.0.cmp(&b.0).then_with(by_key)

@@ -1,5 +1,5 @@
-//! Building a tree from sorted records, from the leaves up: every page is written once and full.
-//! Records behind the last one of a tree are added without a search.
+//! Builds a tree from sorted records, from the leaves up: every page is written once and full.
+//! Records after the last one of a tree are added without a search.
 
 use super::{
     PageSink, TreeRoot, count,
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A tree that is being built.
+/// A tree under construction.
 #[derive(Debug)]
 pub(crate) struct TreeBuilder<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
@@ -28,25 +28,25 @@ pub(crate) struct TreeBuilder<'t, 's, S> {
 }
 
 impl<'t, 's, S: PageSink> TreeBuilder<'t, 's, S> {
-    /// Begins to build. The tree has to be empty.
+    /// Begins to build. The tree must be empty.
     pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
         assert!(tree.root.is_empty(), "a tree is built where there is none");
         let state = TreeBuild::default();
         Self { tree, state }
     }
 
-    /// The root as it is so far.
+    /// The present root.
     pub(crate) fn root(&self) -> &TreeRoot {
         self.tree.root
     }
 
-    /// Adds a record, whose key has to be behind the last one.
+    /// Adds a record, whose key must be after the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         self.state.refuse_unsorted(self.tree.root, key)?;
         self.push_in_order(key, value)
     }
 
-    /// The same of a key that is known to be behind the last one.
+    /// Adds a record whose key is known to be after the last one.
     pub(super) fn push_in_order(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         if self.tree.root.records == 0 {
             self.tree.fix_key_len(key);
@@ -58,17 +58,17 @@ impl<'t, 's, S: PageSink> TreeBuilder<'t, 's, S> {
         Ok(())
     }
 
-    /// Ends all pages and sets the root; returns how many records there are.
+    /// Completes all pages and sets the root; returns the number of records.
     pub(crate) fn finish(self) -> Result<u64> {
         self.state.finish(self.tree)
     }
 }
 
-/// The leaf that is being built, the last of a tree.
+/// The leaf under construction, the last of a tree.
 #[derive(Debug, Default)]
 struct LastLeaf {
     records: RecordList,
-    /// Bytes that they would take, at most.
+    /// The maximum bytes that they would take.
     len: usize,
     prefix_len: usize,
     /// The last key before the leaf, if there is one.
@@ -76,7 +76,7 @@ struct LastLeaf {
 }
 
 impl LastLeaf {
-    /// The key that was added last; empty before there is one.
+    /// The key that was added last; empty before the first one.
     fn last_key(&self) -> &[u8] {
         match self.records.len() {
             0 => self.key_before.as_deref().unwrap_or_default(),
@@ -84,7 +84,8 @@ impl LastLeaf {
         }
     }
 
-    /// Adds a record whose value is such as leaves hold it. Returns the leaf as it was before, ended, if that had no room for it.
+    /// Adds a record whose value has the form that leaves hold. If the leaf had no room for it,
+    /// returns the previous leaf, completed.
     #[inline(always)]
     fn push<S: PageSink>(
         &mut self,
@@ -102,7 +103,7 @@ impl LastLeaf {
         Ok(ended)
     }
 
-    /// Whether one more record fits, for which there is room then.
+    /// Whether one more record fits; room is reserved for it then.
     fn takes(
         &mut self,
         format: LeafFormat,
@@ -124,7 +125,7 @@ impl LastLeaf {
         self.len <= page_size
     }
 
-    /// Ends the leaf, which has records, and begins the next one.
+    /// Completes the leaf, which has records, and begins the next one.
     fn end<S: PageSink>(&mut self, tree: &mut Tree<'_, S>) -> Result<Child> {
         let format = tree.root.leaf_format();
         let birth = tree.sink.transaction();
@@ -149,21 +150,21 @@ impl LastLeaf {
     }
 }
 
-/// How far the building of a tree is. Each call is told the tree, so that several can be built at once.
+/// The state of building a tree. Each call takes the tree, so that several can be built at a time.
 #[derive(Debug, Default)]
 pub(super) struct TreeBuild {
     leaf: LastLeaf,
-    /// The children of the inner page to come, for each level.
+    /// The children of the next inner page, for each level.
     levels: Vec<Vec<Child>>,
 }
 
 impl TreeBuild {
-    /// The key that was added last; empty before there is one.
+    /// The key that was added last; empty before the first one.
     pub(super) fn last_key(&self) -> &[u8] {
         self.leaf.last_key()
     }
 
-    /// Refuses a key that is not behind the last one.
+    /// Refuses a key that is not after the last one.
     fn refuse_unsorted(&self, root: &TreeRoot, key: &[u8]) -> Result<()> {
         if root.records > 0 && root.order.stored_to(self.last_key(), key).is_ge() {
             return Err(Error::NotSorted {
@@ -173,7 +174,7 @@ impl TreeBuild {
         Ok(())
     }
 
-    /// Adds a record whose value is such as leaves hold it.
+    /// Adds a record whose value has the form that leaves hold.
     pub(super) fn push_leaf_value<S: PageSink>(
         &mut self,
         tree: &mut Tree<'_, S>,
@@ -186,7 +187,7 @@ impl TreeBuild {
         }
     }
 
-    /// Adds a child to the inner page to come above `level`, and ends that page if it is full.
+    /// Adds a child to the next inner page above `level`, and completes that page if it is full.
     fn add_child<S: PageSink>(
         &mut self,
         tree: &mut Tree<'_, S>,
@@ -220,7 +221,7 @@ impl TreeBuild {
         self.add_child(tree, level + 1, child)
     }
 
-    /// Ends all pages and sets the root; returns how many records there are.
+    /// Completes all pages and sets the root; returns the number of records.
     pub(super) fn finish<S: PageSink>(mut self, tree: &mut Tree<'_, S>) -> Result<u64> {
         if !self.leaf.records.is_empty() {
             let leaf = self.leaf.end(tree)?;
@@ -246,18 +247,18 @@ impl TreeBuild {
     }
 }
 
-/// Leaves that are made known to the pages above them at once.
+/// How many leaves are attached to the pages above them at a time.
 const ATTACHED_TOGETHER: usize = 32;
 
-/// Adds records behind the last one of a tree: to its last leaf as far as that has room, and the rest to leaves that are
-/// built as for an empty tree.
+/// Adds records after the last one of a tree: to its last leaf as far as that has room, and then to
+/// leaves that are built as for an empty tree.
 #[derive(Debug)]
 pub(crate) struct TreeAppender<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
     last_key: Vec<u8>,
-    /// The way to the last leaf, as long as that has room.
+    /// The path to the last leaf, as long as that has room.
     path: Vec<PathStep>,
-    /// The leaf behind it, and those between the two that nothing leads to yet.
+    /// The leaf after it, and the leaves between the two that are not attached yet.
     after: Option<LastLeaf>,
     ended: Vec<Child>,
     count: u64,
@@ -276,12 +277,12 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         })
     }
 
-    /// The root as it is so far.
+    /// The present root.
     pub(crate) fn root(&self) -> &TreeRoot {
         self.tree.root
     }
 
-    /// Adds a record, whose key has to be behind the last one.
+    /// Adds a record, whose key must be after the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         if self.tree.root.order.stored_to(&self.last_key, key).is_ge() {
             return Err(Error::NotSorted { index: self.count });
@@ -343,7 +344,7 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         Ok(is_in)
     }
 
-    /// Has the pages above lead to the leaves that were ended.
+    /// Attaches the completed leaves to the pages above.
     fn attach(&mut self) -> Result<()> {
         let path = self.last_path()?;
         let tree = &mut *self.tree;
@@ -356,7 +357,7 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         tree.replace_children(&path, depth, slots_in_parent(&path), children)
     }
 
-    /// Ends the last leaf; returns how many records were added.
+    /// Completes the last leaf; returns how many records were added.
     pub(crate) fn finish(mut self) -> Result<u64> {
         if let Some(mut after) = self.after.take() {
             self.ended.push(after.end(self.tree)?);

@@ -1,13 +1,15 @@
-//! Where a key was found, so that it is read again without a descent for as long as its tree is the same.
+//! Caches where a key was found, so that it can be read again without a descent as long as its tree
+//! has not changed.
 //!
-//! The root of a committed tree holds the checksum of its root page, and each page the checksums of its children, so that roots that are
-//! equal are roots of equal trees, of whichever state, and a place in one is a place in the other. That does not hold of a
-//! tree that is being changed, whose checksums are yet to be found.
+//! The root of a committed tree holds the checksum of its root page, and each page the checksums of
+//! its children. Equal roots are therefore roots of equal trees, in whichever state, and a position
+//! in one is valid in the other. This does not hold for a tree that is being changed, whose
+//! checksums are not computed yet.
 
 use super::{PageSource, TreeRoot, enter, position::Position, visit_inner, visit_leaf};
 use crate::{Checksum, PageNumber, Result, page::value::StoredValue};
 
-/// A key, and where it is in the tree that it was looked up in last.
+/// A key, and its position in the tree in which it was last looked up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CachedPosition {
     key: Vec<u8>,
@@ -17,22 +19,23 @@ pub(crate) struct CachedPosition {
 #[derive(Clone, Debug)]
 struct CachedEntry {
     root: TreeRoot,
-    /// The leaf, its checksum and the index in it; `None` if the key is not there.
+    /// The leaf, its checksum and the index in it; `None` if the key is absent.
     record: Option<(PageNumber, Checksum, usize)>,
 }
 
 impl CachedPosition {
-    /// Whether the place is that of `key` in the committed tree of `root`.
+    /// Whether the position is that of `key` in the committed tree of `root`.
     pub(crate) fn is_of(&self, root: &TreeRoot, key: &[u8]) -> bool {
         self.noted.as_ref().is_some_and(|noted| noted.root == *root) && self.key == key
     }
 
-    /// Knows nothing from now on: what was noted may come from bytes that were not there.
+    /// Clears the position: it may come from bytes that could not be read.
     pub(crate) fn forget(&mut self) {
         self.noted = None;
     }
 
-    /// The leaf and the value of `key`, from the place if that is known, else by a descent that notes it.
+    /// Returns the leaf and the value of `key`, from the cached position if it is valid, else by a
+    /// descent that updates it.
     pub(crate) fn get<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
@@ -60,7 +63,7 @@ impl CachedPosition {
     }
 }
 
-/// The leaf of a key, its checksum and the index in it.
+/// Finds the leaf of a key, its checksum and the index in it.
 fn find<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,5 +1,6 @@
-//! The checksums of a tree's pages, as what points to them keeps them. Leaves are read only where values of their own pages or nested
-//! trees may hang on them: the checksums of all others stand in inner pages, which are few.
+//! The checksums of a tree's pages, as stored with the pointers to them. Leaves are read only if
+//! their values may refer to extents or nested trees: the checksums of all other pages are in inner
+//! pages, which are few.
 
 use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
 use crate::{
@@ -9,17 +10,18 @@ use crate::{
 
 const READING: &str = "reading the checksums of pages";
 
-/// A page of a tree, or a large value, and the checksum that it ought to have.
+/// A page of a tree, or a large value, and its expected checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ChecksummedExtent {
     pub(crate) extent: Extent,
-    /// Bytes from the first page on that the checksum is of.
+    /// Bytes from the first page on that the checksum covers.
     pub(crate) len_bytes: u64,
     pub(crate) checksum: Checksum,
     pub(crate) is_value: bool,
 }
 
-/// Calls `visit` with each page and each large value. Where it answers `false` nothing below is looked at.
+/// Calls `visit` with each page and each large value. If it returns `false`, nothing below is
+/// visited.
 pub(crate) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -35,7 +37,7 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
 
 struct ChecksumWalk<'w, S: ?Sized> {
     source: &'w S,
-    /// Whether there is something behind leaves.
+    /// Whether leaves refer to further pages.
     has_more: bool,
     visit: &'w mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
 }
@@ -87,7 +89,7 @@ impl<S: PageSource + ?Sized> ChecksumWalk<'_, S> {
                     (self.visit)(value)?;
                 }
                 Referenced::Tree(root) => {
-                    // Nesting is one deep, whatever a forged root says.
+                    // Nesting is one level deep, whatever a forged root claims.
                     self.has_more = false;
                     let walked = self.tree(&root);
                     self.has_more = true;
@@ -114,7 +116,7 @@ impl<S: PageSource + ?Sized> ChecksumWalk<'_, S> {
     }
 }
 
-/// What a record of a leaf leads to.
+/// The target of a reference in a leaf.
 enum Referenced {
     Nothing,
     Value(ChecksummedExtent),

@@ -1,8 +1,9 @@
-//! Counting: how many records are before a place, which record is the n-th, how many lie between two places.
+//! Counting: the number of records before a position, the n-th record, and the number of records
+//! between two positions.
 //!
-//! Where a tree counts, its inner pages hold the number of records below each child, so each of these takes a descent or
-//! two. Elsewhere the leaves between two places are passed one by one, and of each no more than its header is read, or, where
-//! keys have several values, how many each of them has.
+//! In a counted tree, inner pages hold the number of records below each child, so each of these
+//! takes a descent or two. In other trees the leaves between two positions are passed one by one.
+//! Only the header of each is read or, if keys have several values, how many each key has.
 
 use super::{
     PageSource, TreeRoot,
@@ -18,15 +19,16 @@ use std::{
     ops::{Bound, Range},
 };
 
-/// Where a range begins and ends: the paths to its first record, and to where the first one behind it would be. An
-/// index in a leaf may be that behind its last record.
+/// The ends of a range: the paths to its first record, and to where the first one after it would
+/// be. An index in a leaf may be that after its last record.
 #[derive(Debug)]
 pub(crate) struct Ends {
     pub(super) low: Vec<PathStep>,
     pub(super) high: Vec<PathStep>,
 }
 
-/// The ends of a range; `None` if it is empty whatever the tree holds, or the tree is empty.
+/// Finds the ends of a range; `None` if it is empty whatever the tree holds, or if the tree is
+/// empty.
 pub(crate) fn ends<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -62,13 +64,13 @@ pub(crate) fn ends<S: PageSource + ?Sized>(
     }
 }
 
-/// Which of two paths of a tree leads further forward.
+/// Compares two paths of a tree by their position in key order.
 pub(super) fn order(a: &[PathStep], b: &[PathStep]) -> Ordering {
     let indices = |path: &[PathStep]| path.iter().map(|step| step.index).collect::<Vec<_>>();
     indices(a).cmp(&indices(b))
 }
 
-/// The records between two bounds.
+/// Counts the records between two bounds.
 pub(crate) fn count<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -84,7 +86,7 @@ pub(crate) fn count<S: PageSource + ?Sized>(
     }
 }
 
-/// The records between two ends.
+/// Counts the records between two ends.
 pub(super) fn between<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -100,7 +102,7 @@ pub(super) fn between<S: PageSource + ?Sized>(
     high.checked_sub(low).ok_or_else(|| out_of_order(root))
 }
 
-/// Goes from leaf to leaf.
+/// Counts by passing the leaves one by one.
 fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> Result<u64> {
     let mut position = Position::on(ends.low.clone());
     let mut records = 0_u64;
@@ -121,7 +123,7 @@ fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends)
     Ok(records)
 }
 
-/// How many records some entries of a leaf stand for.
+/// How many records some entries of a leaf represent.
 pub(super) fn weight<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -135,7 +137,7 @@ pub(super) fn weight<S: PageSource + ?Sized>(
     weight.map_err(|damage| damage.at(leaf, "count"))
 }
 
-/// The records before the place that a path leads to, in a tree that counts.
+/// Counts the records before the position of a path, in a counted tree.
 pub(super) fn before<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -153,7 +155,7 @@ pub(super) fn before<S: PageSource + ?Sized>(
     Ok(records)
 }
 
-/// The records with smaller keys, in a tree that counts.
+/// Counts the records with smaller keys, in a counted tree.
 pub(crate) fn rank<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, key: &[u8]) -> Result<u64> {
     source.refuse_cancelled()?;
     if root.is_empty() {
@@ -164,8 +166,9 @@ pub(crate) fn rank<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, key: &[u
     before(source, root, position.path())
 }
 
-/// The place of record `number`, counted from 0, in a tree that counts; `None` if there are not so many. Where the keys have several values
-/// it is that of the key, and which of its values it is, counted from 0, comes with it.
+/// Finds record `number`, counted from 0, in a counted tree; `None` if there are not that many. If
+/// the keys have several values, returns the position of the key, together with the index of its
+/// value.
 pub(crate) fn nth<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,4 +1,4 @@
-//! The cursor that borrows its source, and what else is read at a [`Position`].
+//! The cursor that borrows its source, and other reads at a [`Position`].
 
 mod in_leaf;
 pub(crate) mod parked;
@@ -20,21 +20,22 @@ use crate::{
 };
 use std::{cmp::Ordering, ops::Bound};
 
-/// Bytes of the next leaf that are asked for at once: two cache lines.
+/// Bytes of the next leaf that are prefetched at a time: two cache lines.
 const AHEAD_LEN: usize = 128;
-/// So many nodes ahead are asked for in a leaf that nobody has looked ahead to.
+/// How many nodes ahead are prefetched in a leaf that was not prefetched itself.
 const NODES_AHEAD: usize = 6;
-/// What of each: cache lines.
+/// Cache lines that are prefetched of each node.
 const NODE_LINES: usize = 2;
-/// The first step in such a leaf asks for the first line of the next one, and this step looks ahead to it.
+/// The first step in such a leaf prefetches the first line of the next leaf, and this step begins
+/// to prefetch the rest.
 const STEPS_TO_LOOK_AHEAD: usize = 3;
 
-/// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
-/// that a step within a leaf touches nothing else.
+/// A cursor that borrows its source. The leaf and the current record are cached, so that a step
+/// within a leaf reads nothing else.
 #[derive(Debug)]
 pub(crate) struct TreeCursor<'s, S: ?Sized> {
     source: &'s S,
-    /// Those of the source, and their count when the leaf was entered.
+    /// The fault counter of the source, and its value when the leaf was entered.
     faults: &'static Faults,
     fault_count: u64,
     root: TreeRoot,
@@ -44,25 +45,26 @@ pub(crate) struct TreeCursor<'s, S: ?Sized> {
     leaf: Leaf<'s>,
     /// Its keys, if it is a fixed leaf.
     fixed_keys: Option<FixedKeys<'s>>,
-    /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
+    /// The part of the next leaf that is still to be prefetched, and how much of it at each record,
+    /// in steps.
     ahead: &'s [u8],
     ahead_steps: usize,
-    /// How far the leaf itself was asked for, if nobody has looked ahead to it.
+    /// The prefetch state of the leaf itself, if it was not prefetched.
     cold: Option<ColdLeaf>,
-    /// The key as a slice of its page, where that holds whole keys.
+    /// The key as a slice of its page, if the page holds full keys.
     whole_key: Option<&'s [u8]>,
-    /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
+    /// The assembled key, in its first `key_len` bytes. It begins with the prefix of `leaf`.
     key: Vec<u8>,
     key_len: usize,
     value: StoredValue<'s>,
 }
 
-/// A leaf that was not gone to from the one before it.
+/// A leaf that was not entered from the one before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct ColdLeaf {
-    /// Nodes before this one were asked for.
+    /// Nodes before this one were prefetched.
     asked: usize,
-    /// Forwards, from the record that the search found.
+    /// Steps forward from the record that the search found.
     steps: usize,
 }
 
@@ -110,7 +112,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         &self.position
     }
 
-    /// Goes somewhere, and fails if some of what was read on the way was not there.
+    /// Moves the cursor, and fails if an unreadable page was read on the way.
     #[inline]
     fn moved<T>(&mut self, move_cursor: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.faults.count();
@@ -146,7 +148,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.read_record(index)
     }
 
-    /// Goes to the next record without reading it: [`TreeCursor::read_here`] does that.
+    /// Moves to the next record without reading it: [`TreeCursor::read_here`] does that.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
@@ -156,7 +158,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         Ok(true)
     }
 
-    /// Goes to the next leaf on a way.
+    /// Moves to the next leaf in a direction.
     #[inline(never)]
     fn step_to_leaf(
         &mut self,
@@ -171,12 +173,12 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
             cursor.cold = None;
             Ok(Some(entered.after))
         })?;
-        // A fault there is not one of this leaf.
+        // A fault there is not a fault of this leaf.
         after.into_iter().for_each(|after| self.look_ahead(after));
         Ok(after.is_some())
     }
 
-    /// Goes to the record before without reading it.
+    /// Moves to the previous record without reading it.
     #[inline]
     pub(crate) fn step_back(&mut self) -> Result<bool> {
         if self.position.prev_in_leaf().is_none() {
@@ -272,7 +274,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         })
     }
 
-    /// Reads where a step led to. After an error there is no record to be read.
+    /// Reads the record that a move led to. After an error there is no current record.
     #[inline]
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
         let settled = self.read_here();
@@ -280,7 +282,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         settled
     }
 
-    /// Reads the record that the position is on, in whatever leaf; `false` if it is on none.
+    /// Reads the record at the position, in any leaf; `false` if there is none.
     #[inline]
     pub(crate) fn read_here(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
@@ -297,7 +299,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.read_record(index)
     }
 
-    /// Reads a record of the leaf, or shows none.
+    /// Reads a record of the leaf, or clears the current record.
     #[inline(always)]
     fn read_record(&mut self, index: usize) -> Result<bool> {
         let read = self.read(index);
@@ -310,7 +312,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// Reads a record once more, since there was a fault, which may have been elsewhere.
+    /// Reads a record again after a fault, which may have been elsewhere.
     #[cold]
     fn reread_record(&mut self, index: usize) -> Result<bool> {
         self.fault_count = self.faults.count();
@@ -321,7 +323,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         read.map(|()| true).map_err(|damage| self.damaged(damage))
     }
 
-    /// Is nowhere from now on, since something could not be read.
+    /// Invalidates the cursor, because something could not be read.
     #[cold]
     fn invalidate(&mut self) -> Error {
         self.position.invalidate();
@@ -340,7 +342,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.value = StoredValue::inline(&[]);
     }
 
-    /// After a record that could not be read there is none to be seen.
+    /// Clears the current record, because it is damaged.
     #[cold]
     fn damaged(&mut self, damage: PageDamage) -> Error {
         self.forget_record();
@@ -394,13 +396,13 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.cold = Some(ColdLeaf::default());
     }
 
-    /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
-    /// seen when the scan gets there.
+    /// Prefetches the next leaf while the scan passes through this one. Damage in it is reported
+    /// when the scan gets there.
     fn look_ahead(&mut self, [next, after]: [Option<PageNumber>; 2]) {
         if let Some(page) = after {
             self.source.prefetch(page, 0, 1);
         }
-        // A page that was not compared with its checksum yet is not looked at, not even its header.
+        // A page whose checksum has not been verified yet is not read, not even its header.
         let Some(page) = next.filter(|page| !self.source.needs_check(*page)) else {
             return;
         };
@@ -414,7 +416,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
     }
 
-    /// Asks for what comes behind the record that a step forwards led to.
+    /// Prefetches data after the record that a step forward led to.
     #[inline]
     fn fetch_ahead(&mut self, index: usize) {
         match self.cold {
@@ -423,7 +425,8 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// In a leaf that nobody has looked ahead to: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
+    /// Prefetches in a leaf that was not prefetched itself. A range may end soon, so only a few
+    /// nodes are prefetched, and the next leaf only after some steps.
     #[inline(never)]
     fn fetch_cold(&mut self, cold: ColdLeaf, index: usize) {
         self.fetch_leaf_ahead();
@@ -440,7 +443,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// While a scan goes through a leaf it asks for the next one, a part with each record.
+    /// Prefetches a part of the next leaf with each record of this one.
     #[inline]
     fn fetch_leaf_ahead(&mut self) {
         for _ in 0..self.ahead_steps {
@@ -452,7 +455,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// The key of the record that the cursor is on; empty if it is on none.
+    /// The key of the current record; empty if there is none.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         match self.whole_key {
@@ -461,12 +464,12 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// The same as a slice of its page, where it stands there in one piece.
+    /// The key of the current record as a slice of its page, if it is stored there in one piece.
     pub(crate) fn key_in_page(&self) -> Option<&'s [u8]> {
         self.whole_key
     }
 
-    /// The keys from here to the end of the page, one behind the other, if that is a fixed leaf.
+    /// The keys from here to the end of the page, concatenated, if it is a fixed leaf.
     pub(crate) fn packed_keys(&self) -> Option<&'s [u8]> {
         let (number, index) = self.position.record()?;
         match number == self.number {
@@ -475,7 +478,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// The same from the beginning of the page to here.
+    /// The keys from the beginning of the page to here, concatenated, if it is a fixed leaf.
     pub(crate) fn packed_keys_back(&self) -> Option<&'s [u8]> {
         let (number, index) = self.position.record()?;
         match number == self.number {
@@ -484,12 +487,12 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// The value of the record that the cursor is on, as its leaf holds it.
+    /// The value of the current record, as its leaf holds it.
     pub(crate) fn stored_value(&self) -> StoredValue<'s> {
         self.value
     }
 
-    /// What `decode` makes of the value of the record that the cursor is on.
+    /// Applies `decode` to the value of the current record.
     #[inline]
     pub(crate) fn decode<V>(&self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
         let before = self.faults.count();
@@ -500,19 +503,19 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         }
     }
 
-    /// The value of the record that the cursor is on; empty if it is on none.
+    /// The value of the current record; empty if there is none.
     #[inline]
     pub(crate) fn value(&self) -> Result<&'s [u8]> {
         match self.value.kind {
-            // Asked here, where the parts are: the call for other kinds takes a copy of them, in other pieces than they were stored in, for which
-            // the processor waits.
+            // Checked here, where the fields are in registers. The call for other kinds copies them
+            // in other pieces than they were stored in, and the processor waits for that.
             ValueKind::Inline => Ok(self.value.bytes),
             _ => super::lookup::load(self.source, self.number, self.value),
         }
     }
 }
 
-/// The key and the stored value of the record at a position.
+/// Reads the key and the stored value of the record at a position.
 pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
     source: &'s S,
     position: &Position,
@@ -530,7 +533,7 @@ pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
     Ok(Some((number, node.value)))
 }
 
-/// Whether a range with these bounds is empty whatever the table holds.
+/// Whether a range with these bounds is empty, whatever the table holds.
 pub(crate) fn is_void(root: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
     let (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) =
         (low, high)
@@ -544,7 +547,7 @@ pub(crate) fn is_void(root: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>) ->
     }
 }
 
-/// The value of the record at a position.
+/// Reads the value of the record at a position.
 pub(crate) fn value_at<'s, S: PageSource + ?Sized>(
     source: &'s S,
     position: &Position,

@@ -1,5 +1,6 @@
-//! One of the two trees that [`differences`](super::differences) walks along: how far the walk has come in it, and what
-//! comes next there: a record, or a whole subtree of which nothing has been read.
+//! One of the two trees that [`differences`](super::differences) walks along: how far the walk has
+//! come in it, and the next item there. This is a record, or a whole subtree of which nothing has
+//! been read.
 
 use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
 use crate::{
@@ -8,13 +9,13 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// What errors call the walk.
+/// The operation name in errors.
 const OPERATION: &str = "differences";
 
-/// What comes next.
+/// The next item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WalkItem {
-    /// A page, and all below it, that has not been entered.
+    /// A page that has not been entered, with everything below it.
     Subtree {
         number: PageNumber,
         level: u8,
@@ -31,12 +32,12 @@ enum EnteredPage<'s> {
     Leaf(Leaf<'s>),
 }
 
-/// A page that was entered, and the entry in it that comes next or is on the way to what does.
+/// A page that was entered, and the entry in it that is next or leads to the next item.
 #[derive(Clone, Copy, Debug)]
 struct SideStep<'s> {
     number: PageNumber,
     level: u8,
-    /// What leads to the page has this checksum for it.
+    /// The checksum stored with the pointer to the page.
     checksum: Checksum,
     page: EnteredPage<'s>,
     count: usize,
@@ -45,7 +46,7 @@ struct SideStep<'s> {
     index: usize,
 }
 
-/// How far a walk has come in one tree.
+/// The state of a walk in one tree.
 #[derive(Debug)]
 pub(super) struct DifferenceSide<'s, S: ?Sized> {
     source: &'s S,
@@ -54,17 +55,18 @@ pub(super) struct DifferenceSide<'s, S: ?Sized> {
     to: Bound<Vec<u8>>,
     path: Vec<SideStep<'s>>,
     item: WalkItem,
-    /// Whether the walk is still on its way down to where the range begins.
+    /// Whether the walk is still descending to the beginning of the range.
     is_on_edge: bool,
-    /// No key of the subtree that comes next is smaller, if that was looked for; nothing inside if it is the first of all.
+    /// A lower bound of the keys in the next subtree, if it was determined; the inner value is
+    /// `None` if it is the first of all.
     low: Option<Option<Vec<u8>>>,
-    /// That of the last subtree that was entered and was not the first of its page.
+    /// The lower bound of the last entered subtree that was not the first of its page.
     last_low: Option<Vec<u8>>,
-    /// Of the record that comes next.
+    /// The key of the next record.
     key: Vec<u8>,
     value: StoredValue<'s>,
     has_read: bool,
-    /// Of the record that was read before it, or empty.
+    /// The key of the record that was read before it, or empty.
     last_key: Vec<u8>,
 }
 
@@ -112,12 +114,12 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         self.item
     }
 
-    /// The key of the record that comes next.
+    /// The key of the next record.
     pub(super) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The value of the record that comes next, as its leaf holds it.
+    /// The value of the next record, as its leaf holds it.
     pub(super) fn stored_value(&self) -> StoredValue<'s> {
         self.value
     }
@@ -128,7 +130,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         super::lookup::load(self.source, leaf, self.value)
     }
 
-    /// No key of the subtree that comes next is smaller than this: the separator before it; `None` if it is the
+    /// A lower bound of the keys in the next subtree: the separator before it; `None` if it is the
     /// first of all.
     pub(super) fn low(&mut self) -> Result<Option<&[u8]>> {
         if self.low.is_none() {
@@ -150,7 +152,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         Ok(self.low.as_ref().and_then(Option::as_deref))
     }
 
-    /// Enters the subtree that comes next: what is first in it comes next then.
+    /// Enters the next subtree: its first item is the next one then.
     pub(super) fn enter(&mut self) -> Result<()> {
         let WalkItem::Subtree {
             number,
@@ -202,7 +204,8 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         }
     }
 
-    /// The entry of a page at which the range begins; one behind the last of a leaf, if the range begins behind it.
+    /// The entry of a page at which the range begins; past the last of a leaf, if the range begins
+    /// after it.
     fn edge(&self, page: &EnteredPage<'s>) -> Result<usize, PageDamage> {
         let (Bound::Included(key) | Bound::Excluded(key)) = &self.from else {
             return Ok(0);
@@ -216,7 +219,8 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         }
     }
 
-    /// Subtrees that are entered lie behind each other. So no page of a damaged tree is entered again and again.
+    /// Checks that the subtrees that are entered ascend. So no page of a damaged tree is entered
+    /// again and again.
     fn refuse_disorder(&mut self) -> Result<()> {
         let parent = match self.path.last() {
             Some(step) if step.index > 0 => step.number,
@@ -236,7 +240,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         Ok(())
     }
 
-    /// Passes what comes next, without entering it if it is a subtree.
+    /// Passes the next item, without entering it if it is a subtree.
     pub(super) fn pass(&mut self) -> Result<()> {
         self.is_on_edge = false;
         while let Some(step) = self.path.last_mut() {
@@ -250,7 +254,8 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         Ok(())
     }
 
-    /// How many pages above it were entered, if this subtree was and nothing in it has been passed.
+    /// How many pages above it were entered, if this subtree was entered and nothing in it has been
+    /// passed.
     pub(super) fn is_at_start_of(
         &self,
         number: PageNumber,
@@ -265,7 +270,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         self.path[depth..].iter().all(is_at_start).then_some(depth)
     }
 
-    /// Passes the subtree that has so many pages above it.
+    /// Passes the subtree at this depth.
     pub(super) fn pass_subtree(&mut self, depth: usize) -> Result<()> {
         self.path.truncate(depth);
         self.pass()
@@ -276,7 +281,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         self.item = WalkItem::End;
     }
 
-    /// Looks what comes next, at the end of the path.
+    /// Determines the next item, at the end of the path.
     fn settle(&mut self) -> Result<()> {
         self.low = None;
         let Some(&step) = self.path.last() else {
@@ -320,7 +325,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceSide<'s, S> {
         }
     }
 
-    /// Whether what comes next is behind the range.
+    /// Whether the next item is after the range.
     fn is_past_end(&mut self) -> Result<bool> {
         if self.to == Bound::Unbounded {
             return Ok(false);

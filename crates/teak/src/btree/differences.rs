@@ -1,29 +1,35 @@
-//! The records in which two trees differ, in the order of keys: found without reading what the trees share.
+//! The records in which two trees differ, in key order, found without reading the pages that the
+//! trees share.
 //!
-//! The trees are two states of one table, and somebody holds both. A page that both lead to is the same page then:
-//! pages that a held state sees are neither changed nor used again. So a walk goes along both trees at once, and
-//! passes a page that comes next in both with all that is below it, unread.
+//! The trees are two states of one table, and both are held. A page that both lead to is therefore
+//! unchanged: pages that a held state sees are neither changed nor reused. So a walk advances along
+//! both trees together. If a page comes next in both, the walk passes it with everything below it,
+//! unread.
 //!
 //! # How the walk keeps step
 //!
-//! In each tree there is something that comes next: a record, or a subtree that has not been entered, of which no more
-//! is known than the separator before it. No key in the subtree is smaller than that.
+//! In each tree there is a next item: a record, or a subtree that has not been entered. Of such a
+//! subtree only the separator before it is known. No key in the subtree is smaller than that.
 //!
-//! - Two records: the smaller one is in one tree only. Equal ones are in both, and their values are compared.
-//! - A record before a subtree's separator is in one tree only; else the subtree is entered.
-//! - Of two subtrees the one with the smaller separator is entered; if the separators are equal, the higher one; if both
-//!   are equally high, both.
-//! - If one tree's next subtree is one that was entered in the other tree, and nothing in it has been passed, the walk
-//!   leaves it there and passes it in both. So it does no harm that a separator before a shared page has changed, or that
-//!   it is noted at another height.
+//! - Two records: if they differ in their keys, the smaller one is in one tree only. Equal ones are
+//!   in both, and their values are compared.
+//! - A record before a subtree's separator is in one tree only; otherwise the subtree is entered.
+//! - Of two subtrees, the one with the smaller separator is entered; if the separators are equal,
+//!   the higher one; if both are equally high, both.
+//! - If one tree's next subtree was entered in the other tree, and nothing in it has been passed,
+//!   the walk leaves it there and passes it in both. So it does no harm if a separator before a
+//!   shared page has changed, or if the page is stored at another height.
 //!
-//! Every page that is not shared is entered once. A shared page is entered only on the way down to where a key is
-//! missing in the other tree, or where its separator has changed: a path of pages for each such place, at most. If pages were moved, there
-//! is nothing in common any more and all are read, but only records that differ are reported.
+//! Every page that is not shared is entered once. A shared page is entered only on the way down to
+//! a key that is missing in the other tree, or where its separator has changed: at most a path of
+//! pages for each such key. If pages were moved, the trees share nothing and all pages are read,
+//! but only records that differ are reported.
 //!
-//! A page with another checksum is not the same page: one of the two states has lost it. Both are entered then, and one of them is an error.
+//! If both trees store different checksums for a page, one of the two states has lost it. Both are
+//! entered then, and one of them is an error.
 //!
-//! In a damaged tree a walk ends too: levels descend, and subtrees that are entered and keys that are read ascend.
+//! A walk also ends in a damaged tree: levels descend, and the subtrees that are entered and the
+//! keys that are read ascend.
 
 use super::{
     PageSource, TreeRoot,
@@ -57,16 +63,16 @@ enum TreeVersion {
 pub(crate) struct DifferenceWalk<'s, S: ?Sized> {
     older: DifferenceSide<'s, S>,
     newer: DifferenceSide<'s, S>,
-    /// Whether records have nothing but their keys, so that these are what is compared.
+    /// Whether records consist only of keys, so that the keys are compared.
     are_keys_all: bool,
-    /// What the walk stands on.
+    /// The current difference.
     found: Option<ChangeKind>,
     /// The tree that was read last.
     read: TreeVersion,
 }
 
 impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
-    /// Begins before the first difference in a range of keys.
+    /// Creates a walk that begins before the first difference in a range of keys.
     pub(crate) fn new(
         older: (&'s S, TreeRoot),
         newer: (&'s S, TreeRoot),
@@ -92,7 +98,8 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         }
     }
 
-    /// The same for trees whose records are keys alone. Where an order calls keys equal that have other bytes, they have changed.
+    /// Creates a walk over trees whose records are only keys. Keys that the order treats as equal
+    /// count as changed if their bytes differ.
     pub(super) fn of_keys(older: (&'s S, TreeRoot), newer: (&'s S, TreeRoot)) -> Self {
         Self {
             are_keys_all: true,
@@ -100,7 +107,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         }
     }
 
-    /// Goes to the next difference. After an error there is none to be seen.
+    /// Moves to the next difference. After an error there is no current one.
     pub(crate) fn next(&mut self) -> Result<Option<ChangeKind>> {
         let (older, newer) = (self.older.source(), self.newer.source());
         older.refuse_cancelled()?;
@@ -110,7 +117,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         Ok(self.found)
     }
 
-    /// The key of the record that the walk stands on.
+    /// The key of the current record.
     pub(crate) fn key(&self) -> &[u8] {
         match self.found {
             Some(ChangeKind::Removed) => self.older.key(),
@@ -118,31 +125,31 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         }
     }
 
-    /// What the walk stands on.
+    /// The kind of the current difference.
     pub(super) fn found(&self) -> Option<ChangeKind> {
         self.found
     }
 
-    /// The key of the older record that the walk stands on, if it was removed or changed.
+    /// The key of the older record, if the current record was removed or changed.
     pub(super) fn old_key(&self) -> &[u8] {
         self.older.key()
     }
 
-    /// What `decode` makes of the older value of the record that the walk stands on, if it has one.
+    /// Applies `decode` to the older value of the current record, if it has one.
     pub(crate) fn old_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
         self.read = TreeVersion::Older;
         let side = &self.older;
         reading(side.source(), || side.value().and_then(decode))
     }
 
-    /// The same for the newer value.
+    /// Applies `decode` to the newer value of the current record, if it has one.
     pub(crate) fn new_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
         self.read = TreeVersion::Newer;
         let side = &self.newer;
         reading(side.source(), || side.value().and_then(decode))
     }
 
-    /// The tree that was read last: that of an error.
+    /// The tree that was read last: the one that an error concerns.
     pub(crate) fn tree_at_fault(&self) -> (&'s S, &TreeRoot) {
         let side = match self.read {
             TreeVersion::Older => &self.older,
@@ -191,7 +198,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         }
     }
 
-    /// Compares the records that come next in both trees, and passes them if they are the same.
+    /// Compares the next records of both trees, and passes them if they are equal.
     fn compare_records(&mut self) -> Result<Option<ChangeKind>> {
         let order = self.older.root().order;
         match order.compare(self.older.key(), self.newer.key()) {
@@ -199,7 +206,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
             Ordering::Greater => return Ok(Some(ChangeKind::Inserted)),
             Ordering::Equal => {}
         }
-        // What an order of the application's takes for equal may have other bytes.
+        // Keys that an order of the application treats as equal may differ in their bytes.
         let is_other = self.are_keys_all && self.older.key() != self.newer.key();
         if is_other || !self.has_same_value()? {
             return Ok(Some(ChangeKind::Changed));
@@ -208,15 +215,15 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         Ok(None)
     }
 
-    /// Whether the record that comes next in both trees has the same value. A large value is read only if it may be the same
-    /// and stands elsewhere.
+    /// Whether the next record of both trees has the same value. A large value is read only if it
+    /// may be equal and is stored elsewhere.
     fn has_same_value(&mut self) -> Result<bool> {
         let (old, new) = (self.older.stored_value(), self.newer.stored_value());
         if old == new {
             return Ok(true);
         }
         let is_extent = |value: StoredValue<'_>| value.kind == ValueKind::Extent;
-        // Sets and single values may be of the same bytes.
+        // Sets and single values may have equal bytes.
         if old.kind == new.kind && !is_extent(old) || self.older.root().is_multi() {
             return Ok(false);
         }
@@ -240,7 +247,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         Ok(old == self.newer.value()?)
     }
 
-    /// Whether the record that comes next in this tree comes before the subtree that does in the other.
+    /// Whether the next record of this tree comes before the next subtree of the other.
     fn is_record_alone(&mut self, tree: TreeVersion) -> Result<bool> {
         let order = self.older.root().order;
         let (side, other, read) = match tree {
@@ -252,7 +259,8 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         Ok(low.is_some_and(|low| order.compare(side.key(), low).is_lt()))
     }
 
-    /// Passes the subtree that comes next in one tree if it comes next in the other too, entered or not; says whether it did.
+    /// Passes the next subtree of one tree if it is also the next one in the other, entered or not;
+    /// returns whether it did.
     fn pass_shared(&mut self) -> Result<bool> {
         let (old, new) = (self.older.item(), self.newer.item());
         if let WalkItem::Subtree {
@@ -287,7 +295,7 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
         Ok(false)
     }
 
-    /// Enters one of the subtrees that come next, of these levels, or both.
+    /// Enters one of the next subtrees, which have these levels, or both.
     fn enter_first(&mut self, old_level: u8, new_level: u8) -> Result<()> {
         let order = self.older.root().order;
         self.read = TreeVersion::Older;

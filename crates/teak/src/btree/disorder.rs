@@ -1,12 +1,13 @@
-//! A look at a few pages of a tree: whether its keys are in the order that its comparison says.
+//! A quick check of a few pages of a tree: whether its keys are in the order of its comparison.
 
 use super::{PageSource, TreeRoot, enter, multi::KeyValues, visit_inner, visit_leaf};
 use crate::{PageNumber, Result};
 
 const OPERATION: &str = "open table";
 
-/// Whether keys of the first or the last leaf, or separators of the root page, do not ascend. Another comparison than
-/// that which the tree was made with is noticed so, unless it differs in rare cases only.
+/// Whether keys of the first or the last leaf, or separators of the root page, do not ascend. This
+/// detects a comparison other than the one the tree was built with, unless they differ only in rare
+/// cases.
 pub(crate) fn has_disorder<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<bool> {
     if root.is_empty() {
         return Ok(false);
@@ -19,10 +20,10 @@ pub(crate) fn has_disorder<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) 
     Ok(is_disordered)
 }
 
-/// Of so many nested trees in a leaf some pages are looked at.
+/// In how many nested trees of a leaf some pages are checked.
 const NESTED_MAX: usize = 4;
 
-/// The same of the values of keys in the first and the last leaf.
+/// Like [`has_disorder`], for the values of keys in the first and the last leaf.
 pub(crate) fn values_have_disorder<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,8 +1,9 @@
-//! Releasing a tree from its front, a part at a time: what is left is a whole tree each time. No key is compared for that, so
-//! it goes also where the comparison is missing.
+//! Releases a tree from its front, in parts: the rest is a complete tree each time. No keys are
+//! compared, so it also works if the comparison is missing.
 //!
-//! A page that dies is noted with its birth, which stands in the page, so a tree that goes has to be read. Of one that is large only the front
-//! goes at once; the rest is *parked*, which is up to whoever owns the pages, and released later.
+//! The death of a page is recorded with its birth, which is stored in the page, so a dropped tree
+//! must be read. Of a large tree only the front is released at once. The rest is *parked*, which is
+//! the responsibility of the owner of the pages, and released later.
 
 use super::{
     PageSink, TreeRoot, enter,
@@ -19,7 +20,8 @@ use crate::{
 const RELEASE: &str = "release";
 
 impl TreeRoot {
-    /// How much work it is to release the tree: its pages, where a large value counts as one, and each belongs to a record.
+    /// The work of releasing the tree: its pages, where a large value counts as one, and each
+    /// belongs to a record.
     pub(crate) fn release_cost(&self) -> u64 {
         let pages = u64::from(self.inner_pages) + u64::from(self.leaf_pages);
         pages + self.value_pages.min(self.records)
@@ -32,7 +34,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.root.release_cost() > self.sink.parks_above()
     }
 
-    /// Takes all records out of a huge tree; returns how many there were.
+    /// Removes all records of a huge tree; returns how many there were.
     pub(super) fn empty_huge(&mut self) -> Result<u64> {
         let records = self.root.records;
         self.drop_front(self.sink.parks_above())?;
@@ -44,8 +46,9 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(records)
     }
 
-    /// Releases leaves from the first one on, with what their values refer to and the pages above them, until nothing is left or about
-    /// `budget` pages were released. A large value counts as one page, since it takes no more work.
+    /// Releases leaves from the first one on, with the pages that their values refer to and the
+    /// pages above them, until nothing is left or about `budget` pages were released. A large value
+    /// counts as one page, because it takes no more work.
     pub(crate) fn drop_front(&mut self, budget: u64) -> Result<()> {
         let mut left = budget;
         while left > 0 && !self.root.is_empty() {
@@ -55,13 +58,14 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(())
     }
 
-    /// Releases leaves below the first inner page above leaves, and that page if none is left; returns how much work it was.
+    /// Releases leaves below the first inner page above leaves, and that page if none is left;
+    /// returns the work done.
     fn drop_some(&mut self, budget: u64) -> Result<u64> {
         let mut position = Position::default();
         position.first(&*self.sink, self.root)?;
         let mut path = position.into_path();
         let first = *path.last().expect("a path has a leaf");
-        // What it refers to is more than the budget.
+        // The pages that it refers to exceed the budget.
         if self.root.is_multi() && self.leaf_cost(first.page)? > budget.saturating_add(1) {
             return self.drop_part_of_leaf(path, budget);
         }
@@ -95,7 +99,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(work)
     }
 
-    /// How much work it is to release a leaf with all that it refers to.
+    /// The work of releasing a leaf with everything that it refers to.
     fn leaf_cost(&self, number: PageNumber) -> Result<u64> {
         let leaf = visit_leaf(&*self.sink, number, RELEASE)?;
         if !leaf.has_references() {
@@ -108,8 +112,9 @@ impl<S: PageSink> Tree<'_, S> {
             .fold(1, |sum, reference| sum + cost_of(reference)))
     }
 
-    /// Releases what the first records of a leaf refer to, and those records; of a nested tree that is larger than what is left of the
-    /// budget only the front. The leaf, which is the first, stays.
+    /// Releases the pages that the first records of a leaf refer to, and those records. Of a nested
+    /// tree that exceeds the remaining budget, only the front is released. The leaf, which is the
+    /// first, stays.
     fn drop_part_of_leaf(&mut self, path: Vec<PathStep>, budget: u64) -> Result<u64> {
         let path = self.own_path(path)?;
         let number = path[path.len() - 1].page;
@@ -156,7 +161,7 @@ impl<S: PageSink> Tree<'_, S> {
             path[depth].index = 0;
             self.write_nested_root(&path, &nested, -(removed as i64))?;
         } else if after.is_empty() {
-            // The pages above its leaves went with the last of them.
+            // The pages above its leaves were released with the last of them.
             self.release_leaf(number)?;
             self.remove_child(&path, path.len() - 1)?;
             self.collapse_root()?;
@@ -170,7 +175,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(work)
     }
 
-    /// Lays a leaf out anew with these records.
+    /// Lays out a leaf again with these records.
     fn rebuild(&mut self, number: PageNumber, records: &RecordList) -> Result<()> {
         let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
         let page = self.sink.page_mut(number)?;

@@ -1,9 +1,9 @@
-//! The way down: from a root to its page, from an inner page to a child, from a record to its large
-//! value. Here alone a page is compared with its checksum, before anything else reads it, where its
-//! source wants that.
+//! Descents: from a root to its page, from an inner page to a child, from a record to its large
+//! value. Only here is a page compared with its checksum, before any other code reads it, if its
+//! source requires that.
 //!
 //! Invariant: every page number by which the tree reads a page came through here, or belongs to a
-//! page that this transaction wrote. So no page is copied either before its checksum was found right.
+//! page that this transaction wrote. So no page is copied before its checksum was verified either.
 
 use super::{PageSource, TreeRoot};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     page::{header::Header, inner::Inner, value::ValueExtent},
 };
 
-/// The page of a root.
+/// Enters the page of a root.
 #[inline(always)]
 pub(super) fn root<S: PageSource + ?Sized>(
     source: &S,
@@ -22,7 +22,7 @@ pub(super) fn root<S: PageSource + ?Sized>(
     Ok(root.page)
 }
 
-/// A page whose checksum is at hand.
+/// Enters a page whose checksum is known.
 #[inline(always)]
 pub(super) fn page<S: PageSource + ?Sized>(
     source: &S,
@@ -31,7 +31,7 @@ pub(super) fn page<S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<()> {
     if source.needs_check(number) {
-        // What leads to it is not at hand. The source knows its own state.
+        // The transaction of the pointer is not known. The source knows its own state.
         source.check_page(number, checksum, TransactionId(u64::MAX), operation)?;
     }
     Ok(())
@@ -55,7 +55,8 @@ pub(super) fn child<S: PageSource + ?Sized>(
     Ok(child)
 }
 
-/// Compares that child with its checksum. Looks at the page anew, so that the caller's view of it need not stand in memory.
+/// Compares that child with its checksum. It reads the inner page again, so that the caller's view
+/// of it need not be kept in memory.
 #[cold]
 fn check_child<S: PageSource + ?Sized>(
     source: &S,
@@ -71,7 +72,7 @@ fn check_child<S: PageSource + ?Sized>(
     source.check_page(child, checksum, written, operation)
 }
 
-/// The bytes of a large value.
+/// Returns the bytes of a large value.
 #[inline]
 pub(crate) fn value<'s, S: PageSource + ?Sized>(
     source: &'s S,

@@ -1,12 +1,14 @@
-//! How many records a range has, about: for trees that do not count.
+//! Estimates the number of records in a range, for trees that are not counted.
 //!
-//! The paths to both ends of the range are exact. What lies between them is known level by level, from the top down: the
-//! children of pages that lie wholly between, and those beside the two paths. Of each level at most [`SEEN_MAX`] pages are
-//! looked at, evenly spread, and what they have on average all are taken to have. As long as all pages of a level were
-//! looked at the number of those below them is exact, so a range of few leaves is counted.
+//! The paths to both ends of the range are exact. The pages between them are known level by level,
+//! from the top down: the children of pages that lie entirely between, and those beside the two
+//! paths. Of each level at most [`SEEN_MAX`] pages are read, evenly spread, and their average is
+//! assumed for all. As long as all pages of a level were read, the number of pages below them is
+//! exact, so a range of few leaves is counted.
 //!
-//! The bounds hold whatever is on the pages that were not looked at: an inner page has at least one child, a leaf at least one
-//! record, and neither has more than fit; and the root says how many leaves and records there are in all.
+//! The bounds hold whatever the unread pages contain. An inner page has at least one child, a leaf
+//! at least one record, and neither has more than fit. The root stores the total number of leaves
+//! and records.
 
 use super::{
     PageSource, TreeRoot,
@@ -21,27 +23,28 @@ use crate::{
 };
 use std::ops::{Add, Bound, Range};
 
-/// Pages of a level that are looked at.
+/// Pages of a level that are read.
 const SEEN_MAX: u64 = 64;
 
-/// About how many records there are.
+/// The estimated number of records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RecordEstimate {
     pub(crate) records: u64,
-    /// Standard deviation of that, by what the pages that were looked at differ.
+    /// Standard deviation of the estimate, according to the variation between the pages that were
+    /// read.
     pub(crate) deviation: u64,
     pub(crate) at_least: u64,
     pub(crate) at_most: u64,
 }
 
 impl RecordEstimate {
-    /// What is no estimate but so many.
+    /// An exact number.
     pub(crate) fn exactly(records: u64) -> Self {
         PartialEstimate::exactly(records).into()
     }
 }
 
-/// Of two ranges that have nothing in common.
+/// The sum for two disjoint ranges.
 impl Add for RecordEstimate {
     type Output = Self;
 
@@ -84,7 +87,8 @@ impl PartialEstimate {
         }
     }
 
-    /// How many entries these pages have together, if those that were seen have so many, and none more than `most`.
+    /// The total number of entries of these pages, given the entries of the pages that were read,
+    /// and none with more than `most`.
     fn entries(self, seen: &[u64], most: u64) -> Self {
         let (pages, sum) = (seen.len() as u64, seen.iter().sum::<u64>());
         if pages >= self.at_most {
@@ -104,7 +108,7 @@ impl PartialEstimate {
         }
     }
 
-    /// What is left of the bounds if others are known, too.
+    /// Tightens the bounds by other known bounds.
     fn within(self, at_least: u64, at_most: u64) -> Self {
         let at_most = self.at_most.min(at_most).max(self.at_least);
         let at_least = self.at_least.max(at_least).min(at_most);
@@ -129,7 +133,7 @@ impl From<PartialEstimate> for RecordEstimate {
     }
 }
 
-/// Some children of a page, each of which stands for so many pages.
+/// Some children of a page, each of which represents a number of pages.
 struct Children {
     page: PageNumber,
     range: Range<usize>,
@@ -251,7 +255,8 @@ fn records<S: PageSource + ?Sized>(
     }
     let (least, most) = match root.is_multi() {
         false => (1, records_max(root, source.page_size())),
-        // Leaves of nested trees are among the others, and a key has as many values as may be.
+        // Leaves of nested trees are included in the count, and the number of values of a key is
+        // unbounded.
         true => (0, u64::MAX),
     };
     let weight = |step: &PathStep, entries| count::weight(source, root, step.page, entries);
@@ -270,7 +275,7 @@ fn records<S: PageSource + ?Sized>(
     ))
 }
 
-/// The most records that a leaf holds: with empty values, and as little of each key as can be.
+/// The maximum number of records in a leaf: with empty values, and the shortest possible keys.
 fn records_max(root: &TreeRoot, page_size: usize) -> u64 {
     let unaligned = LeafFormat {
         value_align_log2: 0,

@@ -1,8 +1,8 @@
-//! Insertion: find the leaf, make the path to it changeable, put the record in.
+//! Insertion: find the leaf, make the path to it changeable, insert the record.
 //!
 //! A page that a snapshot can see is copied first, and its parent points to the copy; so a path is
-//! made changeable from the root down. What is already there is left alone: writing a value that
-//! is there already copies nothing.
+//! made changeable from the root down. Equal data is not rewritten: writing a value that is already
+//! stored copies nothing.
 
 use super::{
     PageSink,
@@ -23,27 +23,27 @@ use crate::{
 };
 use std::mem;
 
-/// What to do about a key that is there already.
+/// What to do with an existing key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Existing {
     /// Its value is replaced.
     Replace,
-    /// It is left as it is.
+    /// It stays unchanged.
     Keep,
 }
 
-/// What an insertion did.
+/// The outcome of an insertion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Inserted {
-    /// The key was not there and is now.
+    /// The key was inserted.
     New,
-    /// The key was there and has a new value.
+    /// The key existed and has a new value.
     Replaced,
-    /// The key was there, and nothing changed.
+    /// The key existed, and nothing changed.
     Unchanged,
 }
 
-/// Room for the description of a value that is kept in a run.
+/// Buffer for the description of a value that is stored in an extent.
 pub(super) type ValueExtentBytes = [u8; VALUE_EXTENT_LEN];
 
 impl<'t, S: PageSink> Tree<'t, S> {
@@ -56,7 +56,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(key)
     }
 
-    /// Inserts a record. The key must not be longer than the longest that a page carries.
+    /// Inserts a record. The key must not be longer than the longest that a page holds.
     pub(crate) fn insert(
         &mut self,
         key: &[u8],
@@ -66,8 +66,9 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.insert_with_hint(&mut Vec::new(), key, value, existing)
     }
 
-    /// The same for many records, one after the other: `hint` is the path that this function or [`Self::remove_with_hint`] left, if nothing else has
-    /// changed the tree since, or empty. Keys that follow each other need no way down then, or a short one.
+    /// Like [`Self::insert`], for many records, one after the other. `hint` is the path that this
+    /// function or [`Self::remove_with_hint`] left, if nothing else has changed the tree since, or
+    /// empty. Consecutive keys then need no descent, or a short one.
     pub(crate) fn insert_with_hint(
         &mut self,
         hint: &mut Vec<PathStep>,
@@ -92,7 +93,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(inserted)
     }
 
-    /// Adds a record where the path leads, which is its place. Returns the path to it, which is empty where leaves were laid out anew.
+    /// Adds a record at the position of the path. Returns the path to it, which is empty if leaves
+    /// were laid out again.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -112,14 +114,15 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(path)
     }
 
-    /// The first record of an empty tree.
+    /// Creates the root leaf, with the first record of an empty tree.
     pub(super) fn create_root_leaf(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let mut extent = ValueExtentBytes::default();
         let kept = self.store_value(key.len(), value, &mut extent)?;
         self.create_root_leaf_from(key, kept, 1)
     }
 
-    /// The same for a value as the leaf keeps it, which stands for so many records.
+    /// Creates the root leaf with a value in the form that leaves hold, which represents `records`
+    /// records.
     pub(super) fn create_root_leaf_from(
         &mut self,
         key: &[u8],
@@ -145,14 +148,15 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(())
     }
 
-    /// The first key of a table of integers decides how long they are.
+    /// The first key of a table of integers fixes their length.
     pub(super) fn fix_key_len(&mut self, key: &[u8]) {
         if self.root.order == KeyOrder::Integer {
             self.root.key_len = key.len() as u16;
         }
     }
 
-    /// Gives the record at a position, which has this key, another value. Returns the path to it, too, which is empty where leaves were laid out anew.
+    /// Replaces the value of the record at a position, which has this key. Returns also the path to
+    /// it, which is empty if leaves were laid out again.
     pub(super) fn replace(
         &mut self,
         position: Position,
@@ -187,8 +191,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok((Inserted::Replaced, path))
     }
 
-    /// The key of a record that is about to get another value, where the one that was looked for may be other bytes: the key
-    /// stays as it is.
+    /// The stored key of a record whose value is about to be replaced. Its bytes may differ from
+    /// the search key, and it stays unchanged.
     #[inline]
     pub(super) fn stored_key(
         &self,
@@ -201,7 +205,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    /// Puts a value in the place of the one where the path leads. What that refers to is the caller's to release.
+    /// Replaces the value at the end of the path. The caller releases the pages that the old value
+    /// refers to.
     #[inline(always)]
     pub(super) fn put_value(
         &mut self,
@@ -219,7 +224,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.insert_at(path, key, value)
     }
 
-    /// Whether the stored value has these bytes already.
+    /// Whether the stored value already has these bytes.
     pub(super) fn is_same(
         &self,
         leaf: PageNumber,
@@ -248,8 +253,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    /// What a leaf keeps of a value: the value as it is given, or, if that is too large for a leaf,
-    /// the description of the run that it is written to.
+    /// Returns the form of a value that a leaf holds: the value itself or, if it is too large for a
+    /// leaf, the description of the extent that it is written to.
     #[inline(always)]
     pub(super) fn store_value<'v>(
         &mut self,
@@ -281,8 +286,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(())
     }
 
-    /// Puts a record where the path leads, in place if the leaf has room for it: then the path leads to the record, and the counts above
-    /// are yet to be corrected.
+    /// Inserts a record at the position of the path, in place if the leaf has room for it. The path
+    /// leads to the record then, and the counts above are still to be corrected.
     pub(super) fn insert_at(
         &mut self,
         path: &[PathStep],

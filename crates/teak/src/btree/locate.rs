@@ -1,11 +1,11 @@
-//! Which keys a page of a tree has: found for messages, when the page itself may be damaged. Only inner
-//! pages are read, and nothing of them is trusted.
+//! Finds the key range of a page, for messages, when the page itself may be damaged. Only inner
+//! pages are read, and nothing in them is trusted.
 
 use super::{PageSource, TreeRoot, enter, visit_inner};
 use crate::{Checksum, KeyRange, PageNumber, page::inner::Inner};
 use std::collections::HashSet;
 
-/// Inner pages that are read at most, so that an error does not take minutes.
+/// The maximum number of inner pages that are read, so that an error does not take minutes.
 const INNER_PAGES_MAX: usize = 1 << 16;
 
 struct Search<'s, S: ?Sized> {
@@ -15,7 +15,7 @@ struct Search<'s, S: ?Sized> {
     entered: HashSet<PageNumber>,
 }
 
-/// The keys that a page has, or that are below it; `None` if the inner pages do not lead to it.
+/// The range of the keys in or below a page; `None` if no inner page leads to it.
 pub(crate) fn keys_of<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,8 +1,8 @@
-//! Lookups: one key, or many at once.
+//! Lookups of one key, or of many together.
 //!
-//! Many keys go down the tree together, a level at a time. While the page of one key is searched
-//! the pages of the others are on their way into the cache, so the waits overlap instead of
-//! following each other.
+//! Many keys descend the tree together, a level at a time. While the page of one key is searched,
+//! the pages of the others are being loaded into the cache, so the waits overlap instead of adding
+//! up.
 
 use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner};
 use crate::{
@@ -17,18 +17,20 @@ use crate::{
 };
 use std::time::Instant;
 
-/// Keys that go down together: enough to hide the wait for memory, few enough for its buffers.
+/// Keys that descend together: enough to hide the memory latency, few enough for the processor's
+/// line-fill buffers.
 const GROUP: usize = 32;
 /// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
 const LEAF_LINES: usize = 4;
 /// Cache lines at the start of an inner page that hold its header and heads.
 const INNER_LINES: usize = 14;
-/// As many of them are asked for where many keys go down together, which keeps more pages near.
+/// How many of these lines are prefetched if many keys descend together, which keeps more pages in
+/// the cache.
 const INNER_LINES_TOGETHER: usize = 8;
 /// Cache lines of a node, for one of ordinary size.
 const NODE_LINES: usize = 2;
 
-/// The leaf in which `key` is, if it is anywhere. The tree must not be empty.
+/// Finds the leaf that contains `key` if the tree has it. The tree must not be empty.
 #[inline]
 pub(super) fn find_leaf<S: PageSource + ?Sized>(
     source: &S,
@@ -43,8 +45,8 @@ pub(super) fn find_leaf<S: PageSource + ?Sized>(
     Ok(number)
 }
 
-/// Asks for the cache lines that a search of a page on `level` may touch. A search over heads
-/// waits for each line before it knows the next; asked for together they arrive together.
+/// Prefetches the cache lines that a search of a page on `level` may read. A search over heads
+/// waits for each line before it knows the next; prefetched together, they arrive together.
 #[inline]
 pub(super) fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
     let lines = if level == 0 { LEAF_LINES } else { INNER_LINES };
@@ -66,7 +68,7 @@ fn child_for<S: PageSource + ?Sized>(
     enter::child(source, &inner, number, index, "lookup")
 }
 
-/// The value of `key`, as its leaf holds it.
+/// Returns the value of `key`, as its leaf holds it.
 #[inline]
 pub(crate) fn get<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -92,7 +94,7 @@ fn get_in_leaf<'s, S: PageSource + ?Sized>(
     value.map_err(|damage| damage.at(number, "lookup"))
 }
 
-/// The first half of that, for which heads suffice.
+/// The first half of a lookup, for which heads suffice.
 #[inline(always)]
 fn find_in_leaf<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -109,7 +111,7 @@ fn find_in_leaf<'s, S: PageSource + ?Sized>(
     found.map_err(|damage| damage.at(number, "lookup"))
 }
 
-/// The bytes of a value, wherever they stand.
+/// Returns the bytes of a value, wherever they are stored.
 #[inline(always)]
 pub(crate) fn load<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -122,7 +124,7 @@ pub(crate) fn load<'s, S: PageSource + ?Sized>(
     load_otherwise(source, leaf, value)
 }
 
-/// The bytes of a value that does not stand in its leaf as it is.
+/// Returns the bytes of a value that is not stored inline.
 #[inline(never)]
 fn load_otherwise<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -138,14 +140,14 @@ fn load_otherwise<'s, S: PageSource + ?Sized>(
     }
 }
 
-/// A key on its way down.
+/// A key during its descent.
 struct PendingLookup<'s, K> {
     key: K,
-    /// The page that it has come to.
+    /// The page that it has reached.
     page: PageNumber,
-    /// Where in that page the child is noted in which it goes on.
+    /// The bytes in that page that store the child to descend to.
     child: &'s [u8; 4],
-    /// What there is of it in its leaf.
+    /// The match in its leaf.
     found: LeafMatch<'s>,
 }
 
@@ -160,7 +162,7 @@ impl<K> PendingLookup<'_, K> {
     }
 }
 
-/// Looks all keys up and hands each value, in the order of the keys, to `found`.
+/// Looks up all keys, and passes each value, in the order of the keys, to `found`.
 pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
@@ -189,8 +191,9 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     }
 }
 
-/// Takes every key of the group one level down: finds where in its page the child is noted and asks
-/// for that line, and only then reads the child and asks for the lines that it needs there.
+/// Moves every key of the group one level down. First it finds where in its page the child is
+/// stored and prefetches that line; only then it reads the child and prefetches the lines needed
+/// there.
 fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
@@ -225,7 +228,7 @@ fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     Ok(())
 }
 
-/// The child again, compared with its checksum.
+/// Reads the child again, and verifies its checksum.
 #[cold]
 fn checked_child<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &S,
@@ -236,7 +239,7 @@ fn checked_child<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     child_for(source, root, lookup.page, level, lookup.key.as_ref())
 }
 
-/// Has the system begin to read the leaves of these keys.
+/// Makes the system begin to read the leaves of these keys.
 #[cold]
 pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
     source: &S,
@@ -261,7 +264,7 @@ pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
     Ok(())
 }
 
-/// Searches the heads of all leaves of a group and asks for the nodes, and only then reads them.
+/// Searches the heads of all leaves of a group and prefetches the nodes, and only then reads them.
 fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,

@@ -1,4 +1,4 @@
-//! Pages in memory: the tree without anything below it, for tests.
+//! Pages in memory: the tree without the layers below, for tests.
 
 use super::{PageSink, PageSource};
 use crate::{
@@ -43,17 +43,17 @@ impl MemoryPages {
         self.transaction = self.transaction.next();
     }
 
-    /// Pages of trees, and runs of large values, that have not been released.
+    /// Counts the pages of trees, and the extents of large values, that have not been released.
     pub(crate) fn live(&self) -> (usize, usize) {
         (self.pages.len(), self.values.len())
     }
 
-    /// Takes new pages from this far behind the last one on.
+    /// Allocates new pages this far after the last one from now on.
     pub(crate) fn skip(&mut self, pages: u32) {
         self.next += pages;
     }
 
-    /// The number that the next page will have.
+    /// The number of the next page.
     pub(crate) fn next_number(&self) -> u32 {
         self.next
     }
@@ -64,7 +64,7 @@ impl MemoryPages {
         self
     }
 
-    /// How often pages of this and its clones were asked for.
+    /// How often pages of this sink and its clones were read.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }

@@ -1,11 +1,11 @@
 //! The B+tree over a source of pages: lookup, cursors, insert, delete, ranges, bulk build.
 //!
-//! Nothing here does I/O or knows where pages live. A [`PageSource`] gives pages to read, a
-//! [`PageSink`] also new ones and copies of old ones to write.
+//! Nothing here does I/O or knows where pages live. A [`PageSource`] provides pages to read; a
+//! [`PageSink`] also provides new pages and copies of old ones to write.
 //!
-//! Invariants: all leaves are on level 0 and at the same depth; a page's level is one less than
-//! its parent's, so that every descent ends; keys below child `i` are not smaller than separator
-//! `i` and smaller than separator `i + 1`; a page that may be changed has only such ancestors.
+//! Invariants: all leaves are on level 0 and at the same depth; a page's level is one less than its
+//! parent's, so that every descent ends; keys below child `i` are not smaller than separator `i`
+//! and smaller than separator `i + 1`; all ancestors of a changeable page are changeable.
 
 pub(crate) mod batch;
 pub(crate) mod bulk;
@@ -55,31 +55,32 @@ use crate::{
     },
 };
 
-/// Pages to read.
+/// A source of pages to read.
 ///
-/// Public in name only, since the trait that seals transactions returns something of it.
+/// Public only in name, because the trait that seals transactions returns a part of it.
 #[allow(unreachable_pub, private_interfaces)]
 pub trait PageSource {
     /// The size of every page.
     fn page_size(&self) -> usize;
-    /// The bytes of a page, [`PageSource::page_size`] of them; an error where there is no such page.
+    /// The bytes of a page, [`PageSource::page_size`] of them; an error if there is no such page.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
-    /// No more pages than this are there, as far as the source knows.
+    /// An upper bound of the number of pages, as far as the source knows.
     fn page_limit(&self) -> u64 {
         u64::MAX
     }
-    /// The bytes of a large value, whatever its checksum.
+    /// The bytes of a large value, without checking its checksum.
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]>;
-    /// Says that cache lines of a page will be wanted soon, from `offset` on.
+    /// Announces that cache lines of a page will be needed soon, from `offset` on.
     fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
-    /// How fast reading is: whether pages are better [announced](Self::announce).
+    /// The speed of reads: whether it helps to [announce](Self::announce) pages.
     #[inline]
     fn io_wait(&self) -> &reading::IoWaitEstimator {
         reading::IoWaitEstimator::fast()
     }
-    /// Has the system begin to read pages that will be wanted soon. They may come twice, and are sorted.
+    /// Makes the system begin to read pages that will be needed soon. They may contain duplicates,
+    /// and are sorted.
     fn announce(&self, _pages: &mut [PageNumber]) {}
-    /// Counts what could not be read, and looked like zeros.
+    /// Counts the reads that failed, and returned zeros.
     #[inline]
     fn faults(&self) -> &'static reading::Faults {
         reading::Faults::none()
@@ -89,19 +90,20 @@ pub trait PageSource {
     fn refuse_lost(&self) -> Result<()> {
         Ok(())
     }
-    /// Fails if whoever reads was asked to end. Looked at where cursors are positioned, and where they go to another leaf.
+    /// Fails if the reader was cancelled. Checked when cursors are positioned, and when they move
+    /// to another leaf.
     #[inline]
     fn refuse_cancelled(&self) -> Result<()> {
         Ok(())
     }
-    /// Whether a page, or the large value that begins there, is to be compared with its checksum before it
-    /// is read. Asked on the way down to each page.
+    /// Whether a page, or the large value that begins there, must be compared with its checksum
+    /// before it is read. Checked on every descent to a page.
     #[inline]
     fn needs_check(&self, _number: PageNumber) -> bool {
         false
     }
-    /// Compares a page with the checksum that stands where it is pointed to, and looks that it was born no later than what leads to
-    /// it, which transaction `written` wrote.
+    /// Compares a page with the checksum stored with its pointer. Checks also that the page was
+    /// born no later than the pointer, which transaction `written` wrote.
     fn check_page(
         &self,
         _number: PageNumber,
@@ -117,46 +119,46 @@ pub trait PageSource {
     }
 }
 
-/// Pages to read, to change and to add: a write transaction.
+/// A source of pages to read, change and add: a write transaction.
 pub(crate) trait PageSink: PageSource {
     /// The transaction in which new pages are born.
     fn transaction(&self) -> TransactionId;
     /// Whether the page may be changed in place.
     fn is_own(&self, number: PageNumber) -> bool;
-    /// Whether this transaction wrote the page, so that its checksum is still to be found.
+    /// Whether this transaction wrote the page, so that its checksum is not computed yet.
     fn is_dirty(&self, number: PageNumber) -> bool;
-    /// A new page, own, its bytes undefined.
+    /// Allocates a page, which is own; its bytes are undefined.
     fn allocate(&mut self) -> Result<PageNumber>;
     /// The bytes of an own page.
     fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]>;
-    /// A copy of a page, own, with its new number and birth in the header; the original leaves
-    /// the tree. An own page is returned as it is.
+    /// Copies a page; the copy is own and has its new number and birth in the header, and the
+    /// original leaves the tree. An own page is returned unchanged.
     fn own(&mut self, number: PageNumber) -> Result<PageNumber>;
-    /// Takes a page, own or not, out of the tree.
+    /// Removes a page, own or not, from the tree.
     fn release(&mut self, number: PageNumber) -> Result<()>;
     /// Writes a large value to an extent of pages.
     fn store_value(&mut self, value: &[u8]) -> Result<ValueExtent>;
-    /// Whether so many free pages in a row begin before page `boundary`.
+    /// Whether `pages` consecutive free pages begin before page `boundary`.
     fn has_room_before(&mut self, _boundary: u64, _pages: u64) -> bool {
         true
     }
-    /// Takes a large value out of the tree.
+    /// Removes a large value from the tree.
     fn release_value(&mut self, extent: &ValueExtent) -> Result<()>;
     /// Trees that take more work to release than this are parked when they are emptied.
     fn parks_above(&self) -> u64 {
         u64::MAX
     }
-    /// Takes over what is left of a tree that nothing refers to any more.
+    /// Takes over the rest of a tree that is no longer referenced.
     fn park(&mut self, _rest: TreeRoot) {}
-    /// A page was full, and there is one more now.
+    /// Records a page split.
     fn note_split(&mut self) {}
-    /// Two pages have become one.
+    /// Records a merge of two pages.
     fn note_merge(&mut self) {}
-    /// The checksum of a dirty page, where it is known already.
+    /// The checksum of a dirty page, if it is known already.
     fn known_checksum(&self, number: PageNumber) -> Option<crate::Checksum>;
 }
 
-/// Reads a page that has to be on `level`, and checks that it is the page asked for.
+/// Reads a page that must be on `level`, and checks that it is the requested page.
 #[inline(always)]
 fn visit<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -176,7 +178,7 @@ fn visit<'s, S: PageSource + ?Sized>(
     Ok((page, Header::read(page)))
 }
 
-/// What a page on `level` may be besides a leaf or an inner page.
+/// Checks that a page on `level` that is neither a leaf nor an inner page is a fixed leaf.
 #[cold]
 fn require_fixed_leaf(page: &[u8], number: PageNumber, level: u8) -> Result<(), PageDamage> {
     if level != 0 || !Header::begins(page, number, PageKind::FixedLeaf, 0) {
@@ -185,7 +187,7 @@ fn require_fixed_leaf(page: &[u8], number: PageNumber, level: u8) -> Result<(), 
     Ok(())
 }
 
-/// A leaf by its number.
+/// Reads a leaf by its number.
 #[inline(always)]
 fn visit_leaf<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -207,7 +209,7 @@ fn fixed_leaf(page: &[u8], number: PageNumber) -> Result<Leaf<'_>, PageDamage> {
     Leaf::parse(page)
 }
 
-/// An inner page by its number.
+/// Reads an inner page by its number.
 #[inline(always)]
 fn visit_inner<'s, S: PageSource + ?Sized>(
     source: &'s S,
@@ -224,7 +226,7 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
     inner.map_err(|damage| damage.at(number, operation))
 }
 
-/// What is wrong with a page that is to be an inner page, or a leaf.
+/// Describes a page that should be an inner page, or a leaf.
 #[cold]
 fn unexpected(page: &[u8], number: PageNumber) -> PageDamage {
     match Header::read(page).number == number {

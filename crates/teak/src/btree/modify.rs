@@ -1,4 +1,5 @@
-//! Changes of one record that depend on what is there: one descent finds it, and what is decided then is done on the same path.
+//! Changes of one record that depend on its stored value: one descent finds it, and the decision is
+//! executed on the same path.
 
 use super::{PageSink, cursor::value_at, mutable_tree::Tree, position::Position, visit_leaf};
 use crate::{
@@ -10,23 +11,23 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// What is to become of a record.
+/// The decision about a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ModifyAction<'v> {
     /// Nothing changes.
     Leave,
-    /// It gets this value, and is inserted if it is not there.
+    /// Stores this value, and inserts the record if it is absent.
     Put(Cow<'v, [u8]>),
-    /// It is removed if it is there.
+    /// Removes the record if it is present.
     Remove,
 }
 
-/// As long as a value in a leaf can be: half of the largest page.
+/// As long as the longest value in a leaf: half of the largest page.
 static ZEROS: [u8; 1 << 15] = [0; 1 << 15];
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Finds the record of `key`, has `decide` look at its value, and does what that says. The key must not be longer than
-    /// the longest that a page carries.
+    /// Finds the record of `key`, passes its value to `decide`, and executes the decision. The key
+    /// must not be longer than the longest that a page holds.
     pub(crate) fn modify<'v, R>(
         &mut self,
         key: &[u8],
@@ -56,8 +57,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(decided)
     }
 
-    /// Inserts a record behind the last one, without a search; `false`, and nothing changes, if its key is not behind the
-    /// last one.
+    /// Inserts a record after the last one, without a search. If its key is not after the last one,
+    /// returns `false` and changes nothing.
     pub(crate) fn append(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
         if self.root.is_empty() {
             self.create_root_leaf(key, value)?;
@@ -77,8 +78,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(true)
     }
 
-    /// Inserts a record with `len` zeros as its value, or replaces the value by them, and has `fill` write over them where they are.
-    /// The value must be one that stays inline.
+    /// Inserts a record with `len` zeros as its value, or replaces the value by them, and calls
+    /// `fill` to overwrite them in place. The value must be one that stays inline.
     pub(crate) fn insert_with(
         &mut self,
         key: &[u8],
@@ -91,7 +92,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(())
     }
 
-    /// Puts the value that is to be filled, and says in which leaf it is and at which index.
+    /// Stores the value to be filled; returns its leaf and its index there.
     fn put_zeros(&mut self, key: &[u8], zeros: StoredValue<'_>) -> Result<(PageNumber, usize)> {
         if self.root.is_empty() {
             self.create_root_leaf(key, zeros)?;

@@ -1,5 +1,5 @@
-//! A tree that is being changed: its sink and its root, and what every change needs. That is making a
-//! path changeable, keeping the counts right, and adding and releasing pages.
+//! A tree that is being changed: its sink and its root, and what every change needs: making a path
+//! changeable, keeping the counts right, and adding and releasing pages.
 
 use super::{PageSink, TreeRoot, position::PathStep, visit, visit_inner, visit_leaf};
 use crate::{
@@ -19,7 +19,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Self { sink, root }
     }
 
-    /// The root as it is now.
+    /// The present root.
     pub(crate) fn root(&self) -> &TreeRoot {
         self.root
     }
@@ -47,7 +47,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(path)
     }
 
-    /// Corrects the record counts above `path[depth]`, in a tree that counts.
+    /// Corrects the record counts above `path[depth]`, in a counted tree.
     pub(super) fn recount(&mut self, path: &[PathStep], depth: usize) -> Result<()> {
         let Some(above) = depth.checked_sub(1).filter(|_| self.root.counted) else {
             return Ok(());
@@ -60,7 +60,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.add_to_counts(&path[..=depth], now as i64 - before as i64)
     }
 
-    /// Adds what a page has more records than before to the counts above it, in a tree that counts. The path ends with the page.
+    /// Adds a page's difference in records to the counts above it, in a counted tree. The path ends
+    /// with the page.
     #[inline]
     pub(super) fn add_to_counts(&mut self, path: &[PathStep], difference: i64) -> Result<()> {
         if !self.root.counted || difference == 0 {
@@ -72,7 +73,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(())
     }
 
-    /// Records in and below a page, from the counts one level down.
+    /// The records in and below a page, from the counts one level down.
     fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
         if level == 0 && self.root.is_multi() {
             let leaf = visit_leaf(&*self.sink, number, "count")?;
@@ -98,7 +99,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.root.depth - 1 - depth as u8
     }
 
-    /// Notes that the tree changed in this transaction.
+    /// Records that the tree changed in this transaction.
     pub(super) fn mark_changed(&mut self) {
         self.root.changed = self.sink.transaction();
     }
@@ -113,7 +114,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.sink.allocate()
     }
 
-    /// Takes a leaf out of the tree. Its large values are the caller's to release.
+    /// Removes a leaf from the tree. The caller releases its large values.
     pub(super) fn release_leaf(&mut self, number: PageNumber) -> Result<()> {
         self.root.leaf_pages = one_less(self.root.leaf_pages, number)?;
         self.sink.release(number)
@@ -147,7 +148,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 }
 
-/// How many pages of a kind a tree has without this one. So no tree loses more pages than it has, whatever leads to them.
+/// Subtracts one from a page count of a tree. So no tree loses more pages than it has, whatever
+/// refers to them.
 fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
     pages.checked_sub(1).ok_or_else(|| {
         let detail = "its tree has more pages than its root counts: some are below several pages";

@@ -1,4 +1,4 @@
-//! Neighbours of a page below one parent, and how full pages may be when they share or merge.
+//! Neighbours of a page below one parent, and fill limits for redistributing and merging.
 
 use super::{PageSink, enter, mutable_tree::Tree, position::PathStep, visit, visit_inner};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A page thinner than this merges even with a neighbour that has to be copied for it.
+/// A page thinner than this merges even with a neighbour that must be copied for it.
 pub(super) const THIN_PAGE: (usize, usize) = (1, 4);
 
 /// Merged pages are filled at most this much, so that the next record does not split them again.
@@ -32,7 +32,7 @@ pub(super) fn is_rightmost(path: &[PathStep]) -> bool {
     path[..path.len() - 1].iter().all(PathStep::is_last)
 }
 
-/// Where the last page of the path stands among its parent's children.
+/// The indices of the last page of the path and of its neighbours among its parent's children.
 pub(super) fn slots_in_parent(path: &[PathStep]) -> Range<usize> {
     match path {
         [.., parent, _] => parent.index..parent.index + 1,
@@ -41,7 +41,7 @@ pub(super) fn slots_in_parent(path: &[PathStep]) -> Range<usize> {
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// The neighbours of child `index`: the one before it and the one behind it.
+    /// The neighbours of child `index`: the one before it and the one after it.
     pub(super) fn neighbours(&self, parent: PathStep, level: u8) -> Result<Vec<Neighbour>> {
         let inner = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
         let mut neighbours = Vec::with_capacity(2);

@@ -1,13 +1,16 @@
-//! What pages two forests of trees do not share, by page numbers. Both are of states that are held, so that a page that both
-//! lead to is one that did not change.
+//! The pages that two forests of trees do not share, by page numbers. Both belong to states that
+//! are held, so a page that both lead to is unchanged.
 //!
-//! It goes down level by level. A page stands on the same level of all trees that have it, and what it leads to belongs to all of them.
-//! So of each level only those pages are read that one forest has and the other has not: as many as have changed.
+//! The comparison goes down level by level. A page is on the same level in all trees that contain
+//! it, and the pages it refers to belong to all of them. So on each level only the pages that one
+//! forest has and the other does not are read: as many as have changed.
 //!
-//! Nested trees, whose roots stand in leaves, begin on higher levels again: they come in a second round. A nested page has one leaf
-//! around it in each state. If that is the same one in both, neither comes to the page, and else both do, in the same round; but for one
-//! whose key was removed since, so that it is a tree of its own and comes in the first: then both come to its pages in
-//! different rounds, which shows behind the last.
+//! Nested trees, whose roots are in leaves, begin on higher levels again: they are compared in a
+//! second round. A nested page has one leaf around it in each state. If that leaf is the same in
+//! both, neither forest reaches the page; otherwise both do, in the same round. The exception is a
+//! nested tree whose key was removed since, so that it is a tree of its own and belongs to the
+//! first round. Both forests then reach its pages in different rounds, which is detected after the
+//! last one.
 
 use super::{
     PageSource, TreeRoot, checksums::ChecksummedExtent, enter, visit, visit_inner, visit_leaf,
@@ -24,9 +27,9 @@ const COMPARING: &str = "comparing states";
 struct ForestPage {
     page: PageNumber,
     checksum: u64,
-    /// Whether leaves of its tree lead to large values.
+    /// Whether leaves of its tree refer to large values.
     has_values: bool,
-    /// Whether they lead to nested trees.
+    /// Whether they refer to nested trees.
     has_nested: bool,
 }
 
@@ -49,12 +52,12 @@ pub(crate) struct Forest {
     state: TransactionId,
     levels: Vec<Vec<ForestPage>>,
     values: Vec<Unshared>,
-    /// What only this forest has.
+    /// Pages that only this forest has.
     only_here: Vec<Unshared>,
 }
 
 impl Forest {
-    /// Without trees yet.
+    /// Creates a forest without trees.
     pub(crate) fn new(state: TransactionId) -> Self {
         Self {
             state,
@@ -64,7 +67,7 @@ impl Forest {
         }
     }
 
-    /// The state has nothing that was born later.
+    /// Checks the birth of a page: the state has no page that was born later.
     fn refuse_younger(&self, birth: TransactionId) -> Result<(), PageDamage> {
         match birth <= self.state {
             true => Ok(()),
@@ -98,12 +101,12 @@ impl Forest {
             .map(std::mem::take)
             .unwrap_or_default();
         steps.sort_unstable();
-        // A forged page leads to another twice.
+        // A forged page refers to another one twice.
         steps.dedup_by_key(|step| step.page);
         steps
     }
 
-    /// Notes a page that the other forest has not, and what it leads to.
+    /// Adds a page that the other forest does not have, and the pages it refers to.
     fn visit<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -174,7 +177,7 @@ impl Forest {
                 _ => Ok(None),
             });
             if let Some(root) = nested.map_err(|damage| damage.at(number, COMPARING))? {
-                // Nesting is one deep, whatever a forged root says.
+                // Nesting is one level deep, whatever a forged root claims.
                 let step = ForestPage {
                     page: root.page,
                     checksum: root.checksum.0,
@@ -192,7 +195,7 @@ impl Forest {
     }
 }
 
-/// What only `a`, and only `b` has, in no order.
+/// The pages that only `a` and only `b` have, in no order.
 pub(crate) fn unshared<S: PageSource + ?Sized>(
     source: &S,
     mut a: Forest,
@@ -239,7 +242,8 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
     Ok([a.only_here, b.only_here])
 }
 
-/// Refuses a page that both lead to with different checksums: one state has it no more. Both are sorted by their pages.
+/// Refuses a page for which both store different checksums: one state has lost it. Both are sorted
+/// by their pages.
 fn refuse_different<T>(a: &[T], b: &[T], of: impl Fn(&T) -> (PageNumber, u64)) -> Result<()> {
     let mut left = b;
     for (page, checksum) in a.iter().map(&of) {
@@ -254,7 +258,7 @@ fn refuse_different<T>(a: &[T], b: &[T], of: impl Fn(&T) -> (PageNumber, u64)) -
     Ok(())
 }
 
-/// Those of `a` whose page is not in `b`, both sorted by it.
+/// The items of `a` whose page is not in `b`, both sorted by page.
 fn only_in<'a, T>(
     a: &'a [T],
     b: &'a [T],

@@ -1,5 +1,5 @@
 //! Positions in a tree: a path of page numbers and indices. A [`Position`] holds no reference, so
-//! that it can be kept beside whatever keeps the pages alive; each step is told the source anew.
+//! that it can be stored next to the owner of the pages; each step takes the source.
 
 mod steps;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// One level of a path: a page, the index of the entry taken in it, and how many it has.
+/// One level of a path: a page, the index of the entry taken in it, and its number of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathStep {
     pub(crate) page: PageNumber,
@@ -25,31 +25,33 @@ impl PathStep {
     }
 }
 
-/// Where a cursor stands.
+/// The state of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum PositionState {
-    /// Nowhere yet: a step forward goes to the first record, a step back to the last.
+    /// Unset: a step forward goes to the first record, a step back to the last.
     #[default]
     Unset,
     /// Before the first record.
     Before,
     /// On a record: the last step of the path.
     On,
-    /// Behind the last record.
+    /// After the last record.
     After,
-    /// Nowhere, since an error came up on the way.
+    /// Lost, because an error occurred on the way.
     Lost,
 }
 
-/// A place in a tree. The path is empty unless the place is on a record.
+/// A position in a tree. The path is empty unless the position is on a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
     path: Vec<PathStep>,
     state: PositionState,
-    /// How many leaves were entered one after the other since the last search: forwards, or back, if that is negative. A tree
-    /// has only so many. In one whose pages share their children a walk would not end otherwise.
+    /// How many leaves were entered one after the other since the last search: forwards or, if
+    /// negative, backwards. A tree has only a limited number. In a damaged tree whose pages share
+    /// their children a walk would not end otherwise.
     passed: i64,
-    /// The same of records: all of each leaf that was entered, but for the one of a search.
+    /// How many records were passed since the last search: all of each leaf that was entered,
+    /// except for the one of a search.
     passed_records: i64,
 }
 
@@ -57,11 +59,11 @@ pub(crate) struct Position {
 pub(super) struct EnteredLeaf<'s> {
     pub(super) number: PageNumber,
     pub(super) leaf: Leaf<'s>,
-    /// The two leaves that come next, as far as they have the same parent.
+    /// The next two leaves, as far as they have the same parent.
     pub(super) after: [Option<PageNumber>; 2],
 }
 
-/// One of the two neighbours of a record.
+/// The direction of a step to a neighbouring record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StepDirection {
     Backward,
@@ -77,7 +79,7 @@ impl StepDirection {
     }
 }
 
-/// Which end of a page to enter at: the first going forwards, the last going back.
+/// The end of a page at which to enter it: the first going forwards, the last going back.
 #[derive(Clone, Copy)]
 enum EntryEnd {
     First,
@@ -85,7 +87,7 @@ enum EntryEnd {
 }
 
 impl EntryEnd {
-    /// The entry that is so far behind `index` on that way.
+    /// The index of the entry `distance` after `index` in this direction.
     fn after(self, index: usize, distance: usize) -> Option<usize> {
         match self {
             Self::First => Some(index + distance),
@@ -95,7 +97,7 @@ impl EntryEnd {
 }
 
 impl Position {
-    /// On the record that a path leads to.
+    /// A position on the record that a path leads to.
     pub(crate) fn on(path: Vec<PathStep>) -> Self {
         Self {
             path,
@@ -105,7 +107,7 @@ impl Position {
         }
     }
 
-    /// The leaf and the index in it, where the position is on a record.
+    /// The leaf and the index in it, if the position is on a record.
     #[inline]
     pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {
         match self.state {
@@ -114,7 +116,7 @@ impl Position {
         }
     }
 
-    /// Whether both stand on the same record, or both on none.
+    /// Whether both are on the same record, or both on none.
     #[inline]
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         // In a damaged tree several paths lead to one leaf.
@@ -170,7 +172,7 @@ impl Position {
         Ok(Some(entered))
     }
 
-    /// After an error there is no place any more: half a path leads nowhere.
+    /// Invalidates the position after an error: an incomplete path leads nowhere.
     fn invalidate_on_error<T>(&mut self, result: Result<T>) -> Result<T> {
         if result.is_err() {
             self.invalidate();
@@ -178,7 +180,7 @@ impl Position {
         result
     }
 
-    /// Is nowhere from now on.
+    /// Marks the position as lost.
     pub(crate) fn invalidate(&mut self) {
         self.path.clear();
         self.state = PositionState::Lost;
@@ -213,7 +215,7 @@ impl Position {
         })
     }
 
-    /// Adds a page that has entries to the path, at one of them; returns its index.
+    /// Adds a page that has entries to the path, at one of its ends; returns the index.
     fn push_edge(&mut self, page: PageNumber, count: usize, end: EntryEnd) -> usize {
         let index = match end {
             EntryEnd::First => 0,
@@ -223,8 +225,8 @@ impl Position {
         index
     }
 
-    /// Goes to the first record whose key is not smaller than `key`; `Some(true)` says that it is
-    /// equal, `None` that there is none.
+    /// Moves to the first record whose key is not smaller than `key`; `Some(true)` if it is equal,
+    /// `None` if there is none.
     pub(crate) fn seek<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -250,8 +252,8 @@ impl Position {
         Ok(self.next(source, root)?.then_some(false))
     }
 
-    /// Makes the path of `key`, down to the index where it is or would be inserted; says whether
-    /// it is there. The tree must not be empty.
+    /// Builds the path of `key`, down to the index where it is or would be inserted; returns
+    /// whether it is present. The tree must not be empty.
     pub(crate) fn descend<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -266,8 +268,9 @@ impl Position {
         self.invalidate_on_error(found)
     }
 
-    /// The same as [`Self::descend`], without going down all the way where the leaf that the position was in, or the page above it, shows that the
-    /// key belongs there. The path must be one of the tree as it is, or empty.
+    /// Like [`Self::descend`], but without a full descent if the leaf of the position, or the page
+    /// above it, shows that the key belongs there. The path must be valid in the present tree, or
+    /// empty.
     pub(super) fn descend_from_hint<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -344,7 +347,7 @@ impl Position {
         Ok(slot.is_ok())
     }
 
-    /// Goes to where a range with this lower bound begins.
+    /// Moves to the beginning of a range with this lower bound.
     pub(crate) fn seek_bound<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -363,7 +366,7 @@ impl Position {
         }
     }
 
-    /// Goes behind the last record of a range with this upper bound.
+    /// Moves past the last record of a range with this upper bound.
     pub(crate) fn seek_end<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -393,7 +396,7 @@ impl Position {
         Ok(self.next_leaf(source, root)?.is_some())
     }
 
-    /// Goes to the next record of the same leaf, if there is one, and returns its index.
+    /// Moves to the next record of the same leaf, if there is one, and returns its index.
     #[inline]
     pub(super) fn next_in_leaf(&mut self) -> Option<usize> {
         let leaf = self.path.last_mut()?;
@@ -404,7 +407,7 @@ impl Position {
         Some(leaf.index)
     }
 
-    /// Goes to the record beside this one, if it is in the same leaf.
+    /// Moves to the neighbouring record, if it is in the same leaf.
     #[inline]
     pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
         let index = match direction {
@@ -414,7 +417,7 @@ impl Position {
         index.is_some()
     }
 
-    /// Goes to another record of the same leaf.
+    /// Moves to another record of the same leaf.
     #[inline]
     pub(super) fn move_to_index(&mut self, index: usize) {
         if let Some(leaf) = self.path.last_mut() {
@@ -423,7 +426,7 @@ impl Position {
         }
     }
 
-    /// Goes to the first record of the next leaf, if there is one, and returns that leaf.
+    /// Moves to the first record of the next leaf, if there is one, and returns that leaf.
     pub(super) fn next_leaf<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
@@ -444,7 +447,7 @@ impl Position {
         Ok(self.prev_leaf(source, root)?.is_some())
     }
 
-    /// Goes to the record before in the same leaf, if there is one, and returns its index.
+    /// Moves to the previous record of the same leaf, if there is one, and returns its index.
     #[inline]
     pub(super) fn prev_in_leaf(&mut self) -> Option<usize> {
         let leaf = self.path.last_mut()?;
@@ -452,7 +455,7 @@ impl Position {
         Some(leaf.index)
     }
 
-    /// Goes to the last record of the leaf before, if there is one, and returns that leaf.
+    /// Moves to the last record of the previous leaf, if there is one, and returns that leaf.
     pub(super) fn prev_leaf<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
@@ -461,7 +464,7 @@ impl Position {
         self.leave_leaf(source, root, EntryEnd::Last)
     }
 
-    /// Goes to the nearest record of the next leaf on a way.
+    /// Moves to the nearest record of the next leaf in a direction.
     fn leave_leaf<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
@@ -503,7 +506,8 @@ impl Position {
         Ok(None)
     }
 
-    /// Notes that so many leaves more were entered on a way. Fails, and is nowhere then, if these are more than there are.
+    /// Counts leaves that were entered in a direction. If there are more than the tree can have,
+    /// fails and marks the position as lost.
     fn pass_leaves<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -523,7 +527,7 @@ impl Position {
         Ok(())
     }
 
-    /// Notes the records of a leaf that was entered on a way.
+    /// Counts the records of a leaf that was entered in a direction.
     fn pass_leaf_records(&mut self, root: &TreeRoot, end: EntryEnd) -> Result<()> {
         let count = self.path.last().map_or(0, |leaf| leaf.count);
         self.pass_records(root, count as u64, end)
@@ -541,7 +545,8 @@ impl Position {
         Ok(())
     }
 
-    /// A step goes this way. What was passed on the way there is forgotten, so that going to and fro over one record is no way through all.
+    /// Sets the direction of the next step. The counts of the other direction are reset, so that
+    /// stepping back and forth over one record does not count as a walk through the tree.
     pub(super) fn set_direction(&mut self, direction: StepDirection) {
         (self.passed, self.passed_records) = match direction {
             StepDirection::Forward => (self.passed.max(0), self.passed_records.max(0)),
@@ -549,7 +554,8 @@ impl Position {
         };
     }
 
-    /// Notes that the leaves and records of a nested tree are passed, too, at a record that a step led to, which was counted with its leaf.
+    /// Counts the leaves and records of a nested tree too, at a record that a step led to, which
+    /// was counted with its leaf.
     pub(super) fn pass_nested<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -565,7 +571,7 @@ impl Position {
         self.pass_records(root, nested.records.saturating_sub(1), end)
     }
 
-    /// The two leaves behind the one of the record, as far as they have the same parent.
+    /// The next two leaves after the one of the record, as far as they have the same parent.
     pub(super) fn following_leaves<S: PageSource + ?Sized>(
         &self,
         source: &S,
@@ -579,7 +585,7 @@ impl Position {
         }
     }
 
-    /// Goes from the last step of the path down into its child `index`.
+    /// Descends from the last step of the path into its child `index`.
     fn enter_child<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
@@ -596,8 +602,9 @@ impl Position {
     }
 }
 
-/// The leaf of a key, where the page above the leaf of a path shows that it is below it too: the step there, and its number. The path must be
-/// one of the tree as it is. That the separators of a page lie within those above it is taken for granted, as a descent takes it.
+/// Returns the step and the number of the leaf of a key, if the page above the leaf of a path shows
+/// that the key is below it too. The path must be valid in the present tree. Like a descent, this
+/// relies on the separators of a page lying within those above it.
 #[inline]
 pub(super) fn child_from_hint<S: PageSource + ?Sized>(
     source: &S,
@@ -616,7 +623,8 @@ pub(super) fn child_from_hint<S: PageSource + ?Sized>(
         index: index.map_err(|damage| damage.at(page, "search"))?,
         count: inner.count(),
     };
-    // What is before the second separator may belong before the page, and what is behind the last one behind it.
+    // Keys before the second separator may belong before the page, and keys after the last one
+    // after it.
     let may_be_before = step.index == 0 && above.iter().any(|step| step.index > 0);
     if may_be_before || step.is_last() && !above.iter().all(PathStep::is_last) {
         return Ok(None);
@@ -625,7 +633,7 @@ pub(super) fn child_from_hint<S: PageSource + ?Sized>(
     Ok(Some((step, child)))
 }
 
-/// The two children behind `index` on a way.
+/// The next two children after `index` in a direction.
 fn following_leaves(inner: &Inner<'_>, index: usize, end: EntryEnd) -> [Option<PageNumber>; 2] {
     [1, 2].map(|distance| inner.child(end.after(index, distance)?).ok())
 }

@@ -1,7 +1,8 @@
-//! Removal of a range: whole subtrees go at once, only the two paths along its edges are rewritten.
+//! Removal of a range: whole subtrees are removed at once, only the two paths along its edges are
+//! rewritten.
 //!
-//! A subtree that goes is still visited page by page, since a page that dies is recorded with its
-//! birth, which stands in the page, and since its leaves may own large values.
+//! A removed subtree is still visited page by page: the death of a page is recorded with its birth,
+//! which is stored in the page, and its leaves may own large values.
 
 use super::{
     PageSink, TreeRoot,
@@ -37,7 +38,7 @@ impl RemovalRange<'_> {
     }
 }
 
-/// What is left of a page: nothing, or a page with this many records in and below it.
+/// The rest of a page: nothing, or a page with this many records in and below it.
 type RemainingPage = Option<(PageNumber, u64)>;
 
 impl<S: PageSink> Tree<'_, S> {
@@ -70,7 +71,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(removed)
     }
 
-    /// Removes all records, keeping what the tree was created with.
+    /// Removes all records, keeping the options the tree was created with.
     pub(crate) fn clear(&mut self) -> Result<u64> {
         self.remove_range(Bound::Unbounded, Bound::Unbounded)
     }
@@ -86,7 +87,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(record.is_some() && is_before_end(self.root, &key, range.high))
     }
 
-    /// Whether a range, which has a record, has all of them.
+    /// Whether a range, which contains a record, contains all of them.
     fn is_all(&self, range: RemovalRange<'_>) -> Result<bool> {
         if range.is_full() {
             return Ok(true);
@@ -105,7 +106,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(is_after_start && is_before_end(self.root, &key, range.high))
     }
 
-    /// Removes the range from one page and all below it.
+    /// Removes the range from one page and all pages below it.
     fn trim(
         &mut self,
         number: PageNumber,
@@ -225,7 +226,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((removed, Some((own, records))))
     }
 
-    /// Takes a page and all below it out of the tree and returns how many records they held.
+    /// Removes a page and all pages below it from the tree, and returns how many records they held.
     pub(super) fn drop_subtree(&mut self, number: PageNumber, level: u8) -> Result<u64> {
         if level == 0 {
             return self.drop_leaf(number);
@@ -285,7 +286,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(())
     }
 
-    /// Merges what has become thin along the path of `key`.
+    /// Merges pages that have become thin along the path of `key`.
     fn rebalance_path(&mut self, key: &[u8]) -> Result<()> {
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, key)?;
@@ -322,7 +323,7 @@ fn is_before_end(root: &TreeRoot, key: &[u8], high: Bound<&[u8]>) -> bool {
     }
 }
 
-/// The records of a leaf that lie in a range.
+/// The records of a leaf within a range.
 fn slots_in(
     leaf: &Leaf<'_>,
     root: &TreeRoot,
@@ -345,14 +346,14 @@ fn slots_in(
     Ok(start..end.max(start))
 }
 
-/// What the value of a record refers to.
+/// The target of a reference in a record.
 pub(super) enum Reference {
     Extent(ValueExtent),
     /// A nested tree.
     Tree(TreeRoot),
 }
 
-/// What some records of a leaf refer to. The roots that a catalog holds are not its own to release.
+/// The references in some records of a leaf. The roots in a catalog are not released with it.
 pub(super) fn references_in(
     leaf: &Leaf<'_>,
     root: &TreeRoot,

@@ -1,12 +1,12 @@
-//! Reading what may turn out not to be there: at the end of each operation its source is asked whether all that was
-//! read was real.
+//! Reading data that may turn out to be unreadable: at the end of each operation, the source is
+//! asked whether everything read was valid.
 
 use super::PageSource;
 use crate::{Error, PageNumber, Result};
 
 pub(crate) use crate::io::{Faults, IoWaitEstimator};
 
-/// Does `read`, and fails if some of what it read was not there.
+/// Calls `read`, and fails if an unreadable page was read.
 #[inline(always)]
 pub(crate) fn reading<S: PageSource + ?Sized, T>(
     source: &S,
@@ -17,7 +17,8 @@ pub(crate) fn reading<S: PageSource + ?Sized, T>(
     result
 }
 
-/// The same for what can be read twice: there may have been a fault of another thread, elsewhere.
+/// Like [`reading`], for operations that can be repeated: the fault may have been elsewhere, in
+/// another thread.
 #[inline(always)]
 pub(crate) fn reading_twice<S: PageSource + ?Sized, T>(
     source: &S,
@@ -38,7 +39,7 @@ fn read_again<S: PageSource + ?Sized, T>(source: &S, read: impl FnMut() -> Resul
     reading(source, read)
 }
 
-/// The same for who cannot borrow the source meanwhile.
+/// Like [`reading`], for callers that cannot borrow the source meanwhile.
 #[inline(always)]
 pub(crate) fn reading_from<T>(
     faults: &Faults,
@@ -53,14 +54,14 @@ pub(crate) fn reading_from<T>(
     }
 }
 
-/// Has it counted now if a key or a short value is not there, and not when its bytes are looked at later. The ends tell: a file is
-/// cut short from behind.
+/// Makes an unreadable key or short value count as a fault now, and not later when its bytes are
+/// used. Reading both ends suffices, because a file is truncated from its end.
 #[inline(always)]
 pub(crate) fn fault_in(bytes: &[u8]) {
     std::hint::black_box((bytes.first().copied(), bytes.last().copied()));
 }
 
-/// Says what could not be read.
+/// The error for a failed read.
 #[cold]
 pub(crate) fn unreadable(faults: &Faults, page_size: usize) -> Error {
     let (offset, error) = faults.last();

@@ -1,14 +1,14 @@
-//! Fill before you split, merge what is thin.
+//! Filling leaves before splitting, and merging thin ones.
 //!
-//! A leaf that has no room for a record is first laid out anew, which wins back garbage and finds
-//! the longest prefix. If that is not enough it shares with a neighbour (`redistribute.rs`), at best with
-//! one that this transaction changes anyway. Only when the neighbours on both sides are full too
-//! are the two or three of them cut into one page more: with random keys the pages are then 3/4
-//! full after a split and about 86 % on average, where halving gives 50 % and 69 % (3 ln 4/3 and
-//! ln 2, by Yao's analysis of 2-3 trees, 1978). Records that arrive in ascending order leave full
-//! pages behind.
+//! A leaf that has no room for a record is first laid out again, which reclaims garbage and finds
+//! the longest prefix. If that is not enough, it redistributes records to a neighbour
+//! (`redistribute.rs`), preferably to one that this transaction changes anyway. Only if the
+//! neighbours on both sides are full too are the two or three of them split into one more page.
+//! With random keys the pages are then 3/4 full after a split and about 86 % on average; halving
+//! gives 50 % and 69 % (3 ln 4/3 and ln 2, by Yao's analysis of 2-3 trees, 1978). Records that
+//! arrive in ascending order leave full pages.
 //!
-//! What that does to inner pages is in `restructure.rs`.
+//! The effect on inner pages is in `restructure.rs`.
 
 use super::{
     PageSink, enter,
@@ -34,7 +34,7 @@ use std::ops::Range;
 /// A leaf thinner than this looks for a neighbour to merge with.
 const THIN_LEAF: (usize, usize) = (2, 5);
 
-/// Inserts a record into a leaf that has no room for it as it is laid out.
+/// Inserts a record into a leaf whose present layout has no room for it.
 pub(super) fn rebuild_and_insert<S: PageSink>(
     tree: &mut Tree<'_, S>,
     path: &[PathStep],
@@ -48,7 +48,7 @@ pub(super) fn rebuild_and_insert<S: PageSink>(
     }
     let count = usize::from(tree.header(step.page)?.count);
     if count == 0 {
-        // Any record fits in an empty leaf that was laid out well.
+        // Any record fits into an empty, well-formed leaf.
         return Err(PageDamage("a leaf of a tree is empty").at(step.page, "insert"));
     }
     if is_rightmost(path) && step.index == count {
@@ -77,7 +77,7 @@ struct Window {
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// The records of a leaf and one more among them.
+    /// The records of a leaf, with one more among them.
     fn records_with(
         &self,
         step: PathStep,
@@ -89,7 +89,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(records)
     }
 
-    /// Appends the records of a leaf and one more among them.
+    /// Appends the records of a leaf, with one more among them.
     fn append_with(
         &self,
         records: &mut RecordList,
@@ -118,7 +118,7 @@ impl<S: PageSink> Tree<'_, S> {
         built.map_err(|damage| damage.at(number, "rebalance"))
     }
 
-    /// The last record of all did not fit in the last leaf: it begins a new one.
+    /// The last record of all did not fit into the last leaf: it begins a new one.
     fn append_leaf(&mut self, path: &[PathStep], records: RecordList) -> Result<()> {
         let last = records.len() - 1;
         let number = self.new_leaf()?;
@@ -141,7 +141,8 @@ impl<S: PageSink> Tree<'_, S> {
         )
     }
 
-    /// Lays the leaf out anew if that makes room for a record; says whether the record is in.
+    /// Lays out the leaf again if that makes room for a record; returns whether the record was
+    /// inserted.
     pub(super) fn repack_and_insert(
         &mut self,
         step: PathStep,
@@ -185,7 +186,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(true)
     }
 
-    /// All leaves beside one that is full, to be cut into one page more.
+    /// All leaves next to a full one, to be split into one more page.
     fn all_neighbours(&self, parent: PathStep) -> Result<Window> {
         let neighbours = self.neighbours(parent, 0)?;
         let first = neighbours
@@ -200,7 +201,7 @@ impl<S: PageSink> Tree<'_, S> {
         })
     }
 
-    /// Cuts a leaf that is too full, and its neighbours, into one page more.
+    /// Splits a leaf that is too full, and its neighbours, into one more page.
     fn split(&mut self, path: &[PathStep], key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let window = match path {
             [.., parent, _] => self.all_neighbours(*parent)?,
@@ -231,8 +232,8 @@ impl<S: PageSink> Tree<'_, S> {
         self.lay_out(path, window.children, (pages, records), cuts)
     }
 
-    /// Lays records out anew in the leaves `pages`, which may be changed and are as many as they are, in the place of children of
-    /// the same parent.
+    /// Lays out records in the leaves `pages`, which are changeable and as many as needed, in place
+    /// of children of the same parent.
     pub(super) fn lay_out(
         &mut self,
         path: &[PathStep],
@@ -266,8 +267,8 @@ impl<S: PageSink> Tree<'_, S> {
         self.replace_children(path, path.len() - 1, replaced, children)
     }
 
-    /// The changeable pages and all records of a window, in order. A neighbour that is to be
-    /// laid out anew is not copied first: a new page takes its place.
+    /// The changeable pages and all records of a window, in order. A neighbour that will be laid
+    /// out again is not copied first: a new page replaces it.
     fn gather(
         &mut self,
         path: &[PathStep],
@@ -298,7 +299,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((pages, records))
     }
 
-    /// A changeable page in the place of `page`, whose bytes are not needed any more.
+    /// Returns a changeable page in place of `page`, whose bytes are no longer needed.
     fn replaceable(&mut self, page: PageNumber) -> Result<PageNumber> {
         if self.sink.is_own(page) {
             return Ok(page);
@@ -308,9 +309,10 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(new)
     }
 
-    /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty. The counts above it are right.
+    /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty. The
+    /// counts above it are right.
     ///
-    /// Says `Done` if the path leads to the leaf as before.
+    /// Returns `Done` if the path still leads to the leaf.
     pub(super) fn rebalance_leaf(&mut self, path: &[PathStep]) -> Result<InPlaceOutcome> {
         let depth = path.len() - 1;
         let number = path[depth].page;

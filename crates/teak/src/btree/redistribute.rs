@@ -1,4 +1,4 @@
-//! Sharing: a leaf that is full moves a few records to a neighbour that has room.
+//! Redistribution: a full leaf moves a few records to a neighbour that has room.
 
 use super::{
     PageSink,
@@ -20,17 +20,18 @@ use crate::{
     },
 };
 
-/// Two leaves may share when they fill at most this much of their pages afterwards.
+/// Two leaves redistribute records only if both are filled at most this much afterwards.
 const SHARED_FILL_MAX: (usize, usize) = (31, 32);
-/// If more records than this would have to move, both leaves are laid out anew.
+/// If more records than this would have to move, both leaves are laid out again.
 const MOVED_MAX: usize = 16;
-/// As many bytes may move in any case where leaves are fixed leaves, whose records are small and moved together.
+/// In fixed leaves this many bytes may move in any case, because their records are small and moved
+/// together.
 const MOVED_LEN_MAX: usize = 1024;
 
-/// What came of an attempt to share with a neighbour.
+/// The outcome of an attempt to redistribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Redistribution {
-    /// The record is in.
+    /// The record was inserted.
     Done,
     /// Nothing changed.
     Unchanged,
@@ -38,7 +39,7 @@ pub(super) enum Redistribution {
     InPart,
 }
 
-/// Two leaves that share: records go from the leaf of the step to its neighbour.
+/// Two leaves that redistribute: records move from the leaf of the step to its neighbour.
 struct RecordMove {
     step: PathStep,
     neighbour: Neighbour,
@@ -47,8 +48,8 @@ struct RecordMove {
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Shares with a neighbour that has room: moves a few records over to it, so that both are
-    /// equally full, and inserts the new one. Says whether that was possible.
+    /// Redistributes to a neighbour that has room: moves a few records to it, so that both are
+    /// equally full, and inserts the new one. Returns whether that was possible.
     pub(super) fn redistribute(
         &mut self,
         path: &[PathStep],
@@ -96,7 +97,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// How many records to move so that both leaves are equally full; `None` if they are so many
-    /// that laying both out anew is better.
+    /// that laying out both again is better.
     fn records_to_move(
         &self,
         step: PathStep,
@@ -131,7 +132,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((moved > 0 && moved < moved_max).then_some(moved))
     }
 
-    /// Moves records over, and inserts the new one where it belongs.
+    /// Moves records, and inserts the new one where it belongs.
     fn move_records(
         &mut self,
         moves: &RecordMove,
@@ -181,7 +182,7 @@ impl<S: PageSink> Tree<'_, S> {
         })
     }
 
-    /// Puts the separator between the two leaves that shared in their parent.
+    /// Writes the separator between the two leaves to their parent.
     fn update_separator(&mut self, path: &[PathStep], moves: &RecordMove) -> Result<()> {
         let (own, other) = (moves.step.page, moves.neighbour.page);
         let (left, right) = if moves.is_left {

@@ -1,8 +1,10 @@
-//! Moving pages from the end of the file to free ones before it, a few at a time, so that the end can be cut off.
+//! Relocation: moves pages from the end of the file to earlier free pages, a few at a time, so that
+//! the end can be truncated.
 //!
-//! A page is moved as if it was changed: it and what leads to it are copied, and the original dies. So a walk
-//! goes through the tree in the order of keys, from where it left off the last time. On its way it lays
-//! leaves out anew that are so empty, several side by side, that they fit into one less.
+//! A page is moved as if it were changed: it and the pages that lead to it are copied, and the
+//! originals die. So a walk passes through the tree in key order, from where it stopped the last
+//! time. On its way it lays out several neighbouring leaves again if they are so empty that they
+//! fit into one less.
 
 use super::{
     PageSink, PageSource, TreeRoot, enter,
@@ -24,25 +26,24 @@ use crate::{
 };
 use std::ops::{Bound, Range};
 
-/// How far a walk may go, and what it did.
+/// The limits of a walk, and its results.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Relocation {
-    /// Pages from here on are moved, to free ones that are lower than they are.
+    /// Pages from here on are moved, to lower free pages.
     pub(crate) boundary: u64,
-    /// Large values that begin here are moved as well, wherever there is a place for them.
+    /// Large values that begin here are moved as well, to any free extent.
     pub(crate) relocated_values: Range<u64>,
-    /// So many pages may still be copied.
+    /// How many pages may still be copied.
     pub(crate) pages_left: u64,
-    /// So many pages may still be looked at.
+    /// How many pages may still be visited.
     pub(crate) visits_left: u64,
-    /// Pages that came to lie before the boundary, or are not needed any more.
+    /// Pages that moved before the boundary, or are no longer needed.
     pub(crate) moved: u64,
-    /// One value is moved that is larger than what may be copied, if it has no more pages than this.
+    /// One value that exceeds the copy limit is moved if it has at most this many pages.
     pub(crate) value_pages_max: u64,
-    /// The pages of the smallest value that was left where it is since it is larger than that, or 0.
+    /// The pages of the smallest value that stayed because it exceeds that limit, or 0.
     pub(crate) passed_over: u64,
-    /// Of [`WINDOW`] leaves side by side so many have to be saved for them to be laid out
-    /// anew.
+    /// How many of [`WINDOW`] neighbouring leaves must be saved for them to be laid out again.
     pub(crate) saved_min: usize,
 }
 
@@ -51,7 +52,7 @@ impl Relocation {
         u64::from(page.0) >= self.boundary
     }
 
-    /// Whether a value of so many pages may be moved now.
+    /// Whether a value of this many pages may be moved now.
     fn takes_value(&mut self, pages: u64) -> bool {
         if pages <= self.pages_left {
             return true;
@@ -70,12 +71,12 @@ impl Relocation {
     }
 }
 
-/// Leaves that are looked at together.
+/// The number of leaves that are examined together.
 const WINDOW: usize = 16;
-/// How full they are then at most, so that a record more does not split them.
+/// Their maximum fill then, so that one more record does not split them.
 const DENSE: (usize, usize) = (15, 16);
 
-/// How full the leaves of a tree are, of 100: the mean of `count` of them, which are chosen by lot.
+/// The fill of a tree's leaves in per cent: the mean of `count` randomly chosen ones.
 pub(crate) fn sampled_fill_percent<S: PageSource>(
     source: &S,
     root: &TreeRoot,
@@ -101,7 +102,7 @@ pub(crate) fn sampled_fill_percent<S: PageSource>(
     Ok(used_len * 100 / (count * source.page_size()).max(1))
 }
 
-/// Where a walk is to go on: at a key, and in a nested tree at one of its values.
+/// Where a walk continues: at a key, and in a nested tree at one of its values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ResumePoint {
     pub(crate) key: Vec<u8>,
@@ -109,8 +110,8 @@ pub(crate) struct ResumePoint {
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Moves pages of the tree from a record on, or from the first. Returns where to go on, or `None` at the end. After an
-    /// error the tree is whole, and the rest is where it was.
+    /// Moves pages of the tree from a record on, or from the first. Returns where to continue, or
+    /// `None` at the end. After an error the tree is intact, and the rest has not moved.
     pub(crate) fn relocate(
         &mut self,
         from: Option<&ResumePoint>,
@@ -119,7 +120,7 @@ impl<S: PageSink> Tree<'_, S> {
         let rest = self.relocate_some(from, work)?;
         if let (Some(from), Some(rest)) = (from, &rest) {
             let by_value = || rest.value.is_some().cmp(&from.value.is_some());
-            // That values ascend the walk of their tree has seen to.
+            // The walk of the nested tree has checked that its values ascend.
             let compared = (self.root.order.compare(&rest.key, &from.key)).then_with(by_value);
             let is_within = rest.value.is_some() && from.value.is_some();
             if compared.is_lt() || compared.is_eq() && !is_within {
@@ -176,8 +177,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Moves pages of the nested trees of a leaf, from where the path leads on. Returns the path, and where to go on if that is within
-    /// one of them.
+    /// Moves pages of the nested trees of a leaf, beginning at the end of the path. Returns the
+    /// path, and where to continue if that is within one of them.
     fn relocate_nested(
         &mut self,
         mut path: Vec<PathStep>,
@@ -231,7 +232,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((path, None))
     }
 
-    /// Moves what a path leads through, if any of it is too high, and there is a lower place.
+    /// Moves the pages of a path if any of them is too high and there is a lower free page.
     fn relocate_path(
         &mut self,
         path: Vec<PathStep>,
@@ -258,8 +259,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(path)
     }
 
-    /// Moves the large values of a leaf that are too high, if there are as many free pages in a row that are lower, and those that
-    /// are to be lifted.
+    /// Moves the large values of a leaf that are too high, if there are enough consecutive lower
+    /// free pages, and those in `relocated_values`.
     fn relocate_values(
         &mut self,
         mut path: Vec<PathStep>,
@@ -304,7 +305,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(path)
     }
 
-    /// Lays a leaf and those behind it out anew, if that saves some. Returns their last key then.
+    /// Lays out a leaf and those after it again, if that saves pages. Returns their last key then.
     fn densify(&mut self, path: &[PathStep], work: &mut Relocation) -> Result<Option<Vec<u8>>> {
         let [.., parent, leaf] = path else {
             return Ok(None);
@@ -346,7 +347,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(Some(last_key))
     }
 
-    /// Leaves below an inner page, and how many bytes of them are in use without their headers.
+    /// Leaves below an inner page, and how many of their bytes are in use without the headers.
     fn used_in(
         &self,
         parent: PageNumber,
@@ -363,7 +364,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((pages, used_len))
     }
 
-    /// The next leaf that has to be looked at.
+    /// The next leaf to visit.
     fn next_to_relocate(
         &mut self,
         mut path: Vec<PathStep>,

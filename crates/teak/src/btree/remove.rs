@@ -12,13 +12,14 @@ use crate::{
 use std::mem;
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Removes the record of `key`; says whether there was one.
+    /// Removes the record of `key`; returns whether there was one.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<bool> {
         self.remove_with_hint(&mut Vec::new(), key)
     }
 
-    /// The same for many records, one after the other: `hint` is the path that this function or [`Self::insert_with_hint`] left, if nothing else has
-    /// changed the tree since, or empty.
+    /// Like [`Self::remove`], for many records, one after the other. `hint` is the path that this
+    /// function or [`Self::insert_with_hint`] left, if nothing else has changed the tree since, or
+    /// empty.
     pub(crate) fn remove_with_hint(
         &mut self,
         hint: &mut Vec<PathStep>,
@@ -36,7 +37,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(is_there)
     }
 
-    /// Removes the record at a position. Returns the path to the record behind it, or to the end of the leaf; empty where leaves were laid out anew.
+    /// Removes the record at a position. Returns the path to the record after it, or to the end of
+    /// the leaf; empty if leaves were laid out again.
     pub(super) fn remove_at(&mut self, position: Position) -> Result<Vec<PathStep>> {
         let mut path = self.own_path(position.into_path())?;
         match self.remove_record(&path, 1)? {
@@ -46,8 +48,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(path)
     }
 
-    /// Removes the entry of a leaf where a path leads, which may be changed. It stands for so many records. Says `Done` if the path leads to the leaf
-    /// as before.
+    /// Removes the entry of a leaf at the end of a path, which must be changeable. The entry
+    /// represents `records` records. Returns `Done` if the path still leads to the leaf.
     pub(super) fn remove_record(
         &mut self,
         path: &[PathStep],

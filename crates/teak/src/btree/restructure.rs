@@ -1,8 +1,8 @@
-//! Inner pages that change: children replaced by several or by none, pages split and merged, the root
-//! raised and lowered.
+//! Changes of inner pages: children replaced by several or by none, pages split and merged, the
+//! root raised and lowered.
 //!
-//! Mostly the children are spliced into the arrays of the page as it is. Where there is no room for
-//! that the page is laid out anew, and if it does not fit then either it is cut in two.
+//! Usually the children are spliced into the existing arrays of the page. If there is no room, the
+//! page is laid out again, and if that does not suffice, it is split.
 
 use super::{
     PageSink,
@@ -27,9 +27,9 @@ use std::ops::Range;
 const FEW_CHILDREN: usize = 8;
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Puts `children` in the place of others in the parent of `path[depth]`; if that page is the
-    /// root, the children get a new one above them. The first one keeps the separator that the
-    /// first of the others had.
+    /// Replaces children in the parent of `path[depth]` by `children`; if that page is the root,
+    /// they get a new root above them. The first one keeps the separator of the first replaced
+    /// child.
     pub(super) fn replace_children(
         &mut self,
         path: &[PathStep],
@@ -56,12 +56,12 @@ impl<S: PageSink> Tree<'_, S> {
         self.write_inner(path, above, all)
     }
 
-    /// A new root above `children`; the old root is one of them. Long separators may ask for more
-    /// than one level.
+    /// Creates a new root above `children`; the old root is one of them. Long separators may
+    /// require more than one level.
     fn raise_root(&mut self, children: Vec<Child>) -> Result<()> {
         let level = self.root.depth;
         if level >= MAX_DEPTH {
-            // A root of more levels would be refused when it is read.
+            // A root with more levels would be refused when it is read.
             let text = "the tree has no room for another level; use shorter keys, or larger pages";
             return Err(crate::Error::InvalidArgument(text.into()));
         }
@@ -88,7 +88,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.raise_root(parts)
     }
 
-    /// As few pages as hold these children, in order.
+    /// Splits these children into as few pages as possible, in order.
     fn cut_children(&self, children: &[Child]) -> Vec<Range<usize>> {
         let format = self.root.inner_format();
         let page_size = self.sink.page_size();
@@ -110,7 +110,7 @@ impl<S: PageSink> Tree<'_, S> {
         built.map_err(|damage| damage.at(number, "rebalance"))
     }
 
-    /// Lays the inner page `path[depth]` out with these children, whatever that takes.
+    /// Lays out the inner page `path[depth]` with these children, splitting it if necessary.
     pub(super) fn write_inner(
         &mut self,
         path: &[PathStep],
@@ -145,9 +145,9 @@ impl<S: PageSink> Tree<'_, S> {
         self.recount(path, depth)
     }
 
-    /// Where separators are so long that a page has few children, a neighbour takes some of them over
-    /// if that saves a page; says whether it did. Without it pages with a single child would be
-    /// left behind, and the tree would grow deeper and deeper.
+    /// If separators are so long that a page has few children, moves some of them to a neighbour if
+    /// that saves a page; returns whether it did. Otherwise pages with a single child would remain,
+    /// and the tree would grow deeper and deeper.
     fn move_children_to_sibling(
         &mut self,
         path: &[PathStep],
@@ -181,7 +181,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(false)
     }
 
-    /// Cuts children that do not fit in one page into two pages, or more where separators are long.
+    /// Splits children that do not fit into one page over two pages, or more if separators are
+    /// long.
     fn split_inner(&mut self, path: &[PathStep], depth: usize, children: Vec<Child>) -> Result<()> {
         if self.move_children_to_sibling(path, depth, &children)? {
             return Ok(());
@@ -208,7 +209,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.replace_children(path, depth, slots_in_parent(&path[..=depth]), parts)
     }
 
-    /// Merges a thin inner page with a neighbour if one has room; says whether it did.
+    /// Merges a thin inner page with a neighbour if one has room; returns whether it did.
     fn merge_inner(
         &mut self,
         path: &[PathStep],
@@ -242,7 +243,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The children of a page and of its neighbour in order; the separator between the two pages
-    /// comes down from their parent.
+    /// comes from their parent.
     fn joined(
         &self,
         parent: PathStep,
@@ -267,7 +268,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(left)
     }
 
-    /// Takes the page `path[depth]`, released already, out of its parent.
+    /// Removes the page `path[depth]`, which is released already, from its parent.
     pub(super) fn remove_child(&mut self, path: &[PathStep], depth: usize) -> Result<()> {
         let Some(above) = depth.checked_sub(1) else {
             *self.root = self.root.emptied();

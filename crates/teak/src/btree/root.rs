@@ -1,4 +1,4 @@
-//! The root of a tree: what a catalog entry, a commit record and a multi-value key hold of it.
+//! The root of a tree: what a catalog entry, a commit record and a multi-value key store of it.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -19,7 +19,8 @@
 //! | 60 | 2 | size of every value, 0 where it varies |
 //! | 62 | 2 | zero |
 //!
-//! In a catalog entry the names of comparisons follow, if an order is one: `btree/root/entry.rs`.
+//! In a catalog entry the names of comparisons follow, if an order is a comparison:
+//! `btree/root/entry.rs`.
 
 mod entry;
 mod nested;
@@ -40,7 +41,7 @@ const COUNTED: u16 = 2;
 const MULTI_VALUE: u16 = 4;
 /// Leaves are fixed leaves.
 const FIXED: u16 = 8;
-/// The first value decides about the size of all.
+/// The first value fixes the size of all.
 const FIRST_DECIDES: u16 = 16;
 /// The table was dropped, and its pages are being released.
 const DROPPED: u16 = 32;
@@ -49,7 +50,7 @@ const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_
 
 const UNKNOWN_KIND: &str = "is of a kind that this version does not know";
 
-/// More levels than a tree of 2^32 pages can have, unless it is damaged.
+/// More levels than an undamaged tree of 2^32 pages can have.
 pub(super) const MAX_DEPTH: u8 = 40;
 
 /// More records, and more pages, than a tree of 2^32 pages can have.
@@ -73,16 +74,16 @@ pub(crate) struct TreeRoot {
     pub(crate) value_pages: u64,
     pub(crate) changed: TransactionId,
     pub(crate) sequence: u64,
-    /// What only tables of special kinds have.
+    /// The attributes of special kinds of tables.
     pub(crate) kind: TreeKind,
 }
 
-/// The root of a table in a transaction. It is small, since every operation passes it on.
+/// The root of a table in a transaction. It is small, because every operation passes it on.
 #[derive(Debug)]
 pub(crate) enum RootRef<'t> {
-    /// The transaction keeps it.
+    /// The transaction stores it.
     Kept(&'t TreeRoot),
-    /// The transaction has no place for it.
+    /// The transaction has no slot for it.
     Found(Box<TreeRoot>),
 }
 
@@ -104,14 +105,14 @@ impl Deref for RootRef<'_> {
     }
 }
 
-/// What trees of special kinds have beside what all have.
+/// The attributes of special kinds of trees, beyond those of all trees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TreeKind {
     /// A key has a sorted set of values, in this order.
     pub(crate) values: Option<KeyOrder>,
     /// The size of every value of a multi-value tree, 0 where it varies or is not known yet.
     pub(crate) value_size: u16,
-    /// The first value decides about the size of all.
+    /// The first value fixes the size of all.
     pub(crate) first_decides: bool,
     /// Leaves are fixed leaves.
     pub(crate) fixed: bool,
@@ -130,9 +131,9 @@ pub(crate) enum RootFault {
 /// A tree that this version cannot read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UnknownTree {
-    /// What is unknown about it.
+    /// The unknown part.
     pub(crate) what: &'static str,
-    /// The transaction of its last change.
+    /// The last transaction that changed it.
     pub(crate) changed: TransactionId,
 }
 
@@ -144,7 +145,7 @@ impl UnknownTree {
 }
 
 impl RootFault {
-    /// The error for the root of the tree called `name`, which stands on `page`.
+    /// The error for the root of the tree called `name`, which is stored on `page`.
     #[cold]
     pub(crate) fn at(self, page: PageNumber, detected_by: &'static str, name: &str) -> Error {
         match self {
@@ -161,7 +162,7 @@ impl From<PageDamage> for RootFault {
 }
 
 impl TreeRoot {
-    /// An empty tree.
+    /// Creates an empty tree.
     pub(crate) fn new(
         order: KeyOrder,
         share_prefixes: bool,
@@ -187,7 +188,7 @@ impl TreeRoot {
         }
     }
 
-    /// An empty tree of this one's kind.
+    /// Creates an empty tree of this one's kind.
     pub(crate) fn emptied(&self) -> Self {
         let empty = Self::new(
             self.order,
@@ -211,7 +212,8 @@ impl TreeRoot {
         }
     }
 
-    /// Whether programs that know plain tables alone must not open a database that has had such a one.
+    /// Whether programs that know only plain tables must not open a database that has had such a
+    /// tree.
     pub(crate) fn is_special(&self) -> bool {
         self.kind.values.is_some() || matches!(self.order, KeyOrder::Custom(_))
     }
@@ -273,7 +275,7 @@ impl TreeRoot {
         bytes
     }
 
-    /// Reads the root of a tree that no catalog names: a plain one.
+    /// Reads the root of a tree that is not in the catalog: a plain one.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RootFault> {
         let root = Self::decode_any(bytes)?;
         if root.is_special() || root.kind != TreeKind::default() {
@@ -282,7 +284,8 @@ impl TreeRoot {
         Ok(root)
     }
 
-    /// Reads the root of such a tree whose keys are names: the catalog, or the list of named snapshots.
+    /// Reads the root of such a tree whose keys are names: the catalog, or the list of named
+    /// snapshots.
     pub(crate) fn decode_of_names(bytes: &[u8]) -> Result<Self, RootFault> {
         let root = Self::decode(bytes)?;
         match root.order == KeyOrder::Bytes && !root.counted {
@@ -291,7 +294,7 @@ impl TreeRoot {
         }
     }
 
-    /// What there is to say of a tree of a kind that nobody here reads.
+    /// Describes a tree of an unsupported kind.
     pub(crate) fn unknown_kind(&self) -> UnknownTree {
         UnknownTree {
             what: UNKNOWN_KIND,
@@ -299,8 +302,8 @@ impl TreeRoot {
         }
     }
 
-    /// Reads a root of any kind. What is unknown is found before what is damaged: in a table of another kind,
-    /// other values may make sense.
+    /// Reads a root of any kind. Unknown attributes are reported before damage: in a table of
+    /// another kind, other values may be valid.
     fn decode_any(bytes: &[u8]) -> Result<Self, RootFault> {
         let bytes: &[u8; TREE_ROOT_LEN] = bytes
             .try_into()

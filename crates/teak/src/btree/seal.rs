@@ -1,5 +1,5 @@
-//! Sealing: from the leaves up, each page's checksum goes into its parent and the root's into the root. That of a nested tree goes into
-//! the leaf that holds its root.
+//! Sealing: from the leaves up, each page's checksum is stored in its parent, and the root's in the
+//! root. That of a nested tree is stored in the leaf that holds its root.
 
 use super::{PageSink, TreeRoot, visit, visit_inner, visit_leaf};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Checksums all pages that this transaction wrote, and the root.
+/// Computes the checksums of all pages that this transaction wrote, and of the root.
 pub(crate) fn seal<S: PageSink>(sink: &mut S, root: &mut TreeRoot) -> Result<()> {
     root.checksum = match root.depth {
         0 => Checksum::default(),
@@ -28,7 +28,7 @@ fn seal_page<S: PageSink>(
     level: u8,
 ) -> Result<Checksum> {
     if level == 0 && root.is_multi() {
-        // What is known of the checksum of such a leaf may be from before.
+        // A known checksum of such a leaf may be outdated.
         seal_nested(sink, root, number)?;
     }
     if let Some(checksum) = sink.known_checksum(number) {
@@ -78,7 +78,7 @@ fn seal_nested<S: PageSink>(sink: &mut S, root: &TreeRoot, number: PageNumber) -
     Ok(())
 }
 
-/// The nested trees of a leaf of which this transaction wrote pages.
+/// The nested trees of a leaf with pages that this transaction wrote.
 fn dirty_nested<S: PageSink>(
     sink: &S,
     root: &TreeRoot,

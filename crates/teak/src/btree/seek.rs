@@ -1,11 +1,12 @@
-//! Where a cursor goes by a key: to the nearest record on either side of it.
+//! Seeks of a cursor by a key: to the nearest record on either side of it.
 
 use super::{PageSource, TreeRoot, position::Position};
 use crate::{Result, page::key::KeyOrder};
 use std::{borrow::Cow, cmp::Ordering, ops::Bound};
 
 impl Position {
-    /// Goes to the first record whose key is greater than `key`; behind the last one if there is none.
+    /// Moves to the first record whose key is greater than `key`; after the last one if there is
+    /// none.
     pub(crate) fn seek_greater<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -18,7 +19,8 @@ impl Position {
         }
     }
 
-    /// Goes to the last record whose key is smaller than `key`; before the first one if there is none.
+    /// Moves to the last record whose key is smaller than `key`; before the first one if there is
+    /// none.
     pub(crate) fn seek_less<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -29,7 +31,8 @@ impl Position {
         self.prev(source, root)
     }
 
-    /// Goes to the last record whose key is not greater than `key`; before the first one if there is none.
+    /// Moves to the last record whose key is not greater than `key`; before the first one if there
+    /// is none.
     pub(crate) fn seek_less_or_equal<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -53,8 +56,9 @@ impl Position {
     }
 }
 
-/// A key that came from elsewhere, among the keys of a tree. Integers of other lengths than these have no place to be
-/// searched for, but one in their order: directly beside the integer of the right length that is the nearest.
+/// A key given by the caller, fitted to the keys of a tree. An integer of another length cannot be
+/// searched directly, but has a position in the order: directly beside the nearest integer of the
+/// right length.
 #[derive(Debug)]
 pub(crate) struct SearchKey<'k> {
     key: Cow<'k, [u8]>,
@@ -68,7 +72,8 @@ impl<'k> SearchKey<'k> {
         Self::among(root.order, len, key)
     }
 
-    /// The same among keys in this order and of this length, which is 0 where it varies or is not known yet.
+    /// Fits a key to keys in this order and of this length, which is 0 if it varies or is not known
+    /// yet.
     pub(crate) fn among(order: KeyOrder, len: u16, key: &'k [u8]) -> Self {
         let len = usize::from(len);
         if order != KeyOrder::Integer || len == 0 || key.len() == len {
@@ -125,7 +130,7 @@ impl<'k> SearchKey<'k> {
         }
     }
 
-    /// Goes to the first record behind it.
+    /// Moves to the first record after it.
     pub(crate) fn seek_after<S: PageSource + ?Sized>(
         &self,
         position: &mut Position,
@@ -138,7 +143,7 @@ impl<'k> SearchKey<'k> {
         }
     }
 
-    /// Goes to the last record before it.
+    /// Moves to the last record before it.
     pub(crate) fn seek_before<S: PageSource + ?Sized>(
         &self,
         position: &mut Position,
@@ -151,7 +156,7 @@ impl<'k> SearchKey<'k> {
         }
     }
 
-    /// Where a range ends that comes before it, or, if that is wanted, ends with it.
+    /// The upper bound of a range that ends before it or, if `is_with_it` is set, with it.
     pub(crate) fn as_upper_bound(&self, is_with_it: bool) -> Bound<&[u8]> {
         match (self.side, is_with_it) {
             (Ordering::Greater, _) | (Ordering::Equal, true) => Bound::Included(&self.key),
@@ -159,7 +164,7 @@ impl<'k> SearchKey<'k> {
         }
     }
 
-    /// Where a range begins that comes behind it, or, if that is wanted, begins with it.
+    /// The lower bound of a range that begins after it or, if `is_with_it` is set, with it.
     pub(crate) fn as_lower_bound(&self, is_with_it: bool) -> Bound<&[u8]> {
         match (self.side, is_with_it) {
             (Ordering::Less, _) | (Ordering::Equal, true) => Bound::Included(&self.key),

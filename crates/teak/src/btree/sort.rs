@@ -1,12 +1,14 @@
-//! Sorting more records than fit in memory: sorted stretches go to temporary files and are merged.
+//! External sort, for more records than fit into memory: sorted runs go to temporary files and are
+//! merged.
 //!
-//! A stretch is collected until the memory budget is used up, sorted and written as
-//! length-prefixed records. The merge reads all stretches at once through buffers that share the
-//! budget. Of records with equal keys the one that came last wins: the others are left out of a
-//! stretch, and of stretches the last one counts.
+//! A run is collected until the memory budget is used up, sorted, and written as length-prefixed
+//! records. The merge reads all runs together through buffers that share the budget. Of records
+//! with equal keys, the one that came last wins: the others are left out of a run, and of several
+//! runs the last one counts.
 //!
-//! Records lie in memory as they came, so that sorted ones are all over it: they are sorted by the
-//! first bytes of their keys, which stand beside each other, and fetched ahead when they are read.
+//! Records are in memory in the order of arrival, so that sorted ones are scattered. They are
+//! sorted by the first bytes of their keys, which are contiguous, and prefetched when they are
+//! read.
 
 use crate::{
     Error, Result, btree::TreeRoot, error::unwrapped, io::prefetch_lines, page::key::KeyOrder,
@@ -20,17 +22,17 @@ use std::{
     path::Path,
 };
 
-/// More files at once than this are merged in rounds.
+/// More files than this are merged in rounds.
 const FAN_IN_MAX: usize = 256;
-/// Records that are fetched ahead, and how many cache lines of each.
+/// How many records are prefetched, and how many cache lines of each.
 const AHEAD: usize = 12;
 const AHEAD_LINES: usize = 4;
 
-/// What records are sorted by.
+/// The order that records are sorted by.
 #[derive(Clone, Copy, Debug)]
 struct SortOrder {
     keys: KeyOrder,
-    /// Where a key has several values.
+    /// The order of values, if a key has several.
     values: Option<KeyOrder>,
 }
 
@@ -43,7 +45,7 @@ impl SortOrder {
         }
     }
 
-    /// The order of these that is the application's.
+    /// Of these orders, the comparison of the application, if there is one.
     fn custom(&self) -> Option<KeyOrder> {
         let both = [Some(self.keys), self.values].into_iter().flatten();
         both.into_iter()
@@ -51,8 +53,8 @@ impl SortOrder {
     }
 }
 
-/// Where a record is, and how it sorts: by the head, by the record where heads are equal, and then by the order in which
-/// records came.
+/// Where a record is, and how it sorts: by the head, by the record if heads are equal, and then by
+/// the order of arrival.
 #[derive(Clone, Copy, Debug)]
 struct SortItem {
     head: u64,
@@ -61,7 +63,7 @@ struct SortItem {
     value_len: u32,
 }
 
-/// Records in memory: bytes as they came, and items that can be sorted.
+/// Records in memory: bytes in the order of arrival, and sortable items.
 #[derive(Default, Debug)]
 struct SortBuffer {
     bytes: Vec<u8>,
@@ -79,7 +81,7 @@ impl SortBuffer {
         (&self.bytes[item.start..middle], &self.bytes[middle..end])
     }
 
-    /// The record at an index, with those a bit further on asked for.
+    /// Returns the record at an index, and prefetches later ones.
     fn record_at(&self, index: usize) -> Option<(&[u8], &[u8])> {
         if let Some(ahead) = self.items.get(index + AHEAD) {
             prefetch_lines(&self.bytes[ahead.start..], AHEAD_LINES);
@@ -96,7 +98,7 @@ impl SortBuffer {
         };
         match order.custom() {
             Some(custom) => custom.sort(&mut items, compare),
-            // Of records that begin at the same place all but the last are empty.
+            // Of records that begin at the same offset, all but the last are empty.
             None => items.sort_unstable_by(|a, b| {
                 let by_arrival = || (a.start, a.value_len).cmp(&(b.start, b.value_len));
                 compare(a, b).then_with(by_arrival)
@@ -115,7 +117,7 @@ impl SortBuffer {
     }
 }
 
-/// Collects records in any order and gives them back sorted.
+/// Collects records in any order and returns them sorted.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     order: SortOrder,
@@ -127,7 +129,7 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Sorts for a tree: by keys, and where a key has several values by these too.
+    /// Creates a sorter for a tree: by keys and, if a key has several values, by values.
     pub(crate) fn new(root: &TreeRoot, memory_bytes: usize, directory: &Path) -> Self {
         Self {
             order: SortOrder {
@@ -186,7 +188,7 @@ impl Sorter {
         })
     }
 
-    /// All records, sorted, each key once, or each pair.
+    /// Returns all records, sorted, without duplicate keys, or duplicate pairs.
     pub(crate) fn finish(mut self) -> Result<SortedMerge> {
         self.memory.sort(self.order);
         while self.stretches.len() > FAN_IN_MAX {
@@ -196,7 +198,7 @@ impl Sorter {
         SortedMerge::new(self.order, files, self.memory, self.memory_bytes)
     }
 
-    /// Merges the oldest stretches into one, which takes their place.
+    /// Merges the oldest runs into one, which replaces them.
     fn merge_some(&mut self) -> Result<()> {
         let rest = self.stretches.split_off(FAN_IN_MAX);
         let files = mem::replace(&mut self.stretches, rest);
@@ -240,7 +242,7 @@ impl SortRecord {
         (&self.key, &self.value)
     }
 
-    /// Becomes the next record of a file; `false` at its end.
+    /// Reads the next record of a file into this one; `false` at its end.
     fn read(&mut self, file: &mut BufReader<File>) -> std::io::Result<bool> {
         let mut lens = [0; 8];
         match file.read_exact(&mut lens) {
@@ -258,8 +260,8 @@ impl SortRecord {
     }
 }
 
-/// A sorted stretch in a file, and the smallest record of it that is left. Ordered so that a heap gives the smallest key first
-/// and, of equal keys, that of the last stretch.
+/// A sorted run in a file, and its smallest remaining record. Ordered so that a heap returns the
+/// smallest key first and, of equal keys, that of the last run.
 #[derive(Debug)]
 struct MergeSource {
     order: SortOrder,
@@ -269,7 +271,7 @@ struct MergeSource {
 }
 
 impl MergeSource {
-    /// Goes on to the next record; `false` if there is none.
+    /// Moves to the next record; `false` if there is none.
     fn advance(&mut self) -> Result<bool> {
         let read = self.pair.read(&mut self.file);
         read.map_err(Error::io("reading a temporary file"))
@@ -298,12 +300,12 @@ impl PartialEq for MergeSource {
 
 impl Eq for MergeSource {}
 
-/// Sorted records of many stretches.
+/// The sorted records of many runs.
 #[derive(Debug)]
 pub(crate) struct SortedMerge {
     order: SortOrder,
     sources: BinaryHeap<MergeSource>,
-    /// The last stretch.
+    /// The last run.
     memory: SortBuffer,
 }
 
@@ -376,7 +378,7 @@ impl SortedMerge {
         Ok(true)
     }
 
-    /// Leaves the smallest record of all files out.
+    /// Skips the smallest record of all files.
     fn advance(&mut self) -> Result<()> {
         if let Some(mut front) = self.sources.peek_mut()
             && !front.advance()?

@@ -1,8 +1,8 @@
-//! Cutting a range in parts that have about as many records each.
+//! Splits a range into parts with about as many records each.
 //!
-//! In a tree that counts the cuts are records by their number. Elsewhere the pages of a level are listed, from the top
-//! down, until they have enough entries for each part: those of one level weigh about the same, and the entries of leaves are
-//! records.
+//! In a counted tree, the cuts are records by their number. In other trees the pages of a level are
+//! listed, from the top down, until they have enough entries for each part: entries of one level
+//! weigh about the same, and the entries of leaves are records.
 
 use super::{
     PageSource, TreeRoot,
@@ -15,13 +15,13 @@ use super::{
 use crate::{Error, PageNumber, Result};
 use std::ops::{Bound, Range};
 
-/// More parts are not made, so that the lists stay short.
+/// The maximum number of parts, so that the lists stay short.
 pub(crate) const PARTS_MAX: usize = 1 << 16;
 
-/// Entries that a part is put together of, at least, if they are not records.
+/// The minimum number of entries of a part, if they are not records.
 const ENTRIES_OF_A_PART: usize = 64;
 
-/// The keys with which the parts of a range begin, but the first.
+/// Returns the first key of each part of a range except the first part.
 pub(crate) fn split<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -80,7 +80,8 @@ fn split_listed<S: PageSource + ?Sized>(
     Ok(keys)
 }
 
-/// The pages of the highest level that has enough entries between two ends, or the leaves, and which of their entries are between the ends.
+/// The pages of the highest level that has enough entries between two ends, or the leaves, and
+/// which of their entries are between the ends.
 pub(super) struct SplitLevel {
     pub(super) level: u8,
     pub(super) pages: Vec<(PageNumber, Range<usize>)>,
@@ -116,7 +117,7 @@ impl SplitLevel {
         self.pages.iter().map(|(_, entries)| entries.len()).sum()
     }
 
-    /// Where about record `number` of so many is.
+    /// The approximate position of record `number` of `total`.
     pub(super) fn about<S: PageSource + ?Sized>(
         &self,
         source: &S,
@@ -135,13 +136,14 @@ impl SplitLevel {
     }
 }
 
-/// Where parts of equal size begin, but the first.
+/// Where parts of equal size begin, except the first.
 pub(super) fn cuts(count: u64, parts: usize) -> impl Iterator<Item = u64> {
     let parts = count.min(parts as u64);
     (1..parts).map(move |part| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64)
 }
 
-/// Which entries of each of these pages, all there are on a level between the ends, are in the range.
+/// The entries in the range of each of these pages, which are all the pages of a level between the
+/// ends.
 fn entries_of<S: PageSource + ?Sized>(
     source: &S,
     ends: &Ends,
@@ -162,7 +164,7 @@ fn entries_of<S: PageSource + ?Sized>(
         first.start = low.index.min(first.end);
     }
     if let (Some(last), Some(high)) = (entries.last_mut(), ends.high.get(depth)) {
-        // The child that the end is in is in the range, the record behind the end is not.
+        // The child that contains the end is in the range; the record after the end is not.
         let end = if level > 0 {
             high.index + 1
         } else {
@@ -189,7 +191,8 @@ fn children_of<S: PageSource + ?Sized>(
     Ok(children)
 }
 
-/// Where an entry of a leaf is, or the first one below that of an inner page. There is no way on from there.
+/// The position of an entry of a leaf, or of the first one below that of an inner page. It does not
+/// support steps.
 pub(super) fn first_below<S: PageSource + ?Sized>(
     source: &S,
     mut page: PageNumber,

@@ -1,5 +1,5 @@
 //! A walk over every page of a tree that trusts nothing: kinds, numbers, checksums, order, bounds,
-//! counts. It goes on after damage, past the page concerned.
+//! counts. After damage it continues past the damaged page.
 
 mod values;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What a page of a tree is.
+/// The role of a page in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PageRole {
     Inner,
@@ -29,17 +29,17 @@ pub(crate) enum PageRole {
 pub(crate) struct Finding {
     pub(crate) page: PageNumber,
     pub(crate) detail: &'static str,
-    /// Keys that are affected: from this one on, and before that one.
+    /// The affected keys: from this one (included) to that one (excluded).
     pub(crate) low: Vec<u8>,
     pub(crate) high: Option<Vec<u8>>,
-    /// No more records than this are below the page: known of whole trees, and in those that count.
+    /// An upper bound of the records below the page: known for whole trees, and in counted ones.
     pub(crate) records_max: Option<u64>,
 }
 
-/// Whoever wants to know what a walk comes across.
+/// Receives the pages, records and damage of a walk.
 pub(crate) trait Visitor {
-    /// Pages of the tree; `false` says that they are in use elsewhere, or need not be looked at,
-    /// so that the walk does not enter them.
+    /// Called before pages of the tree are entered; `false` if they are in use elsewhere or need no
+    /// visit, so that the walk does not enter them.
     fn enter(&mut self, extent: Extent, role: PageRole) -> bool;
     /// Damage.
     fn finding(&mut self, finding: Finding);
@@ -47,45 +47,46 @@ pub(crate) trait Visitor {
     fn page(&mut self, _header: &Header) {}
     /// A large value that was entered.
     fn value(&mut self, _pages: Extent, _extent: &ValueExtent) {}
-    /// A record of a leaf whose checksum is right. A key that has several values is told with each of them.
+    /// A record of a leaf whose checksum is right. A key with several values is passed with each of
+    /// them.
     fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
-    /// Whether to go on below a page of this birth whose checksum is right.
+    /// Whether to descend below a page of this birth whose checksum is right.
     fn descend(&mut self, _birth: TransactionId) -> bool {
         true
     }
-    /// What was counted below a page that was gone through.
+    /// The totals below a page after it was walked.
     fn counted(&mut self, _page: PageNumber, _below: SubtreeTotals) {}
-    /// The same of a page below which the walk does not go on, if it was gone through before.
+    /// The totals below a page that is not descended into, if it was walked before.
     fn counted_before(&self, _page: PageNumber) -> Option<SubtreeTotals> {
         None
     }
 }
 
-/// What is below a page: its own totals, and the number of records, if that is certain.
+/// The totals below a page: its own, and the number of records, if that is certain.
 pub(crate) type SubtreeTotals = (Totals, Option<u64>);
 
 const OVERLAP: &str = "its records overlap, or do not lie where the page says that records are";
 const UNDECLARED_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 const BORN_LATER: &str = "it says that it was born later than what leads to it";
 
-/// Keys that a page may hold.
+/// The bounds of the keys that a page may hold.
 #[derive(Clone)]
 struct KeyBounds {
     low: Vec<u8>,
     high: Option<Vec<u8>>,
-    /// How many records there are, if something says so.
+    /// The number of records, if it is stated anywhere.
     records: Option<u64>,
-    /// The transaction that wrote what leads to the page: the page was there by then.
+    /// The transaction that wrote the pointer to the page: the page existed by then.
     written: TransactionId,
 }
 
 struct TreeWalk<'w, S: ?Sized, V> {
     source: &'w S,
     root: TreeRoot,
-    /// The key whose values the tree has, and its bounds, if the tree is nested.
+    /// If the tree is nested, the key whose values it holds, and the bounds of that key.
     around: Option<(&'w [u8], &'w KeyBounds)>,
     order: KeyOrder,
-    /// Whether keys can be compared here: else their order is passed over.
+    /// Whether keys can be compared here; otherwise their order is not checked.
     is_ordered: bool,
     leaf_format: LeafFormat,
     counted: bool,
@@ -93,7 +94,7 @@ struct TreeWalk<'w, S: ?Sized, V> {
     totals: Totals,
 }
 
-/// What a walk counted.
+/// The totals of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) records: u64,
@@ -105,7 +106,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds a large value. Its length may be made up, as may those of all others.
+    /// Adds a large value. Its length may be forged, as may those of all others.
     pub(crate) fn add_value(&mut self, pages: u32, len_bytes: u64) {
         self.value_pages = self.value_pages.saturating_add(pages.into());
         self.add_data(len_bytes);
@@ -131,7 +132,7 @@ impl Totals {
     }
 }
 
-/// Walks the tree of a state and tells the visitor.
+/// Walks the tree of a state and reports to the visitor.
 pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     source: &S,
     root: &TreeRoot,
@@ -141,7 +142,7 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     count(source, root, state, visitor).0
 }
 
-/// The same; says, too, how many records there are, if that is certain.
+/// Like [`walk`]; also returns the number of records, if it is certain.
 pub(crate) fn count<S: PageSource + ?Sized, V: Visitor>(
     source: &S,
     root: &TreeRoot,
@@ -173,7 +174,8 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         }
     }
 
-    /// Walks all pages, to which something leads that this transaction wrote; returns the number of records, if that is certain.
+    /// Walks all pages, with a root pointer that transaction `written` wrote; returns the number of
+    /// records, if it is certain.
     fn all(&mut self, written: TransactionId) -> Option<u64> {
         let level = self.root.depth.checked_sub(1)?;
         let bounds = KeyBounds {
@@ -199,7 +201,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         });
     }
 
-    /// Walks a page and all below it; returns the number of records, if that is certain.
+    /// Walks a page and all pages below it; returns the number of records, if it is certain.
     fn page(
         &mut self,
         number: PageNumber,
@@ -232,7 +234,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
             self.report(number, bounds, BORN_LATER);
         }
         self.visitor.page(&header);
-        // What is below a leaf is known at once where that is records alone.
+        // The totals below a leaf are known at once if it has only records.
         let is_kept = level > 0 || header.flags & HAS_REFERENCES != 0;
         let is_entered = self.visitor.descend(header.birth);
         if !is_entered && is_kept {
@@ -257,7 +259,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         below
     }
 
-    /// Counts the records of a leaf that was looked at before.
+    /// Counts the records of a leaf that was visited before.
     fn count_leaf(&mut self, page: &[u8], header: &Header) -> Result<Option<u64>, PageDamage> {
         let leaf = Leaf::from_header(page, header)?;
         let records = self.root.weight(&leaf, 0..leaf.count())?;
@@ -266,7 +268,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         Ok(Some(records))
     }
 
-    /// The bytes of a page after all that can be said about them as a whole.
+    /// Returns the bytes of a page after all checks of the page as a whole.
     fn sound_page(
         &self,
         number: PageNumber,
@@ -370,7 +372,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         }
     }
 
-    /// What is wrong with the place of a key, given the one before it.
+    /// Describes the damage if a key is out of order, given the one before it.
     fn key_order_damage(
         &self,
         leaf: &Leaf<'_>,

@@ -1,6 +1,6 @@
-//! Steps within the leaf that a cursor has at hand, by index: what a step needs is known there, so it goes through nothing else,
-//! and has no error to hand on. Where one does not come out as it should nothing has happened but that the record may have to be read
-//! again, and it is left to [`TreeCursor::next`] and [`TreeCursor::prev`], which find out why.
+//! Steps within the cached leaf of a cursor, by index. Everything a step needs is cached, so it
+//! reads nothing else and returns no error. If a step fails, at most the record has to be read
+//! again. It is left to [`TreeCursor::next`] and [`TreeCursor::prev`], which find the cause.
 
 use super::TreeCursor;
 use crate::btree::{
@@ -9,21 +9,22 @@ use crate::btree::{
 };
 
 impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
-    /// Goes to the next record, if that is in the leaf at hand.
+    /// Moves to the next record, if it is in the cached leaf.
     #[inline(always)]
     pub(crate) fn next_in_current_leaf(&mut self) -> bool {
         let next = self.read_next_in_leaf();
         next.inspect(|&index| self.move_to_next(index)).is_some()
     }
 
-    /// Goes to the record before, if that is in the leaf at hand.
+    /// Moves to the previous record, if it is in the cached leaf.
     #[inline(always)]
     pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
         let prev = self.read_prev_in_leaf();
         prev.inspect(|&index| self.move_to_prev(index)).is_some()
     }
 
-    /// Reads the next record, if that is in the leaf at hand, and stays where it is: [`TreeCursor::move_to_next`] goes there.
+    /// Reads the next record, if it is in the cached leaf, without moving:
+    /// [`TreeCursor::move_to_next`] moves.
     #[inline(always)]
     pub(crate) fn read_next_in_leaf(&mut self) -> Option<usize> {
         let leaf = self.position.path().last()?;
@@ -32,7 +33,7 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
         (is_here && self.read_in_leaf(index)).then_some(index)
     }
 
-    /// The same of the record before.
+    /// Reads the previous record, if it is in the cached leaf, without moving.
     #[inline(always)]
     pub(crate) fn read_prev_in_leaf(&mut self) -> Option<usize> {
         let leaf = self.position.path().last()?;
@@ -41,14 +42,14 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
         (is_here && self.read_in_leaf(index)).then_some(index)
     }
 
-    /// Goes to the record that was read.
+    /// Moves to the record that was read.
     #[inline(always)]
     pub(crate) fn move_to_next(&mut self, index: usize) {
         self.position.move_to_index(index);
         self.fetch_ahead(index);
     }
 
-    /// Goes to the record that was read.
+    /// Moves to the record that was read.
     #[inline(always)]
     pub(crate) fn move_to_prev(&mut self, index: usize) {
         self.position.move_to_index(index);
@@ -69,7 +70,7 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
         is_read && !self.faults.are_more_than(self.fault_count)
     }
 
-    /// What tells whether something could not be read, and its count before the leaf at hand was read.
+    /// The fault counter, and its value before the cached leaf was read.
     #[inline(always)]
     pub(crate) fn faults_before(&self) -> (&'static Faults, u64) {
         (self.faults, self.fault_count)

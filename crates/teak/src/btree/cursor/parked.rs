@@ -1,4 +1,4 @@
-//! What stays of a cursor where its source is not borrowed.
+//! Parked cursors: the state of a cursor while its source is not borrowed.
 
 use super::TreeCursor;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     btree::{PageSource, TreeRoot, position::Position},
 };
 
-/// The place of a cursor, and its buffer, to be used again.
+/// The position of a cursor, and its buffer for reuse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParkedCursor {
     position: Position,
@@ -14,13 +14,13 @@ pub(crate) struct ParkedCursor {
 }
 
 impl ParkedCursor {
-    /// At a place.
+    /// Parked at a position.
     pub(crate) fn at(position: Position) -> Self {
         let buffer = Vec::new();
         Self { position, buffer }
     }
 
-    /// Nowhere, since an error came up on the way.
+    /// Lost, because an error occurred on the way.
     pub(crate) fn lost() -> Self {
         let mut parked = Self::default();
         parked.position.invalidate();
@@ -41,7 +41,7 @@ impl ParkedCursor {
 }
 
 impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
-    /// Goes on where one was parked, in the same state of the tree.
+    /// Resumes a parked cursor, in the same state of the tree.
     pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: ParkedCursor) -> Result<Self> {
         let mut cursor = Self::new(source, root);
         (cursor.position, cursor.key) = (parked.position, parked.buffer);

@@ -1,4 +1,5 @@
-//! Many pairs at once: in their order, whatever order they come in, and the values of a key together.
+//! Batch changes of pairs: in their order, whatever order they come in, and the values of a key
+//! together.
 
 use super::{PairRef, bulk::PairBuilder};
 use crate::{
@@ -10,11 +11,12 @@ use crate::{
     },
 };
 
-/// Values of a key that are added together where pairs come one behind the other.
+/// How many values of a key are added together when consecutive pairs share it.
 const TOGETHER: usize = 4096;
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Inserts pairs; returns how many of them were not there. Keys and values must be such as the tree can hold.
+    /// Inserts pairs; returns how many of them are new. The tree must be able to hold the keys and
+    /// values.
     pub(crate) fn insert_pairs<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         pairs: &[(K, V)],
@@ -44,7 +46,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(added)
     }
 
-    /// Removes pairs; returns how many of them were there.
+    /// Removes pairs; returns how many of them were present.
     pub(crate) fn remove_pairs<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         pairs: &[(K, V)],
@@ -76,7 +78,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 }
 
-/// Pairs in the order of a tree, each once.
+/// Sorts pairs in the order of a tree, without duplicates.
 fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
     root: &TreeRoot,
     pairs: &'p [(K, V)],
@@ -88,7 +90,8 @@ fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
     if sorted.is_sorted_by(|a, b| root.compare_pairs(*a, *b).is_lt()) {
         return sorted;
     }
-    // Values of a key mostly come together, and then keys are compared only once each. Stable, so that of equal ones the first stays.
+    // The values of a key usually come together, and then its key is compared only once. The sort
+    // is stable, so that of equal ones the first stays.
     let mut groups: Vec<_> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
     (root.order).sort(&mut groups, |a, b| root.order.compare(a[0].0, b[0].0));
     sorted = groups.concat();
@@ -100,12 +103,12 @@ fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
     sorted
 }
 
-/// Adds pairs behind the last one of a tree.
+/// Adds pairs after the last one of a tree.
 #[derive(Debug)]
 pub(crate) struct PairAppender<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
     last: (Vec<u8>, Vec<u8>),
-    /// Values of the last key that are yet to be added, one behind the other, and where each ends.
+    /// Values of the last key that are still to be added, concatenated, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     count: u64,
@@ -124,7 +127,7 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         })
     }
 
-    /// Adds a pair, which has to be behind the last one.
+    /// Adds a pair, which must be after the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let last = (&self.last.0[..], &self.last.1[..]);
         let root = &*self.tree.root;
@@ -160,7 +163,7 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         Ok(())
     }
 
-    /// Ends; returns how many were added.
+    /// Completes; returns how many were added.
     pub(crate) fn finish(mut self) -> Result<u64> {
         self.write()?;
         Ok(self.count)

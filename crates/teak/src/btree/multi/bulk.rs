@@ -1,5 +1,5 @@
-//! Building a tree from sorted pairs, from the leaves up. The values of one key may be more than fit in memory: what is too long
-//! for a leaf goes to a nested tree page by page.
+//! Builds a tree from sorted pairs, from the leaves up. The values of one key may exceed memory:
+//! those that are too long for a leaf go to a nested tree page by page.
 
 use super::LeafValues;
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
     },
 };
 
-/// A tree that is being built from pairs.
+/// A tree of pairs under construction.
 #[derive(Debug)]
 pub(crate) struct PairBuilder<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
     outer: TreeBuild,
-    /// The key whose values come, and how many of them came.
+    /// The current key, and how many of its values have arrived.
     key: Vec<u8>,
     count: u64,
-    /// Its values, one behind the other, and where each ends, unless they go to a nested tree.
+    /// Its values, concatenated, and the end of each, unless they go to a nested tree.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// The last of them, if they do.
@@ -28,7 +28,7 @@ pub(crate) struct PairBuilder<'t, 's, S> {
 }
 
 impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
-    /// Begins to build. The tree has to be empty.
+    /// Begins to build. The tree must be empty.
     pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
         assert!(tree.root.is_empty(), "a tree is built where there is none");
         Self {
@@ -43,7 +43,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         }
     }
 
-    /// Adds a pair, which has to be behind the last one.
+    /// Adds a pair, which must be after the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let index = self.tree.root.records;
         if index == 0 {
@@ -92,7 +92,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         self.add_nested(value)
     }
 
-    /// Has the values that came so far go to a nested tree.
+    /// Moves the values so far to a nested tree.
     fn begin_nested(&mut self) -> Result<()> {
         self.nested = Some((self.tree.root.nested(), TreeBuild::default()));
         let (bytes, ends) = (
@@ -120,7 +120,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         Ok(())
     }
 
-    /// Puts the key with its values in its leaf.
+    /// Stores the key with its values in its leaf.
     fn end_key(&mut self) -> Result<()> {
         let kept = match self.nested.take() {
             Some((mut root, building)) => {
@@ -153,7 +153,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         Ok(())
     }
 
-    /// Ends all pages and sets the root; returns how many pairs there are.
+    /// Completes all pages and sets the root; returns the number of pairs.
     pub(crate) fn finish(mut self) -> Result<u64> {
         if self.count > 0 {
             self.end_key()?;

@@ -1,4 +1,5 @@
-//! Counting of pairs: how many are before one, which is the n-th, how many lie between two, and where to cut a range in parts.
+//! Counting pairs: the number before a pair, the n-th pair, the number between two pairs, and where
+//! to split a range.
 
 use super::{KeyValues, cursor::PairBound, lookup};
 use crate::{
@@ -21,8 +22,8 @@ use std::{
 /// A key and one of its values, copied.
 pub(crate) type OwnedPair = (Vec<u8>, Vec<u8>);
 
-/// The pairs between two bounds. Where the tree does not count, the leaves between them are passed, those of nested trees only at both
-/// ends.
+/// Counts the pairs between two bounds. If the tree is not counted, the leaves between them are
+/// passed, those of nested trees only at both ends.
 pub(crate) fn count_pairs<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -35,7 +36,8 @@ pub(crate) fn count_pairs<S: PageSource + ?Sized>(
     sum(source, root, (low, high), in_tree, |count| count)
 }
 
-/// About how many pairs there are between two bounds: few pages are read, of the tree and of the nested trees at both ends.
+/// Estimates the number of pairs between two bounds. Few pages are read, of the tree and of the
+/// nested trees at both ends.
 pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -48,8 +50,9 @@ pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
     sum(source, root, (low, high), in_tree, RecordEstimate::exactly)
 }
 
-/// The keys whose pairs are all between two bounds, and the values of the two keys that are not, as `in_tree` counts those of a tree and
-/// `exactly` takes what needs no tree.
+/// Sums the keys whose pairs are all between two bounds, and the values of the two keys that are
+/// only partly between them. `in_tree` counts the values of a tree; `exactly` converts counts that
+/// need no tree.
 fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
     source: &S,
     root: &TreeRoot,
@@ -77,7 +80,7 @@ fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
     Ok(pairs)
 }
 
-/// The values of a key between two bounds.
+/// Counts the values of a key between two bounds.
 fn of_key<S: PageSource + ?Sized, N>(
     source: &S,
     root: &TreeRoot,
@@ -116,7 +119,7 @@ fn of_key<S: PageSource + ?Sized, N>(
     })
 }
 
-/// A key, and which of its values are on one side of a bound: none if the bound is past them.
+/// A key, and the bound of its values on one side: `None` if the bound is past them.
 type Edge<'b> = (&'b [u8], Option<Bound<&'b [u8]>>);
 
 fn edge(bound: PairBound<'_>) -> Option<Edge<'_>> {
@@ -127,7 +130,7 @@ fn edge(bound: PairBound<'_>) -> Option<Edge<'_>> {
     }
 }
 
-/// The same bound for keys whose values are all on one side of it.
+/// The bound for keys whose values are all on one side of it.
 fn whole_keys(bound: PairBound<'_>) -> Bound<&[u8]> {
     match bound {
         Bound::Included((key, Some(_))) => Bound::Excluded(key),
@@ -135,7 +138,7 @@ fn whole_keys(bound: PairBound<'_>) -> Bound<&[u8]> {
     }
 }
 
-/// The same bound among the values of its key.
+/// The bound among the values of its key.
 fn values(bound: PairBound<'_>) -> Bound<&[u8]> {
     match bound {
         Bound::Included((_, Some(value))) => Bound::Included(value),
@@ -144,7 +147,7 @@ fn values(bound: PairBound<'_>) -> Bound<&[u8]> {
     }
 }
 
-/// Pair `number`, counted from 0, in a tree that counts; `None` if there are not so many.
+/// Finds pair `number`, counted from 0, in a counted tree; `None` if there are not that many.
 pub(crate) fn nth_pair<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -159,7 +162,8 @@ pub(crate) fn nth_pair<S: PageSource + ?Sized>(
     }
 }
 
-/// The key at a position, and its value `number`, or where that is in a nested tree the one that `find` finds there.
+/// Returns the key at a position, and its value `number`, or the one that `find` finds if it is in
+/// a nested tree.
 fn pair_at<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -184,7 +188,7 @@ fn pair_at<S: PageSource + ?Sized>(
     Ok(Some((key, value)))
 }
 
-/// The keys and values with which the parts of a range of keys begin, but the first.
+/// Returns the first key and value of each part of a range of keys except the first part.
 pub(crate) fn split_pairs<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -207,7 +211,8 @@ pub(crate) fn split_pairs<S: PageSource + ?Sized>(
     Ok(pairs)
 }
 
-/// The same in a tree that does not count. Entries of inner pages weigh about the same, those of leaves as much as they have values.
+/// Like [`split_pairs`], in a tree that is not counted. Entries of inner pages are assumed to weigh
+/// the same, those of leaves as much as they have values.
 fn split_listed<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -228,9 +233,9 @@ fn split_listed<S: PageSource + ?Sized>(
         .flat_map(|(page, entries)| entries.clone().map(move |index| (*page, index)));
     let mut pairs: Vec<OwnedPair> = Vec::new();
     let (mut entry, mut passed) = (entries.next(), 0_u64);
-    // The nested tree that was cut last.
+    // The nested tree that was split last.
     let mut nested_list: Option<(PageNumber, SplitLevel)> = None;
-    // The first one is where the range begins.
+    // The first one is the beginning of the range.
     for cut in iter::once(0).chain(cuts(total, parts)) {
         while let Some((page, index)) = entry {
             let len = weight(page, index..index + 1)?;

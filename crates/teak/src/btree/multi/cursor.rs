@@ -1,5 +1,6 @@
-//! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
-//! the leaf, and else a cursor over the nested tree.
+//! The cursor over pairs of key and value: a cursor over keys, and a position among the values of
+//! its key. This is an index if the values are in the leaf, and otherwise a cursor over the nested
+//! tree.
 
 mod in_leaf;
 mod state;
@@ -17,10 +18,10 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// What the disk gives or does not give at once, at least.
+/// The unit in which the disk becomes unreadable, at least.
 const SYSTEM_PAGE: usize = 4096;
 
-/// A place among the values of a key.
+/// A position among the values of a key.
 #[derive(Debug)]
 pub(super) enum ValueCursor<'s, S: ?Sized> {
     Nowhere,
@@ -47,7 +48,7 @@ enum FirstOrLast {
     Last,
 }
 
-/// Where a range of pairs begins or ends: at a pair, or at all pairs of a key.
+/// The bound of a range of pairs: a pair, or all pairs of a key.
 pub(crate) type PairBound<'p> = Bound<(&'p [u8], Option<&'p [u8]>)>;
 
 /// A cursor over pairs, which borrows its source.
@@ -55,7 +56,7 @@ pub(crate) type PairBound<'p> = Bound<(&'p [u8], Option<&'p [u8]>)>;
 pub(crate) struct PairCursor<'s, S: ?Sized> {
     outer: TreeCursor<'s, S>,
     inner: ValueCursor<'s, S>,
-    /// Faults before what stands in the leaf was last looked at.
+    /// The fault count before the values in the leaf were last read.
     fault_count: u64,
 }
 
@@ -70,12 +71,12 @@ impl<S: ?Sized> Clone for PairCursor<'_, S> {
 }
 
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
-    /// A cursor that is nowhere yet.
+    /// Creates an unset cursor.
     pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
         Self::over(TreeCursor::new(source, root))
     }
 
-    /// A cursor that is on no value yet.
+    /// Creates a cursor that is not on a value yet.
     pub(super) fn over(outer: TreeCursor<'s, S>) -> Self {
         Self {
             outer,
@@ -96,7 +97,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         self.outer.root()
     }
 
-    /// Whether it is on a pair.
+    /// Whether the cursor is on a pair.
     pub(crate) fn is_on_pair(&self) -> bool {
         !matches!(self.inner, ValueCursor::Nowhere)
     }
@@ -113,7 +114,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         is_same_value && self.outer.position().is_at(other.outer.position())
     }
 
-    /// The key of the pair that it is on; empty if it is on none.
+    /// The key of the current pair; empty if there is none.
     pub(crate) fn key(&self) -> &[u8] {
         match self.inner {
             ValueCursor::Nowhere => &[],
@@ -121,7 +122,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The value of the pair that it is on; empty if it is on none.
+    /// The value of the current pair; empty if there is none.
     pub(crate) fn value(&self) -> &[u8] {
         match &self.inner {
             ValueCursor::Nowhere => &[],
@@ -131,7 +132,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The same as a slice of its page, where it stands there in one piece.
+    /// The value of the current pair as a slice of its page, if it is stored there in one piece.
     pub(crate) fn value_in_page(&self) -> Option<&'s [u8]> {
         match &self.inner {
             ValueCursor::Nowhere => None,
@@ -141,7 +142,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// What `decode` makes of the pair that it is on.
+    /// Applies `decode` to the current pair.
     pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
@@ -152,7 +153,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// How many values the key has; 0 if it is on none.
+    /// How many values the key has; 0 if the cursor is not on a pair.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
             ValueCursor::Nowhere => 0,
@@ -162,7 +163,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The root of the nested tree that the key's values are.
+    /// The root of the nested tree that holds the key's values.
     pub(crate) fn nested_root(&self) -> Option<&TreeRoot> {
         match &self.inner {
             ValueCursor::Tree(cursor) => Some(cursor.root()),
@@ -170,13 +171,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Values of one size from here to the end of their set or page, one behind the other.
+    /// The values from here to the end of their set or page, concatenated, if they have one size.
     pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
         let pack = |values: &'s [u8], at: usize| values.get(at..);
         self.pack(pack, |cursor| cursor.packed_keys())
     }
 
-    /// Values of one size from the beginning of their set or page to here, one behind the other.
+    /// The values from the beginning of their set or page to here, concatenated, if they have one
+    /// size.
     pub(crate) fn packed_back(&self) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);
         let pack = |values: &'s [u8], at: usize| values.get(..at + size);
@@ -215,7 +217,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         })
     }
 
-    /// Goes to the last of the values that [`PairCursor::packed`] gave.
+    /// Moves to the last of the values that [`PairCursor::packed`] returned.
     pub(crate) fn skip_packed(&mut self, values: Option<&[u8]>) -> Result<()> {
         let steps = self.step_count(values);
         match &mut self.inner {
@@ -226,7 +228,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Ok(())
     }
 
-    /// Goes to the first of the values that [`PairCursor::packed_back`] gave.
+    /// Moves to the first of the values that [`PairCursor::packed_back`] returned.
     pub(crate) fn skip_packed_back(&mut self, values: Option<&[u8]>) -> Result<()> {
         let steps = self.step_count(values);
         match &mut self.inner {
@@ -237,7 +239,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Ok(())
     }
 
-    /// How many steps lead from one end of packed values to the other.
+    /// The number of steps from one end of packed values to the other.
     fn step_count(&self, values: Option<&[u8]>) -> usize {
         let size = usize::from(self.root().kind.value_size).max(1);
         values.map_or(0, |values| (values.len() / size).saturating_sub(1))
@@ -253,7 +255,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         self.arrive(moved, FirstOrLast::Last)
     }
 
-    /// Goes to the next pair, of this key or the next.
+    /// Moves to the next pair, of this key or the next.
     pub(crate) fn next(&mut self) -> Result<bool> {
         match self.next_in_current_leaf() {
             true => Ok(true),
@@ -261,7 +263,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The same where the next pair is not in a leaf at hand.
+    /// Moves to the next pair if it is not in a cached leaf.
     pub(crate) fn next_in_other_leaf(&mut self) -> Result<bool> {
         match self.next_value_in_other_leaf()? {
             true => Ok(true),
@@ -269,7 +271,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the pair before, of this key or the one before.
+    /// Moves to the previous pair, of this key or the previous one.
     pub(crate) fn prev(&mut self) -> Result<bool> {
         match self.prev_in_current_leaf() {
             true => Ok(true),
@@ -277,7 +279,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The same where the pair before is not in a leaf at hand.
+    /// Moves to the previous pair if it is not in a cached leaf.
     pub(crate) fn prev_in_other_leaf(&mut self) -> Result<bool> {
         match self.prev_value_in_other_leaf()? {
             true => Ok(true),
@@ -285,19 +287,19 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the first value of the next key.
+    /// Moves to the first value of the next key.
     pub(crate) fn next_key(&mut self) -> Result<bool> {
         let moved = self.outer.next();
         self.arrive(moved, FirstOrLast::First)
     }
 
-    /// Goes to the last value of the key before.
+    /// Moves to the last value of the previous key.
     pub(crate) fn prev_key(&mut self) -> Result<bool> {
         let moved = self.outer.prev();
         self.arrive(moved, FirstOrLast::Last)
     }
 
-    /// Goes to the next value of the key; if there is none it stays where it is.
+    /// Moves to the next value of the key; if there is none, it does not move.
     pub(crate) fn next_value(&mut self) -> Result<bool> {
         match self.next_value_in_leaf() {
             true => Ok(true),
@@ -305,7 +307,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The same where the next value is not in a leaf at hand.
+    /// Moves to the next value of the key if it is not in a cached leaf.
     pub(crate) fn next_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
             ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
@@ -321,7 +323,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the value before; if there is none it stays where it is.
+    /// Moves to the previous value of the key; if there is none, it does not move.
     pub(crate) fn prev_value(&mut self) -> Result<bool> {
         match self.prev_value_in_leaf() {
             true => Ok(true),
@@ -329,7 +331,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The same where the value before is not in a leaf at hand.
+    /// Moves to the previous value of the key if it is not in a cached leaf.
     pub(crate) fn prev_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
             ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
@@ -345,12 +347,12 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the first value of the key; `false` if it is on none.
+    /// Moves to the first value of the key; `false` if the cursor is not on a pair.
     pub(crate) fn first_value(&mut self) -> Result<bool> {
         self.settle(FirstOrLast::First)
     }
 
-    /// Goes to the last value of the key; `false` if it is on none.
+    /// Moves to the last value of the key; `false` if the cursor is not on a pair.
     pub(crate) fn last_value(&mut self) -> Result<bool> {
         self.settle(FirstOrLast::Last)
     }
@@ -362,8 +364,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the first value of the first key that is not smaller; `Some(true)` says that it is equal, `None` that there is
-    /// none.
+    /// Moves to the first value of the first key that is not smaller; `Some(true)` if it is equal,
+    /// `None` if there is none.
     pub(crate) fn seek_key(&mut self, key: &[u8]) -> Result<Option<bool>> {
         self.inner = ValueCursor::Nowhere;
         let found = self.outer.seek(key)?;
@@ -373,7 +375,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Ok(found)
     }
 
-    /// Goes to the first pair that is not smaller; `Some(true)` says that it is equal, `None` that there is none.
+    /// Moves to the first pair that is not smaller; `Some(true)` if it is equal, `None` if there is
+    /// none.
     pub(crate) fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
         match self.seek_key(key)? {
             Some(true) => match self.seek_among(value)? {
@@ -384,8 +387,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the first value of just this key that is not smaller; `Some(true)` says that it is equal. If there is none, `None`, it is on
-    /// no pair.
+    /// Moves to the first value of exactly this key that is not smaller; `Some(true)` if it is
+    /// equal. If there is none, returns `None` and is on no pair.
     pub(crate) fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
         let found = match self.seek_key(key)? {
             Some(true) => self.seek_among(value)?,
@@ -397,7 +400,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Ok(found)
     }
 
-    /// Goes to the first value of the key that is not smaller; `None`, and somewhere among its values, if there is none.
+    /// Moves to the first value of the key that is not smaller. If there is none, returns `None`;
+    /// the position among the values is unspecified then.
     pub(super) fn seek_among(&mut self, value: &[u8]) -> Result<Option<bool>> {
         let order = self.root().value_order();
         let (faults, page_size) = (self.source().faults(), self.source().page_size());
@@ -422,7 +426,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to where a range with this lower bound begins; behind the last pair if there is none.
+    /// Moves to the beginning of a range with this lower bound; after the last pair if there is
+    /// none.
     pub(crate) fn seek_bound(&mut self, bound: PairBound<'_>) -> Result<()> {
         match bound {
             Bound::Unbounded => drop(self.first()?),
@@ -442,7 +447,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Ok(())
     }
 
-    /// Goes behind the last pair of a range with this upper bound.
+    /// Moves past the last pair of a range with this upper bound.
     pub(crate) fn seek_end(&mut self, bound: PairBound<'_>) -> Result<()> {
         match bound {
             Bound::Unbounded => {
@@ -493,7 +498,8 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         self.set_value_cursor(at)
     }
 
-    /// The values of the key that it is on, as its leaf holds them. It is on none of them then.
+    /// Returns the values of the current key, as its leaf holds them. The cursor is on none of them
+    /// then.
     pub(super) fn values_here(&mut self) -> Result<KeyValues<'s>> {
         self.inner = ValueCursor::Nowhere;
         let (faults, _) = self.outer.faults_before();
@@ -506,13 +512,13 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         values.map_err(|damage| self.damaged(damage))
     }
 
-    /// Is on one of the values of the key.
+    /// Moves to one of the values of the key.
     pub(super) fn set_value_cursor(&mut self, at: ValueCursor<'s, S>) -> Result<()> {
         self.inner = at;
         self.check_readable()
     }
 
-    /// Looks whether the value that it is on can be read, where the leaf of its key holds it.
+    /// Checks that the current value is readable, if the leaf of its key holds it.
     fn check_readable(&mut self) -> Result<()> {
         let (faults, _) = self.outer.faults_before();
         // Once more if there was a fault, which may have been elsewhere.

@@ -1,7 +1,8 @@
-//! The pairs in which two trees differ whose keys have several values, in their order.
+//! The pairs in which two multi-value trees differ, in their order.
 //!
-//! The walk along the trees around the values finds the keys that differ. Of a key whose values are nested trees in both states
-//! the same walk goes along these, and passes what they share unread; else all values of the key are compared.
+//! The walk along the outer trees finds the keys that differ. If the values of a key are nested
+//! trees in both states, a walk of the same kind goes along these, and passes shared pages unread.
+//! Otherwise all values of the key are compared.
 
 use super::cursor::PairCursor;
 use crate::{
@@ -23,22 +24,22 @@ pub(crate) struct PairDifferenceWalk<'s, S: ?Sized> {
     /// The key whose values are compared.
     key: Vec<u8>,
     values: ValuesComparison<'s, S>,
-    /// What the walk stands on: a pair that was inserted, or removed.
+    /// The current difference: a pair that was inserted or removed.
     found: Option<ChangeKind>,
 }
 
-/// What is compared of the values of a key.
+/// How the values of a key are compared.
 #[derive(Debug)]
 enum ValuesComparison<'s, S: ?Sized> {
     Nothing,
     /// Nested trees.
     Trees(Box<DifferenceWalk<'s, S>>),
-    /// What comes next of the older values and of the newer ones, if there is something.
+    /// The next older and the next newer value, if there is one.
     Merged(Box<[Option<PairCursor<'s, S>>; 2]>),
 }
 
 impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
-    /// Begins before the first difference.
+    /// Creates a walk that begins before the first difference.
     pub(crate) fn new(older: (&'s S, TreeRoot), newer: (&'s S, TreeRoot)) -> Self {
         Self {
             outer: DifferenceWalk::new(older, newer, Bound::Unbounded, Bound::Unbounded),
@@ -49,7 +50,8 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
         }
     }
 
-    /// Goes to the next difference; it is of kind [`ChangeKind::Inserted`] or [`ChangeKind::Removed`].
+    /// Moves to the next difference; its kind is [`ChangeKind::Inserted`] or
+    /// [`ChangeKind::Removed`].
     pub(crate) fn next(&mut self) -> Result<Option<ChangeKind>> {
         let mut before = self.found.take();
         let [(older, root), (newer, _)] = self.trees;
@@ -58,7 +60,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
             let found = match &mut self.values {
                 ValuesComparison::Nothing => None,
                 ValuesComparison::Trees(walk) => match (before.take(), walk.found()) {
-                    // The bytes that came for those that were told as removed.
+                    // The new bytes of a pair whose old bytes were reported as removed.
                     (Some(ChangeKind::Removed), Some(ChangeKind::Changed)) => {
                         Some(ChangeKind::Inserted)
                     }
@@ -86,7 +88,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
         Ok(self.found)
     }
 
-    /// The pair that the walk stands on.
+    /// The current pair.
     pub(crate) fn pair(&self) -> (&[u8], &[u8]) {
         let value = match &self.values {
             ValuesComparison::Nothing => &[],
@@ -102,12 +104,12 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
         (&self.key, value)
     }
 
-    /// The tree that an error most likely is of.
+    /// The tree that an error most likely concerns.
     pub(crate) fn tree_at_fault(&self) -> (&'s S, &TreeRoot) {
         self.outer.tree_at_fault()
     }
 
-    /// Looks up the values of the key at hand, which differ.
+    /// Looks up the values of the current key, which differ.
     fn values_of(&self, kind: ChangeKind) -> Result<ValuesComparison<'s, S>> {
         let side = |index: usize, is_there: bool| -> Result<_> {
             let (source, root) = self.trees[index];
@@ -131,7 +133,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
     }
 }
 
-/// Passes what was found before, and goes to the next value that only one side has.
+/// Passes the previous difference, and moves to the next value that only one side has.
 fn merge<S: PageSource + ?Sized>(
     sides: &mut [Option<PairCursor<'_, S>>; 2],
     before: Option<ChangeKind>,
@@ -150,7 +152,8 @@ fn merge<S: PageSource + ?Sized>(
             (None, Some(_)) => return Ok(Some(ChangeKind::Inserted)),
             (Some(a), Some(b)) => match order.compare(a.value(), b.value()) {
                 Ordering::Greater => return Ok(Some(ChangeKind::Inserted)),
-                // What an order of the application's takes for equal may have other bytes.
+                // Values that an order of the application treats as equal may differ in their
+                // bytes.
                 Ordering::Equal if a.value() == b.value() => {
                     pass(old)?;
                     pass(new)?;
@@ -161,7 +164,7 @@ fn merge<S: PageSource + ?Sized>(
     }
 }
 
-/// Goes to the next value of the key, or to none.
+/// Moves to the next value of the key, or to none.
 fn pass<S: PageSource + ?Sized>(side: &mut Option<PairCursor<'_, S>>) -> Result<()> {
     if let Some(cursor) = side
         && !cursor.next_value()?

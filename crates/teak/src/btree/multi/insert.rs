@@ -17,19 +17,19 @@ use crate::{
 };
 use std::cmp::Ordering;
 
-/// What is to become of the values of a key that one more comes to.
+/// The result of adding a value to those of a key.
 enum CombinedValues {
-    /// It is there already.
+    /// It is present already.
     There,
     /// They stay in the leaf, as a set.
     Set(Vec<u8>),
-    /// They are too long for that: these in the leaf, and the place of the new one among them.
+    /// They are too long for that: the values in the leaf, and the index of the new one among them.
     Large(Vec<u8>, usize),
     Nested(TreeRoot),
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Inserts a pair; says whether it was not there. Key and value must be such as the tree can hold.
+    /// Inserts a pair; returns whether it is new. The tree must be able to hold key and value.
     pub(crate) fn insert_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         if self.root.is_empty() {
             self.fix_value_size(value);
@@ -52,7 +52,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(true)
     }
 
-    /// What a leaf is to hold of a single value, if not the value itself.
+    /// Returns the encoding of a single value in a leaf, if it is not the value itself.
     pub(super) fn encode_value(
         &mut self,
         key_len: usize,
@@ -133,7 +133,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(CombinedValues::Set(bytes))
     }
 
-    /// A nested tree of the values that a leaf holds, and one more among them.
+    /// Builds a nested tree of the values that a leaf holds and one more.
     fn build_nested_with(
         &mut self,
         old: StoredValue<'_>,
@@ -176,7 +176,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(true)
     }
 
-    /// Writes the root of a nested tree back that got so many values more.
+    /// Writes back the root of a nested tree that has grown by a number of values.
     pub(super) fn write_back_grown(
         &mut self,
         path: Vec<PathStep>,
@@ -189,7 +189,8 @@ impl<S: PageSink> Tree<'_, S> {
         self.write_nested_root(&path, nested, added as i64)
     }
 
-    /// Adds many values to a key; returns how many of them were not there. They ascend, and are such as the tree can hold.
+    /// Adds many values to a key; returns how many of them are new. They ascend, and the tree must
+    /// be able to hold them.
     pub(crate) fn insert_values(&mut self, key: &[u8], values: &[&[u8]]) -> Result<u64> {
         if values.is_empty() {
             return Ok(0);
@@ -234,7 +235,8 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(added)
     }
 
-    /// Adds a key that is not there, with its values. The position is where it belongs, unless the tree is empty.
+    /// Adds an absent key with its values. The position is where it belongs, unless the tree is
+    /// empty.
     pub(super) fn insert_key_with_values(
         &mut self,
         position: Position,
@@ -250,7 +252,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Values that a leaf holds and others among them, each once. Of equal ones the old one stays.
+    /// Merges the values that a leaf holds with new ones, without duplicates. Of equal ones the old
+    /// one stays.
     fn merged<'v>(&self, old: impl Iterator<Item = &'v [u8]>, new: &[&'v [u8]]) -> Vec<&'v [u8]> {
         let order = self.root.value_order();
         let (mut old, mut new) = (old.peekable(), new.iter().copied().peekable());

@@ -6,7 +6,7 @@ use crate::{
     btree::{PageSource, TreeRoot, lookup},
 };
 
-/// The values of a key.
+/// Returns the values of a key.
 pub(crate) fn find<'s, S: PageSource + ?Sized>(
     source: &'s S,
     root: &TreeRoot,
@@ -23,7 +23,7 @@ pub(crate) fn find<'s, S: PageSource + ?Sized>(
     }
 }
 
-/// Whether there is a pair.
+/// Whether a pair is present.
 pub(crate) fn contains<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,

@@ -1,12 +1,15 @@
-//! Trees in which a key has a sorted set of values.
+//! Multi-value trees: a key has a sorted set of values.
 //!
-//! One value stands in the leaf as in any tree, several as a small set beside their key, and what is too long for that in a
-//! nested tree: a tree of its own, whose keys are the values, and whose root stands in the leaf. Nesting is one deep.
+//! A single value is stored in the leaf as in any tree, several as a small set beside their key.
+//! Values that are too long for that go to a nested tree: a tree of its own, whose keys are the
+//! values, and whose root is stored in the leaf. Nesting is one level deep.
 //!
-//! Invariants: a page of a nested tree that may be changed has a leaf around it that may be changed, between operations; within
-//! one the nested page comes first. `records` in the root and the counts in inner pages are of pairs of key and value, the counts of
-//! pages in the root are of all trees. A set becomes a nested tree where its record does not fit in half a page or it is longer than
-//! 2 KiB, and a nested tree a set where it would fit four times: so short values that come and go do not have it go back and forth.
+//! Invariants: between operations, the leaf around a changeable page of a nested tree is
+//! changeable; within an operation the nested page comes first. `records` in the root and the
+//! counts in inner pages are of pairs of key and value; the page counts in the root include all
+//! nested trees. A set becomes a nested tree if its record does not fit in half a page or if it is
+//! longer than 2 KiB. A nested tree becomes a set if four times its values would fit. So inserting
+//! and removing short values does not switch back and forth.
 
 pub(crate) mod batch;
 pub(crate) mod bulk;
@@ -36,16 +39,16 @@ use crate::{
 };
 use std::{cmp::Ordering, ops::Range};
 
-/// A nested tree becomes a set again where that could be so many times as long.
+/// A nested tree becomes a set again if a set this many times as long would fit.
 const HYSTERESIS: usize = 4;
 
-/// No set becomes longer, however large pages are: it is written anew with each of its values.
+/// No set becomes longer, however large pages are: it is rewritten with each of its values.
 const SET_LEN_MAX: usize = 2048;
 
-/// What is wrong with a set that was not written so.
+/// The damage of a set whose values are out of order.
 pub(super) const DISORDER: &str = "the values of a key are not in ascending order";
 
-/// What is wrong with a page of a nested tree whose values have another size than others.
+/// The damage of a page of a nested tree whose values have another size.
 const WRONG_LEN: PageDamage = PageDamage("its keys do not have the length that the root says");
 
 /// A key and one of its values.
@@ -60,7 +63,7 @@ pub(crate) enum KeyValues<'p> {
 }
 
 impl<'p> KeyValues<'p> {
-    /// Reads what stands in a leaf of a tree with this root.
+    /// Decodes a stored value of a leaf of a tree with this root.
     pub(crate) fn of(root: &TreeRoot, stored: StoredValue<'p>) -> Result<Self, PageDamage> {
         match stored.kind {
             ValueKind::Inline => match usize::from(root.kind.value_size) {
@@ -77,7 +80,7 @@ impl<'p> KeyValues<'p> {
         }
     }
 
-    /// How many there are.
+    /// The number of values.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Self::One(_) => 1,
@@ -87,7 +90,7 @@ impl<'p> KeyValues<'p> {
     }
 }
 
-/// Values as a leaf is to hold them.
+/// Values in the form that a leaf holds.
 #[derive(Debug)]
 struct LeafValues {
     kind: ValueKind,
@@ -111,7 +114,7 @@ impl LeafValues {
 }
 
 impl TreeRoot {
-    /// How many records some entries of a leaf stand for.
+    /// How many records some entries of a leaf represent.
     #[inline]
     pub(super) fn weight(&self, leaf: &Leaf<'_>, slots: Range<usize>) -> Result<u64, PageDamage> {
         match self.is_multi() {
@@ -120,7 +123,7 @@ impl TreeRoot {
         }
     }
 
-    /// The same of entries that were taken out of their leaves.
+    /// Like [`Self::weight`], for entries that were taken out of their leaves.
     #[inline]
     pub(super) fn weight_of(
         &self,
@@ -133,7 +136,7 @@ impl TreeRoot {
         }
     }
 
-    /// How a pair, as a rule a stored one, is to another one: by their keys, then by their values.
+    /// Compares a pair, usually a stored one, with another: by their keys, then by their values.
     pub(crate) fn compare_pairs(&self, a: PairRef<'_>, b: PairRef<'_>) -> Ordering {
         let by_value = || self.value_order().stored_to(a.1, b.1);
         self.order.stored_to(a.0, b.0).then_with(by_value)
@@ -170,24 +173,24 @@ fn sum(mut counts: impl Iterator<Item = Result<u64, PageDamage>>) -> Result<u64,
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// The first value of a table decides about the size of all, in tables that say so.
+    /// The first value of a table fixes the size of all, if its options say so.
     fn fix_value_size(&mut self, value: &[u8]) {
         if self.root.kind.first_decides && self.root.is_empty() {
             self.root.kind.value_size = value.len() as u16;
         }
     }
 
-    /// Whether values that take so many bytes, as a set or alone, stay in the leaf.
+    /// Whether values that take `len` bytes, as a set or alone, stay in the leaf.
     fn value_fits_in_leaf(&self, key_len: usize, len: usize) -> bool {
         (self.root).fits_in_leaf(self.sink.page_size(), key_len, len)
     }
 
-    /// Whether several values that take so many bytes stay in the leaf.
+    /// Whether several values that take `len` bytes stay in the leaf.
     fn set_fits_in_leaf(&self, key_len: usize, len: usize) -> bool {
         len <= SET_LEN_MAX && self.value_fits_in_leaf(key_len, len)
     }
 
-    /// Whether so many values, which have so many bytes together, stay in the leaf.
+    /// Whether `count` values, with `bytes` bytes in total, stay in the leaf.
     fn values_fit_in_leaf(&self, key_len: usize, count: usize, bytes: usize) -> bool {
         match count {
             1 => self.value_fits_in_leaf(key_len, bytes),
@@ -195,7 +198,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Whether they are so few that they leave a nested tree.
+    /// Whether they are few enough to leave a nested tree.
     fn fit_back_in_leaf(&self, key_len: usize, count: usize, bytes: usize) -> bool {
         match count {
             1 => self.value_fits_in_leaf(key_len, HYSTERESIS * bytes),
@@ -203,7 +206,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Bytes of so many values, which have so many bytes together, where they stand in a leaf.
+    /// The length of `count` values, with `bytes` bytes in total, when stored in a leaf.
     fn leaf_value_len(&self, count: usize, bytes: usize) -> usize {
         match count {
             1 => bytes,
@@ -211,7 +214,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// What a leaf is to hold of values, which ascend and are one at least. What is too long for it goes to a nested tree.
+    /// Encodes values, which ascend and are at least one, in the form that a leaf holds. If they
+    /// are too long for it, they go to a nested tree.
     fn encode_values<'v>(
         &mut self,
         key_len: usize,
@@ -236,7 +240,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(LeafValues { kind, bytes })
     }
 
-    /// A nested tree of values, which ascend.
+    /// Builds a nested tree of values, which ascend.
     fn build_nested<'v>(&mut self, values: impl Iterator<Item = &'v [u8]>) -> Result<TreeRoot> {
         let empty = self.root.nested();
         let mut nested = empty;
@@ -244,7 +248,8 @@ impl<S: PageSink> Tree<'_, S> {
         let mut builder = TreeBuilder::new(&mut tree);
         for value in values {
             let nothing = StoredValue::inline(&[]);
-            // Comparisons of the application's are not asked about two stored values: see `Comparison`.
+            // Comparisons of the application are never called with two stored values: see
+            // `Comparison`.
             let pushed = match empty.order {
                 KeyOrder::Custom(_) => builder.push_in_order(value, nothing),
                 _ => builder.push(value, nothing),
@@ -259,7 +264,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(nested)
     }
 
-    /// Changes a nested tree. The leaf that holds its root is yet to be changed.
+    /// Changes a nested tree. The leaf that holds its root is still to be changed.
     pub(super) fn change_nested<R>(
         &mut self,
         nested: &mut TreeRoot,
@@ -271,7 +276,7 @@ impl<S: PageSink> Tree<'_, S> {
         changed
     }
 
-    /// Counts the pages that a nested tree has won or lost.
+    /// Counts the pages that a nested tree has gained or lost.
     pub(super) fn add_page_difference(&mut self, before: &TreeRoot, after: &TreeRoot) {
         let other = |pages: u32, before: u32, after: u32| {
             pages.saturating_add(after).saturating_sub(before)
@@ -281,14 +286,14 @@ impl<S: PageSink> Tree<'_, S> {
         root.leaf_pages = other(root.leaf_pages, before.leaf_pages, after.leaf_pages);
     }
 
-    /// Takes a nested tree with all its pages out.
+    /// Releases a nested tree with all its pages.
     pub(super) fn release_nested(&mut self, mut nested: TreeRoot) -> Result<()> {
         self.change_nested(&mut nested, |tree| tree.clear())
             .map(drop)
     }
 
-    /// Writes the root of a nested tree, which has so many values more than before, to its leaf, where the path leads and which may be
-    /// changed.
+    /// Writes the root of a nested tree, which has grown by a number of values, to its leaf. The
+    /// path leads to the leaf, which must be changeable.
     pub(super) fn write_nested_root(
         &mut self,
         path: &[PathStep],
@@ -311,8 +316,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Puts other values, so many more, in the place of those where the path leads. The path may lead elsewhere afterwards, unless
-    /// these take no more bytes than those.
+    /// Replaces the values at the end of the path; the number of values grows by `added`. The path
+    /// may be invalid afterwards, unless the new values take no more bytes than the old ones.
     fn replace_values(
         &mut self,
         path: &[PathStep],
@@ -328,7 +333,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(put)
     }
 
-    /// Adds a key with its values, as its leaf is to hold them, where the path leads.
+    /// Adds a key with its values, in the form that a leaf holds, at the position of the path.
     fn add_values(
         &mut self,
         path: Vec<PathStep>,

@@ -1,4 +1,5 @@
-//! Places among pairs, without references: what stays of a [`PairCursor`] where its source is not borrowed.
+//! Positions among pairs, without references: the state of a [`PairCursor`] while its source is not
+//! borrowed.
 
 use super::{
     KeyValues,
@@ -16,19 +17,19 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// The place of a cursor over pairs.
+/// The position of a cursor over pairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PairPosition {
     outer: ParkedCursor,
     inner: ValuePosition,
 }
 
-/// The place among the values of a key.
+/// The position among the values of a key.
 #[derive(Clone, Debug, Default)]
 enum ValuePosition {
     #[default]
     Nowhere,
-    /// At an index of so many, which stand in the leaf of their key.
+    /// At an index among values that are in the leaf of their key.
     Leaf {
         index: usize,
         count: usize,
@@ -37,7 +38,7 @@ enum ValuePosition {
 }
 
 impl PairPosition {
-    /// Nowhere, since an error came up on the way.
+    /// Lost, because an error occurred on the way.
     pub(crate) fn lost() -> Self {
         Self {
             outer: ParkedCursor::lost(),
@@ -50,7 +51,7 @@ impl PairPosition {
         !matches!(self.inner, ValuePosition::Nowhere)
     }
 
-    /// How many values the key has; 0 if it is on none.
+    /// How many values the key has; 0 if it is not on a pair.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
             ValuePosition::Nowhere => 0,
@@ -87,7 +88,7 @@ impl PairPosition {
         self.outer.position().is_last() && self.is_last_value()
     }
 
-    /// Goes to the value of the same key beside this one, if it stands in the same leaf.
+    /// Moves to the neighbouring value of the same key, if it is in the same leaf.
     pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
         match (&mut self.inner, direction) {
             (ValuePosition::Leaf { index, count }, StepDirection::Forward)
@@ -104,14 +105,15 @@ impl PairPosition {
         true
     }
 
-    /// Goes from a key that has one value to the key beside it, if that stands in the same leaf. Whether that has one value too is yet to be
-    /// seen, by [`PairPosition::read_only_pair`].
+    /// Moves from a key that has one value to the neighbouring key, if that is in the same leaf.
+    /// Whether that has one value too is checked later, by [`PairPosition::read_only_pair`].
     pub(crate) fn step_to_key(&mut self, direction: StepDirection) -> bool {
         matches!(self.inner, ValuePosition::Leaf { index: 0, count: 1 })
             && self.outer.position_mut().step_in_leaf(direction)
     }
 
-    /// Puts the pair that it is on in `key` and `value`; says `false` if the key has several values.
+    /// Reads the current pair into `key` and `value`; returns `false` if the key has several
+    /// values.
     pub(crate) fn read_only_pair<S: PageSource + ?Sized>(
         &self,
         source: &S,
@@ -132,7 +134,7 @@ impl PairPosition {
         }
     }
 
-    /// Puts the value of the pair that it is on in `out`; says `false` if it is on none.
+    /// Reads the value of the current pair into `out`; returns `false` if there is none.
     pub(crate) fn read_value<S: PageSource + ?Sized>(
         &self,
         source: &S,
@@ -150,7 +152,7 @@ impl PairPosition {
         Ok(value.is_some())
     }
 
-    /// The value of the pair that it is on, in a tree with this root.
+    /// Returns the value of the current pair, in a tree with this root.
     pub(crate) fn value<'s, S: PageSource + ?Sized>(
         &self,
         source: &'s S,
@@ -184,11 +186,11 @@ impl PairPosition {
     }
 }
 
-/// The state is another one than the place is of.
+/// The position belongs to another state.
 const ELSEWHERE: PageDamage = PageDamage("the values of a key are not where they were read");
 
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
-    /// Goes on where one was parked, in the same state of the tree.
+    /// Resumes a parked cursor, in the same state of the tree.
     pub(crate) fn resume(source: &'s S, root: TreeRoot, place: PairPosition) -> Result<Self> {
         let outer = TreeCursor::resume(source, root, place.outer)?;
         let mut cursor = Self::over(outer);

@@ -8,8 +8,8 @@ use crate::{
 use std::ops::Bound;
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Removes all pairs between two bounds, which are pairs themselves; returns how many there were. Keys between those of the
-    /// bounds go whole.
+    /// Removes all pairs between two bounds, which are pairs themselves; returns how many there
+    /// were. Keys between those of the bounds are removed with all their values.
     pub(crate) fn remove_pairs_in(
         &mut self,
         low: Bound<PairRef<'_>>,

@@ -18,7 +18,7 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// What is left of the values of a key.
+/// The remaining values of a key.
 enum RemainingValues {
     /// All of them.
     All,
@@ -29,7 +29,7 @@ enum RemainingValues {
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Removes a pair; says whether it was there.
+    /// Removes a pair; returns whether it was present.
     pub(crate) fn remove_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let Some(position) = self.find_key_position(key)? else {
             return Ok(false);
@@ -79,7 +79,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(count)
     }
 
-    /// Where a key is.
+    /// Finds the position of a key.
     pub(super) fn find_key_position(&self, key: &[u8]) -> Result<Option<Position>> {
         let mut position = Position::default();
         if self.root.is_empty() || !position.descend(&*self.sink, self.root, key)? {
@@ -172,7 +172,8 @@ impl<S: PageSink> Tree<'_, S> {
         })
     }
 
-    /// Leaves of the values of a key, which stand in its leaf, what is left of them; returns how many were removed.
+    /// Reduces the values of a key, which are stored in its leaf, to the remaining ones; returns
+    /// how many were removed.
     fn keep_remaining(
         &mut self,
         position: Position,
@@ -193,7 +194,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// The key at a position, where it may have other bytes than the one that was looked for.
+    /// The key at a position, if its bytes may differ from the search key.
     pub(super) fn key_at(&self, position: &Position) -> Result<Option<Vec<u8>>> {
         let (number, index) = position.record().expect("the key was found");
         let leaf = visit_leaf(&*self.sink, number, "remove")?;
@@ -201,8 +202,8 @@ impl<S: PageSink> Tree<'_, S> {
         stored_key.map_err(|damage| damage.at(number, "remove"))
     }
 
-    /// Puts values that take no more bytes in the place of those where the path leads, and mends the leaf. Their number is by so many
-    /// another.
+    /// Replaces the values at the end of the path by values that take no more bytes, and rebalances
+    /// the leaf. `removed` is the difference in their number.
     pub(super) fn shrink_values(
         &mut self,
         path: &[PathStep],
@@ -213,14 +214,14 @@ impl<S: PageSink> Tree<'_, S> {
         if self.replace_values(path, key, kept.value(), difference)? == InPlaceOutcome::Done {
             return self.rebalance_leaf(path).map(drop);
         }
-        // The leaf was laid out anew, and perhaps others with it.
+        // The leaf was laid out again, and perhaps others with it.
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, key)?;
         let path = self.own_path(position.into_path())?;
         self.rebalance_leaf(&path).map(drop)
     }
 
-    /// Takes the key at a position out, whose values stand in its leaf.
+    /// Removes the key at a position, whose values are stored in its leaf.
     fn remove_key_at(&mut self, position: Position) -> Result<u64> {
         let (number, stored) = self.stored_at(&position)?;
         let count = set::pair_count(stored).map_err(|damage| damage.at(number, "remove"))?;
@@ -261,7 +262,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(removed)
     }
 
-    /// The values of a nested tree as a leaf is to hold them, if they are few.
+    /// Returns the values of a nested tree in the form that a leaf holds, if they are few.
     fn leaf_values_if_few(&self, key_len: usize, nested: &TreeRoot) -> Result<Option<LeafValues>> {
         if nested.depth > 1 {
             return Ok(None);

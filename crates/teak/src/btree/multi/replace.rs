@@ -1,4 +1,4 @@
-//! Values of a key that take the place of others.
+//! Replacing values of a key.
 
 use super::KeyValues;
 use crate::{
@@ -13,18 +13,18 @@ use crate::{
     page::{PageDamage, set},
 };
 
-/// What came of an attempt to put one value in the place of another.
+/// The outcome of an attempt to replace a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PairReplaced {
-    /// The old value is not there.
+    /// The old value is absent.
     NoOld,
-    /// The new value is there already.
+    /// The new value is present already.
     NewThere,
     Done,
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Puts a value of a key in the place of another one.
+    /// Replaces a value of a key by another one.
     pub(crate) fn replace_pair(
         &mut self,
         key: &[u8],
@@ -45,13 +45,14 @@ impl<S: PageSink> Tree<'_, S> {
         if !is_same && self.stored_value(key, new)?.is_some() {
             return Ok(PairReplaced::NewThere);
         }
-        // An order of the application's may take other bytes for the same.
+        // An order of the application may treat other bytes as equal.
         self.remove_pair(key, old)?;
         self.insert_pair(stored_key.as_deref().unwrap_or(key), new)?;
         Ok(PairReplaced::Done)
     }
 
-    /// Has a value of a key go and another one come, unless that is there; says whether the old one was there.
+    /// Removes a value of a key and inserts another one, unless that is present; returns whether
+    /// the old one was present.
     pub(crate) fn swap_pair_value(&mut self, key: &[u8], old: &[u8], new: &[u8]) -> Result<bool> {
         match self.replace_pair(key, old, new)? {
             PairReplaced::Done => Ok(true),
@@ -60,7 +61,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// The bytes of a value of a key, if it is there.
+    /// Returns the bytes of a value of a key, if it is present.
     pub(crate) fn stored_value(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(position) = self.find_key_position(key)? else {
             return Ok(None);
@@ -90,7 +91,8 @@ impl<S: PageSink> Tree<'_, S> {
         )
     }
 
-    /// Gives a key just these values, which ascend; none of them takes the key out. Returns how many it had.
+    /// Replaces all values of a key by these, which ascend; without values the key is removed.
+    /// Returns how many it had.
     pub(crate) fn set_values(&mut self, key: &[u8], values: &[&[u8]]) -> Result<u64> {
         if values.is_empty() {
             return self.remove_key(key);
@@ -135,7 +137,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(count)
     }
 
-    /// Whether the values of a key are just these, byte by byte.
+    /// Whether the values of a key are exactly these, byte by byte.
     fn are_exactly(&self, old: &KeyValues<'_>, values: &[&[u8]]) -> Result<bool> {
         Ok(match old {
             KeyValues::One(old) => values == [*old],

@@ -1,4 +1,4 @@
-//! Where a cursor over pairs goes by a pair, or by a key: to the nearest pair on either side of it.
+//! Seeks of a cursor over pairs by a pair, or by a key: to the nearest pair on either side of it.
 
 use super::{PairRef, cursor::PairCursor};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use std::cmp::Ordering;
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
-    /// Goes to the first value of the first key that is greater.
+    /// Moves to the first value of the first key that is greater.
     pub(crate) fn seek_key_greater(&mut self, key: &[u8]) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => self.next_key(),
@@ -16,13 +16,13 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the last value of the last key that is smaller.
+    /// Moves to the last value of the last key that is smaller.
     pub(crate) fn seek_key_less(&mut self, key: &[u8]) -> Result<bool> {
         self.seek_key(key)?;
         self.prev_key()
     }
 
-    /// Goes to the last value of the last key that is not greater.
+    /// Moves to the last value of the last key that is not greater.
     pub(crate) fn seek_key_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => self.last_value(),
@@ -30,7 +30,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the first pair that is greater.
+    /// Moves to the first pair that is greater.
     pub(crate) fn seek_pair_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_pair(key, value)? {
             Some(true) => self.next(),
@@ -38,13 +38,13 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the last pair that is smaller.
+    /// Moves to the last pair that is smaller.
     pub(crate) fn seek_pair_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         self.seek_pair(key, value)?;
         self.prev()
     }
 
-    /// Goes to the last pair that is not greater.
+    /// Moves to the last pair that is not greater.
     pub(crate) fn seek_pair_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_pair(key, value)? {
             Some(true) => Ok(true),
@@ -52,7 +52,8 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the first value of just this key that is greater; if there is none it may be anywhere.
+    /// Moves to the first value of exactly this key that is greater; if there is none, the position
+    /// is unspecified.
     pub(crate) fn seek_value_greater(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_value(key, value)? {
             Some(true) => self.next_value(),
@@ -60,7 +61,8 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the last value of just this key that is smaller; if there is none it may be anywhere.
+    /// Moves to the last value of exactly this key that is smaller; if there is none, the position
+    /// is unspecified.
     pub(crate) fn seek_value_less(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => match self.seek_among(value)? {
@@ -71,7 +73,8 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the last value of just this key that is not greater; if there is none it may be anywhere.
+    /// Moves to the last value of exactly this key that is not greater; if there is none, the
+    /// position is unspecified.
     pub(crate) fn seek_value_less_or_equal(&mut self, (key, value): PairRef<'_>) -> Result<bool> {
         match self.seek_key(key)? {
             Some(true) => match self.seek_among(value)? {
@@ -84,7 +87,8 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 }
 
-/// A pair that came from elsewhere, among the pairs of a tree. Its key, or its value, may be an integer of another length than those.
+/// A pair given by the caller, fitted to the pairs of a tree. Its key, or its value, may be an
+/// integer of another length than those of the tree.
 #[derive(Debug)]
 pub(crate) struct PairSearchKey<'p> {
     pub(crate) key: SearchKey<'p>,
@@ -104,7 +108,7 @@ impl<'p> PairSearchKey<'p> {
         (self.key.nearest(), self.value.nearest())
     }
 
-    /// On which side of that it is, if its key is possible.
+    /// On which side of the nearest pair it is, if its key is possible.
     fn side(&self) -> Option<Ordering> {
         self.key.possible().map(|_| self.value.side())
     }
@@ -121,7 +125,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the pair, or the first one behind it.
+    /// Moves to the pair, or the first one after it.
     pub(crate) fn seek_at_or_after<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -133,7 +137,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the pair, or the last one before it.
+    /// Moves to the pair, or the last one before it.
     pub(crate) fn seek_at_or_before<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -144,7 +148,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the first pair behind it.
+    /// Moves to the first pair after it.
     pub(crate) fn seek_after<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -157,7 +161,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the last pair before it.
+    /// Moves to the last pair before it.
     pub(crate) fn seek_before<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -169,7 +173,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the first value of the first key behind its own.
+    /// Moves to the first value of the first key after its own.
     pub(crate) fn seek_next_key<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -181,7 +185,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the last value of the last key before its own.
+    /// Moves to the last value of the last key before its own.
     pub(crate) fn seek_previous_key<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -193,7 +197,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the first value of its key.
+    /// Moves to the first value of its key.
     pub(crate) fn seek_first_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -204,7 +208,7 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the last value of its key.
+    /// Moves to the last value of its key.
     pub(crate) fn seek_last_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -212,7 +216,8 @@ impl<'p> PairSearchKey<'p> {
         Ok(self.seek_first_value(cursor)? && cursor.last_value()?)
     }
 
-    /// Goes to the first value of its key behind its own; if there is none it may be anywhere.
+    /// Moves to the first value of its key after its own; if there is none, the position is
+    /// unspecified.
     pub(crate) fn seek_next_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,
@@ -225,7 +230,8 @@ impl<'p> PairSearchKey<'p> {
         }
     }
 
-    /// Goes to the last value of its key before its own; if there is none it may be anywhere.
+    /// Moves to the last value of its key before its own; if there is none, the position is
+    /// unspecified.
     pub(crate) fn seek_previous_value<S: PageSource + ?Sized>(
         &self,
         cursor: &mut PairCursor<'_, S>,

@@ -1,4 +1,4 @@
-//! Many steps at once, and how many there are from one place to another.
+//! Multiple steps, and the number of steps between two positions.
 
 use super::{PathStep, Position, PositionState, lost};
 use crate::{
@@ -11,7 +11,8 @@ use crate::{
 use std::cmp::Ordering;
 
 impl Position {
-    /// Goes to record `number`, counted from 0, in a tree that counts; behind the last one if there are not so many.
+    /// Moves to record `number`, counted from 0, in a counted tree; after the last one if there are
+    /// not that many.
     pub(crate) fn seek_nth<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -32,8 +33,9 @@ impl Position {
         }
     }
 
-    /// Does what so many calls of [`Position::next`] do, or of [`Position::prev`] if `steps` is negative; says whether
-    /// the place is on a record then. In a tree that does not count all leaves on the way are passed.
+    /// Does the same as `steps` calls of [`Position::next`], or of [`Position::prev`] if `steps` is
+    /// negative; returns whether the position is on a record then. In a tree that is not counted,
+    /// it passes all leaves on the way.
     pub(crate) fn skip<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -64,7 +66,7 @@ impl Position {
         Ok(self.state == PositionState::On)
     }
 
-    /// Goes on within the leaf, by `most` records if it has so many; says how many it were.
+    /// Moves within the leaf, by `most` records if it has that many; returns by how many.
     fn skip_in_leaf(&mut self, is_forward: bool, most: u64) -> u64 {
         let Some(leaf) = self.path.last_mut() else {
             return 0;
@@ -116,8 +118,9 @@ impl Position {
         }
     }
 
-    /// How many steps forward lead from here to another place, or back, if that is negative. Nowhere is before the
-    /// first record. In a tree that does not count all leaves in between are passed.
+    /// Returns the number of steps forward from here to another position; negative if that is
+    /// before this one. An unset position is before the first record. In a tree that is not
+    /// counted, it passes all leaves in between.
     pub(crate) fn distance<S: PageSource + ?Sized>(
         &self,
         other: &Self,
@@ -135,7 +138,8 @@ impl Position {
         Ok(sign * records as i64 + from_before - to_before)
     }
 
-    /// A path that leads here, or to the first record, and how far before that the place is.
+    /// A path that leads here, or to the first record, and how far before that record the position
+    /// is.
     fn as_path<S: PageSource + ?Sized>(
         &self,
         source: &S,

@@ -1,6 +1,7 @@
-//! Roots as entries of a catalog hold them: behind the 64 bytes of a root the names of comparisons, that of keys first,
-//! each as its length in a byte and its bytes in UTF-8. They are there where the order is one of these, and the table was not
-//! dropped: then its keys are not compared any more.
+//! Roots as catalog entries: after the 64 bytes of a root come the names of comparisons, that of
+//! keys first, each as its length in a byte and its bytes in UTF-8. A name is present if the order
+//! is a comparison and the table was not dropped: the keys of a dropped table are not compared any
+//! more.
 
 use super::{RootFault, TreeRoot};
 use crate::page::{
@@ -18,7 +19,7 @@ pub(crate) struct ComparisonNames<'b> {
 }
 
 impl ComparisonNames<'_> {
-    /// Gives the table its comparisons; returns the names of those that are missing.
+    /// Sets the comparisons of the table; returns the names of those that are missing.
     pub(crate) fn resolve(&self, root: &mut TreeRoot, comparisons: &Comparisons) -> Vec<String> {
         let mut missing = Vec::new();
         let mut find = |name: &str| {
@@ -39,7 +40,7 @@ impl ComparisonNames<'_> {
 }
 
 impl TreeRoot {
-    /// The bytes of the catalog's entry.
+    /// Encodes the catalog entry.
     pub(crate) fn encode_entry(&self) -> Vec<u8> {
         let mut bytes = self.encode().to_vec();
         let orders = match self.kind.dropped {
@@ -48,7 +49,7 @@ impl TreeRoot {
         };
         for order in orders.into_iter().flatten() {
             if let KeyOrder::Custom(comparison) = order {
-                // A comparison that is not known here has a name that is not known either.
+                // The name of a comparison that is not known here is not known either.
                 assert!(
                     order.is_resolved(),
                     "a table that is written has its comparisons"
@@ -60,13 +61,13 @@ impl TreeRoot {
         bytes
     }
 
-    /// Reads the catalog's entry. Comparisons are yet to be found by their names.
+    /// Decodes a catalog entry. Comparisons are still to be resolved by their names.
     pub(crate) fn decode_entry(bytes: &[u8]) -> Result<(Self, ComparisonNames<'_>), RootFault> {
         let (root, mut names) = bytes
             .split_at_checked(TREE_ROOT_LEN)
             .unwrap_or((bytes, &[]));
         let root = Self::decode_any(root)?;
-        // What is left of a nested tree may be fixed.
+        // The rest of a nested tree may be fixed.
         if root.kind.fixed && !root.kind.dropped {
             return Err(RootFault::Unknown(root.unknown_kind()));
         }

@@ -1,10 +1,10 @@
-//! Roots of nested trees, which hold the values of a key where these do not fit in its leaf. All that such a root says of its
-//! kind follows from the root of the table.
+//! Roots of nested trees, which hold the values of a key if these do not fit into its leaf. The
+//! kind of a nested tree follows from the root of the table.
 
 use super::{RootFault, TreeKind, TreeRoot};
 use crate::page::{PageDamage, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN};
 
-/// Values that take no more bytes than this stay in the leaf however long their key is.
+/// Values that take at most this many bytes stay in the leaf, however long their key is.
 const SMALL_LEN: usize = TREE_ROOT_LEN;
 
 impl TreeRoot {
@@ -19,7 +19,7 @@ impl TreeRoot {
         self.kind.values.unwrap_or_default()
     }
 
-    /// An empty tree for the values of a key.
+    /// Creates an empty tree for the values of a key.
     pub(crate) fn nested(&self) -> Self {
         let (order, size) = (self.value_order(), self.kind.value_size);
         let share_prefixes = self.share_prefixes && order == KeyOrder::Bytes && size == 0;
@@ -59,7 +59,7 @@ impl TreeRoot {
         Ok(root)
     }
 
-    /// Reads the root of a nested tree of whatever table.
+    /// Reads the root of a nested tree of any table.
     pub(crate) fn decode_inner(bytes: &[u8]) -> Result<Self, PageDamage> {
         let root = Self::decode_any(bytes).map_err(|fault| match fault {
             RootFault::Damaged(damage) => damage,
@@ -71,7 +71,7 @@ impl TreeRoot {
         }
     }
 
-    /// Whether values that take so many bytes together stay in the leaf of their key.
+    /// Whether values that take `len` bytes together stay in the leaf of their key.
     pub(crate) fn fits_in_leaf(&self, page_size: usize, key_len: usize, len: usize) -> bool {
         let record_len = self.leaf_format().record_len(0, key_len, len);
         len <= SMALL_LEN || record_len <= LeafFormat::max_inline_record_len(page_size)

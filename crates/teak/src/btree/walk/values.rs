@@ -1,4 +1,4 @@
-//! The walk over the values of a key, in tables in which it has several.
+//! The walk over the values of a key, in multi-value tables.
 
 use super::{KeyBounds, TreeWalk, Visitor};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<S: PageSource + ?Sized, V: Visitor> TreeWalk<'_, S, V> {
-    /// Walks the values of a key, wherever they stand.
+    /// Walks the values of a key, wherever they are stored.
     pub(super) fn values(
         &mut self,
         leaf: PageNumber,
@@ -73,7 +73,7 @@ impl<S: PageSource + ?Sized, V: Visitor> TreeWalk<'_, S, V> {
         }
     }
 
-    /// Reports what concerns the values of one key.
+    /// Reports damage of the values of one key.
     fn report_of(
         &mut self,
         leaf: PageNumber,

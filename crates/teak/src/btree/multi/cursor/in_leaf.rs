@@ -1,5 +1,6 @@
-//! Steps that need nothing but what the cursor has at hand, for the same reasons and on the same terms as those of a cursor over
-//! keys: where one says `false` the cursor is where it was, and [`PairCursor::next`] and [`PairCursor::prev`] find out why.
+//! Steps that need only cached data, with the same contract as the in-leaf steps of a cursor over
+//! keys. If one returns `false`, the cursor has not moved, and [`PairCursor::next`] and
+//! [`PairCursor::prev`] find the cause.
 
 use super::{PairCursor, ValueCursor};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 };
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
-    /// Goes to the next pair, if that is in a leaf at hand.
+    /// Moves to the next pair, if it is in a cached leaf.
     #[inline(always)]
     pub(crate) fn next_in_current_leaf(&mut self) -> bool {
         match &self.inner {
@@ -25,7 +26,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the pair before, if that is in a leaf at hand.
+    /// Moves to the previous pair, if it is in a cached leaf.
     #[inline(always)]
     pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
         match &self.inner {
@@ -39,7 +40,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the next value of the key, if that is in a leaf at hand.
+    /// Moves to the next value of the key, if it is in a cached leaf.
     #[inline(always)]
     pub(crate) fn next_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
@@ -54,7 +55,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Goes to the value before, if that is in a leaf at hand.
+    /// Moves to the previous value of the key, if it is in a cached leaf.
     #[inline(always)]
     pub(crate) fn prev_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
@@ -69,7 +70,8 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Is on the value of the key that the cursor over keys has read, if it is one and can be read. Else nothing has changed.
+    /// Moves to the value of the key that the cursor over keys has read, if it is a single one and
+    /// readable. Otherwise nothing has changed.
     #[inline(always)]
     fn enter_one(&mut self) -> bool {
         let (value, size) = (self.outer.stored_value(), self.root().kind.value_size);
@@ -85,7 +87,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     }
 }
 
-/// Whether a value can be read.
+/// Whether a value is readable.
 #[inline(always)]
 fn is_read(value: &[u8], faults: &Faults, before: u64) -> bool {
     fault_in(value);

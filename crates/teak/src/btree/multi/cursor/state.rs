@@ -1,10 +1,10 @@
-//! What a cursor over pairs says of its place.
+//! Queries on the position of a cursor over pairs.
 
 use super::{PairCursor, ValueCursor};
 use crate::btree::PageSource;
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
-    /// Whether it is on the first value of its key.
+    /// Whether the cursor is on the first value of its key.
     pub(crate) fn is_first_value(&self) -> bool {
         match &self.inner {
             ValueCursor::Nowhere => false,
@@ -14,7 +14,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Whether it is on the last value of its key.
+    /// Whether the cursor is on the last value of its key.
     pub(crate) fn is_last_value(&self) -> bool {
         match &self.inner {
             ValueCursor::Nowhere => false,
@@ -24,17 +24,17 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 
-    /// Whether it is on the first pair of the tree.
+    /// Whether the cursor is on the first pair of the tree.
     pub(crate) fn is_first(&self) -> bool {
         self.outer.position().is_first() && self.is_first_value()
     }
 
-    /// Whether it is on the last pair of the tree.
+    /// Whether the cursor is on the last pair of the tree.
     pub(crate) fn is_last(&self) -> bool {
         self.outer.position().is_last() && self.is_last_value()
     }
 
-    /// Is on no pair from now on, if a search has found none.
+    /// Leaves the pair if a search has found none.
     pub(crate) fn on_pair_if(&mut self, is_found: bool) -> bool {
         if !is_found {
             self.inner = ValueCursor::Nowhere;

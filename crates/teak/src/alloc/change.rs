@@ -36,7 +36,7 @@ impl SpaceChange<'_> {
     }
 }
 
-/// What a commit writes to disk.
+/// The pages and fields that a commit writes to disk.
 #[derive(Debug)]
 pub(crate) struct SpaceCommit {
     /// For the record.

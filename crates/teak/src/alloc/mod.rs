@@ -1,7 +1,7 @@
 //! The free-space map: which pages are free, which are dead and may still be seen, and how this is
 //! stored on disk.
 //!
-//! # What is where
+//! # Layout
 //!
 //! | on disk | in memory |
 //! |---|---|

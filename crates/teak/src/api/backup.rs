@@ -115,7 +115,7 @@ impl ReadTxn {
 
     /// Writes an incremental backup: the pages of this transaction's state that a copy of `since`,
     /// or of a later state up to this one, does not have. `since` is usually a named snapshot that
-    /// was created before the copy. [`restore`](super::restore) combines a copy with its
+    /// was created before the copy. [`restore()`](super::restore()) combines a copy with its
     /// increments. Only changed pages, and the inner pages and leaves above them, are read. They
     /// are compared with their checksums, as in [`ReadTxn::write_backup`].
     ///

@@ -15,7 +15,7 @@ pub(super) const BATCH_BYTES: usize = 1 << 20;
 /// allocator's overhead.
 pub(super) const RECORD_COST_BYTES: usize = 100;
 
-/// What happens to the source records after copying.
+/// The fate of the source records after copying.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceRecords {
     Keep,

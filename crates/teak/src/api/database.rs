@@ -370,7 +370,7 @@ impl Database {
         self.opening.close()
     }
 
-    /// What opening found and did.
+    /// Returns what opening found and did.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
         self.opening.engine().recovery().clone()
@@ -488,7 +488,7 @@ impl Database {
         warm_up::release(&*self.opening.readable()?.begin_read()?)
     }
 
-    /// What this process has done to the database since it opened it.
+    /// Returns what this process has done to the database since it opened it.
     ///
     /// ```
     /// # use teak::{Database, codec::Str};

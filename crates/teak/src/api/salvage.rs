@@ -54,7 +54,7 @@ impl SalvagedTable {
     }
 }
 
-/// What was saved, and what was lost. As text it lists each loss on a line of its own.
+/// The records that were saved, and the losses. As text it lists each loss on a line of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SalvageReport {

@@ -1,4 +1,4 @@
-//! What is known of a table without reading its records.
+//! The facts about a table that are known without reading its records.
 
 use super::table_options::TableOptions;
 use crate::{TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::CatalogEntry};
@@ -13,7 +13,7 @@ pub struct TableInfo {
     pub options: TableOptions,
     /// Its counts.
     pub stat: TableStat,
-    /// What this version does not know about the table, as text, if a newer version created it. The
+    /// The attributes that this version does not know, as text, if a newer version created it. The
     /// table cannot be opened or dropped then. Its options and counts are unknown, and the fields
     /// here have no meaning.
     pub unknown: Option<String>,
@@ -39,7 +39,7 @@ pub struct TableStat {
     pub value_pages: u64,
     /// The last transaction that changed a record.
     pub changed: TransactionId,
-    /// The next number of its sequence; see [`Table::draw_sequence`].
+    /// The next number of its sequence; see [`Table::draw_sequence`](crate::Table::draw_sequence).
     pub sequence: u64,
 }
 

@@ -23,7 +23,7 @@ use crate::{
 };
 use std::mem;
 
-/// What to do with an existing key.
+/// How to treat an existing key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Existing {
     /// Its value is replaced.

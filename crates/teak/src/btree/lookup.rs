@@ -17,8 +17,8 @@ use crate::{
 };
 use std::time::Instant;
 
-/// Keys that descend together: enough to hide the memory latency, few enough for the processor's
-/// line-fill buffers.
+/// Keys that descend together: enough to hide the memory latency, few enough for the memory
+/// system's buffers.
 const GROUP: usize = 32;
 /// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
 const LEAF_LINES: usize = 4;

@@ -117,7 +117,7 @@ impl SplitLevel {
         self.pages.iter().map(|(_, entries)| entries.len()).sum()
     }
 
-    /// The approximate position of record `number` of `total`.
+    /// The approximate position of record `number` of `records`.
     pub(super) fn about<S: PageSource + ?Sized>(
         &self,
         source: &S,

@@ -20,7 +20,7 @@ pub(crate) const VALUE_EXTENT_LEN: usize = 32;
 /// Length of the root of a tree, as it is stored in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
-/// What the value bytes of a node represent.
+/// The meaning of the value bytes of a node.
 // As wide as the pointers next to it in `StoredValue`, which then has no padding. Padding is moved
 // in overlapping parts, and reading such parts back makes the processor wait for all earlier
 // stores.

@@ -10,7 +10,7 @@ pub enum Durability {
     /// on it. Threads that commit at the same time share flushes.
     #[default]
     Durable,
-    /// On disk soon after the commit returns, without further calls; a [`Ticket`](super::Ticket)
+    /// On disk soon after the commit returns, without further calls; a [`Ticket`](crate::Ticket)
     /// reports when. Readers see it when it returns.
     Async,
     /// On disk when the operating system writes it, or a later durable commit, or the limits

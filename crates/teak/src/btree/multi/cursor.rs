@@ -18,7 +18,7 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// The unit in which the disk becomes unreadable, at least.
+/// The smallest unit that the disk either delivers or fails to deliver.
 const SYSTEM_PAGE: usize = 4096;
 
 /// A position among the values of a key.

@@ -203,7 +203,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Replaces the values at the end of the path by values that take no more bytes, and rebalances
-    /// the leaf. `removed` is the difference in their number.
+    /// the leaf. `difference` is the change in their number.
     pub(super) fn shrink_values(
         &mut self,
         path: &[PathStep],

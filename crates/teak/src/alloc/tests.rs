@@ -1,5 +1,5 @@
-//! The space map against a model of who uses which page when, with pages so small that folds,
-//! segments and deep arrays come up all the time.
+//! The free-space map against a model of page use by transaction. Pages are so small that
+//! checkpoints, segments and deep arrays occur frequently.
 
 use super::{checkpoint::LOG_ROOM_MIN, *};
 use crate::types::{Extent, TransactionId};
@@ -13,11 +13,11 @@ use world::World;
 
 #[derive(Clone, Debug)]
 struct Step {
-    /// How many pages to take, and how.
+    /// How many pages to allocate, and how.
     wants: Vec<(u32, PlacementPolicy)>,
-    /// Pages of each run that are given back.
+    /// Pages of each extent that are given back.
     give_back: u32,
-    /// Which live page dies, and how many behind it of the same birth.
+    /// Which live page dies, and how many after it of the same birth.
     deaths: Vec<(usize, u32)>,
     pins: PinStep,
     log_room: usize,
@@ -146,7 +146,7 @@ fn an_old_reader_keeps_only_what_it_can_see() {
     assert_eq!(space.pending_count(), 0);
 }
 
-/// A file that grew far in one go has no bitmaps for most of it, and nodes above that gap.
+/// A file that grew far in a single step has no bitmaps for most of it, and nodes above that gap.
 #[test]
 fn bitmaps_that_are_absent_are_free() {
     let mut world = World::new(72);
@@ -177,9 +177,9 @@ fn bitmaps_that_are_absent_are_free() {
     assert_eq!(world.newest_state().roots.bitmaps.count, 14_000 / 384 + 1);
 }
 
-/// Pages died at the end of the file, were free again, and the end was cut off before a fold had
-/// brought their bitmap up to date. Reading the map passed over what lies behind the end, and so
-/// forgot that the bitmap was out of date; when the file grew again its pages came back as in use.
+/// Pages died at the end of the file and became free again, and the end was truncated before a
+/// checkpoint had updated their bitmap. Loading the map skipped the entries past the end, and so
+/// forgot that the bitmap was outdated. When the file grew again, its pages came back as in use.
 #[test]
 fn a_cut_file_is_read_folded_and_grown_again() {
     let mut world = World::new(72);
@@ -211,8 +211,8 @@ fn a_cut_file_is_read_folded_and_grown_again() {
     world.step(&step);
 }
 
-/// A reader of long standing ends and 100,000 pages can be used again: that takes several
-/// transactions, each of them bounded, and nothing is lost on the way.
+/// A long-lived reader ends and 100,000 pages become reusable. That takes several transactions,
+/// each of them bounded, and nothing is lost on the way.
 #[test]
 fn a_large_bucket_is_emptied_bit_by_bit() {
     let count = 100_000;
@@ -291,7 +291,7 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     space.commit(change(2, &[], &deaths)).unwrap();
 }
 
-/// A damaged tree may refer to a page twice, or to one that is free; giving it up freed it twice.
+/// A damaged tree may refer to a page twice, or to a free one; releasing it freed the page twice.
 #[test]
 fn a_page_does_not_die_twice() {
     let mut space = Space::new(72, FIRST_PAGE);

@@ -129,7 +129,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         self.find(txn, &key, |_| true)
     }
 
-    /// Returns the record of a key, or the next one if `or_next` asks for it.
+    /// Returns the record of a key, or the next one, if `is_wanted` accepts it.
     #[allow(clippy::type_complexity)]
     fn find<'t, T: Transaction>(
         &self,

@@ -30,7 +30,7 @@ fn range<'t>(
     Range::new(pages, root, b"a"[..].into(), low, high)
 }
 
-/// The ends went past each other, and records without keys came for ever.
+/// The ends passed each other, and records without keys were returned forever.
 #[test]
 fn keys_out_of_order_end_a_range() {
     let (mut pages, root) = leaf();

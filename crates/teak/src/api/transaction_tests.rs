@@ -1,10 +1,10 @@
-//! What opening tables leaves behind.
+//! Opening tables does not leak memory.
 
 use super::Transaction;
 use crate::{Options, api::sealed::Sealed, codec::Str, io::sim::SimDisk, testing};
 
-/// The name of a table that was looked for in vain was kept until the database was closed, with a number, and each new snapshot had a
-/// place for every number.
+/// The name of a table that was not found was kept until the database was closed, with a number,
+/// and each new snapshot had a slot for every number.
 #[test]
 fn the_name_of_a_table_that_does_not_exist_is_not_kept() {
     let disk = SimDisk::new(1 << 22);

@@ -1,4 +1,4 @@
-//! Many records that come to few leaves.
+//! Batches of records that belong to few leaves.
 
 use crate::{
     btree::{
@@ -20,7 +20,7 @@ fn key(order: KeyOrder, number: u64) -> Vec<u8> {
     }
 }
 
-/// A tree with few records, far from each other, and one behind all that comes.
+/// A tree with few records, far apart, and one after all that are inserted.
 fn sparse(root: TreeRoot) -> Fixture {
     let mut fixture = Fixture::new(PAGE_SIZE, root);
     for number in (0..200).map(|number| number << 20).chain([1 << 40]) {
@@ -37,7 +37,7 @@ fn records_of_few_leaves_are_laid_out_together() {
         let mut random = Rng::with_seed(seed);
         let mut fixture = sparse(root);
         for round in 0..4 {
-            // In places of their own, and where the round before had its.
+            // At new positions, and at those of the previous round.
             let start = (random.u64(..180) << 20) * (round % 2);
             let records: Vec<_> = (0..3000)
                 .map(|_| {
@@ -54,7 +54,7 @@ fn records_of_few_leaves_are_laid_out_together() {
             let added = fixture.tree().insert_many(&records).unwrap();
             assert_eq!(added, (fixture.model.len() - before) as u64);
             fixture.audit();
-            // Once more: all of it is there.
+            // Once more: all records are present.
             fixture.pages.commit();
             let last: Vec<_> = records
                 .iter()

@@ -25,7 +25,7 @@ use std::{
     ops::{Bound, Range},
 };
 
-/// A tree of every kind that random changes have made, and its keys in their order.
+/// A tree of every kind, made by random changes, and its sorted keys.
 fn grown() -> impl Iterator<Item = (Fixture, Vec<Vec<u8>>)> {
     roots().into_iter().enumerate().map(|(seed, root)| {
         let mut random = Rng::with_seed(seed as u64 + 1);
@@ -49,7 +49,7 @@ fn sorted(fixture: &Fixture) -> Vec<Vec<u8>> {
     keys
 }
 
-/// A tree of so many records in full pages.
+/// A tree of `records` records in full pages.
 pub(in crate::btree) fn loaded(records: u64, is_counted: bool) -> (MemoryPages, TreeRoot) {
     let mut pages = MemoryPages::new(4096);
     let mut root = TreeRoot::new(KeyOrder::Bytes, true, is_counted, 0);
@@ -162,7 +162,7 @@ fn a_tree_without_records_has_none_anywhere() {
     }
 }
 
-/// Where a cursor stands: before all keys at -1, behind all at their number.
+/// The position of a cursor: -1 before all keys, their number after all keys.
 #[test]
 fn skips_are_so_many_steps_and_distances_lead_back() {
     for (fixture, keys) in grown() {
@@ -200,7 +200,7 @@ fn skips_are_so_many_steps_and_distances_lead_back() {
     }
 }
 
-/// Counts how often a page is asked for.
+/// Counts page reads.
 struct Watched<'p> {
     pages: &'p MemoryPages,
     reads: Cell<usize>,
@@ -221,7 +221,7 @@ impl PageSource for Watched<'_> {
     }
 }
 
-/// How many pages `read` asks for.
+/// How many pages `read` reads.
 fn reads(pages: &MemoryPages, read: impl FnOnce(&Watched<'_>)) -> usize {
     let reads = Cell::new(0);
     let watched = Watched { pages, reads };
@@ -272,7 +272,7 @@ fn set_records(page: &mut [u8], index: usize, mut records: u64) {
     }
 }
 
-/// The number of records below the first child of the root, wrong.
+/// The stored number of records below the first child of the root is wrong.
 #[test]
 fn wrong_counts_are_damage() {
     for records in [0, 3, 1 << 47, u64::MAX] {
@@ -305,7 +305,7 @@ fn a_tree_that_only_says_that_it_counts_is_damaged() {
     assert!(position.distance(&position, &pages, &root).is_err());
 }
 
-/// Bytes of all pages changed at random: whatever comes is a number or an error.
+/// Random changes to the bytes of all pages: every result is a number or an error.
 #[test]
 fn hostile_bytes_are_no_reason_to_panic() {
     let mut random = Rng::with_seed(21);

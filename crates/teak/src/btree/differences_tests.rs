@@ -1,5 +1,5 @@
-//! Differences between states of a tree on pages in memory, against what a `BTreeMap` says, and how many pages it takes
-//! to find them.
+//! Differences between states of a tree on pages in memory, against a `BTreeMap`, and how many
+//! pages it takes to find them.
 
 use super::{ChangeKind, DifferenceWalk};
 use crate::{
@@ -26,7 +26,7 @@ const PAGE_SIZE: usize = 1024;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Found = Vec<(ChangeKind, Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-/// A state of a tree, and what it holds.
+/// A state of a tree, and its contents.
 #[derive(Clone)]
 struct State {
     pages: MemoryPages,
@@ -47,7 +47,7 @@ impl State {
         Self::new(TreeRoot::new(KeyOrder::Bytes, true, false, 0))
     }
 
-    /// With so many records, of keys that are even numbers.
+    /// Creates a state of `count` records, whose keys are even numbers.
     fn of(count: u64) -> Self {
         let mut state = Self::bytes();
         for number in 0..count {
@@ -160,7 +160,7 @@ fn is_within(order: KeyOrder, key: &[u8], low: Bound<&[u8]>, high: Bound<&[u8]>)
         }
 }
 
-/// What the models say.
+/// The differences according to the models.
 fn expected(older: &State, newer: &State, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Found {
     let order = older.root.order;
     let mut keys: Vec<_> = older.model.keys().chain(newer.model.keys()).collect();
@@ -182,7 +182,8 @@ fn expected(older: &State, newer: &State, low: Bound<&[u8]>, high: Bound<&[u8]>)
     .collect()
 }
 
-/// Compares two states both ways with what the models say; returns how many pages were read one way.
+/// Compares two states in both directions with the models; returns how many pages were read in one
+/// direction.
 fn compare(older: &State, newer: &State) -> usize {
     compare_within(older, newer, Bound::Unbounded, Bound::Unbounded)
 }
@@ -220,7 +221,7 @@ fn ten_changes_among_a_hundred_thousand_records_are_a_few_dozen_pages() {
         newer.insert(&key(20_000 * number), b"another");
     }
     newer.commit();
-    // Of some thousand.
+    // Out of some thousand.
     let pages = compare(&older, &newer);
     assert!(older.pages.live().0 > 1000);
     assert!(pages <= 60, "{pages} pages");
@@ -296,7 +297,7 @@ fn a_large_hole_costs_what_was_in_it() {
 fn records_that_only_moved_are_not_reported() {
     let older = State::of(5000);
     let mut newer = State::bytes();
-    // All pages have other numbers, as if the tree was compacted.
+    // All pages have other numbers, as if the tree had been compacted.
     newer.pages.skip(1_000_000);
     for (key, value) in &older.model {
         newer.insert(key, value);
@@ -329,7 +330,7 @@ fn a_large_value_is_read_only_where_it_may_be_the_same() {
         2,
         "a leaf each, and no value"
     );
-    // The same value, elsewhere.
+    // An equal value, stored elsewhere.
     let mut moved = older.clone();
     moved.remove(b"same");
     moved.insert(b"same", &[1; 5000]);
@@ -337,7 +338,7 @@ fn a_large_value_is_read_only_where_it_may_be_the_same() {
     compare(&older, &moved);
 }
 
-/// A tree of that depth, above a leaf, in which all children of a page are the same one.
+/// A tree of this depth, above a leaf, in which all children of a page are the same one.
 fn tangled(pages: &mut MemoryPages, root: TreeRoot, depth: u8) -> TreeRoot {
     let mut below = root.page;
     for level in root.depth..depth {

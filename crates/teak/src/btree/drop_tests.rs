@@ -1,4 +1,4 @@
-//! Trees that are released a part at a time, of every kind.
+//! Trees of every kind that are released in parts.
 
 use crate::{
     btree::{
@@ -31,7 +31,7 @@ fn what_is_left_is_the_end_of_the_tree_until_nothing_is() {
             let before = fixture.root;
             fixture.tree().drop_front(budget).unwrap();
             assert!(fixture.root.records < before.records);
-            // Not much more than was asked for.
+            // Not much more than requested.
             let pages = u64::from(before.leaf_pages - fixture.root.leaf_pages);
             assert!(pages <= budget.max(1));
             let order = fixture.root.order;
@@ -52,7 +52,7 @@ fn what_is_left_is_the_end_of_the_tree_until_nothing_is() {
     }
 }
 
-/// No key is compared, so that of which nobody knows the comparison is released as well.
+/// No keys are compared, so a tree with an unknown comparison is released as well.
 #[test]
 fn no_key_is_compared() {
     let root = TreeRoot::new(KeyOrder::Custom(&DOWNWARDS), false, true, 0);

@@ -22,7 +22,7 @@ fn few_leaves_are_counted() {
     }
 }
 
-/// Leaves that random insertions have left, with records of many sizes.
+/// Leaves after random insertions, with records of many sizes.
 #[test]
 fn many_leaves_are_estimated_within_a_few_deviations() {
     let mut fixture = Fixture::new(4096, bytes_root());

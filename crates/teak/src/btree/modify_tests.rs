@@ -1,4 +1,4 @@
-//! Changes that depend on what is there, against a `BTreeMap`, and how many pages they look at.
+//! Changes that depend on the stored value, against a `BTreeMap`, and how many pages they read.
 
 use super::ModifyAction;
 use crate::{
@@ -13,7 +13,7 @@ use fastrand::Rng;
 
 const PAGE_SIZE: usize = 4096;
 
-/// What the tree does with a record, and the model too.
+/// Executes an action on a record of the tree and of the model.
 fn modify(fixture: &mut Fixture, key: &[u8], verdict: &ModifyAction<'_>) {
     let seen = fixture
         .tree()
@@ -124,10 +124,10 @@ fn a_change_that_changes_nothing_copies_nothing() {
     assert_eq!(fixture.root, root);
 }
 
-/// Pages looked at by a change of a tall tree.
+/// How many pages a change of a tall tree reads.
 fn reads(change: impl FnOnce(&mut Fixture)) -> u64 {
     let mut fixture = tall();
-    // The paths are copied first, and there is room.
+    // The paths are copied first, so that there is room.
     for number in [8_002u32, 8_004, 8_006, 8_008, 79_994, 79_996] {
         fixture.remove(&number.to_be_bytes());
     }
@@ -167,7 +167,7 @@ fn a_change_takes_one_descent() {
     assert_eq!(appended, insert(after) + 1);
 }
 
-/// Appending fills pages as loading does.
+/// Appending fills pages like bulk loading.
 #[test]
 fn appended_pages_are_full() {
     let mut fixture = Fixture::new(PAGE_SIZE, bytes_root());
@@ -185,7 +185,7 @@ fn appended_pages_are_full() {
     );
 }
 
-/// The first key of a table of integers says how long they are, however it comes.
+/// The first key of a table of integers fixes their length, however it is inserted.
 #[test]
 fn the_first_integer_decides_the_length() {
     let integers = crate::btree::TreeRoot::new(KeyOrder::Integer, true, false, 0);

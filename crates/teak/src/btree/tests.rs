@@ -33,7 +33,7 @@ pub(super) struct Fixture {
     pub(super) model: Model,
 }
 
-/// Counts what the walk finds and makes sure that no page is met twice.
+/// Counts the findings of a walk, and checks that no page is visited twice.
 #[derive(Default)]
 struct Audit {
     seen: BTreeSet<PageNumber>,
@@ -97,7 +97,7 @@ impl Fixture {
         )
     }
 
-    /// Everything that must hold of a tree, and that it holds what the model does.
+    /// Checks all invariants of a tree, and its contents against the model.
     pub(super) fn audit(&mut self) {
         seal::seal(&mut self.pages, &mut self.root).unwrap();
         let mut audit = Audit::default();
@@ -270,7 +270,8 @@ fn random_operations_match_a_map() {
     }
 }
 
-/// Keys that follow each other up or down, others now and then, and removals, behind which the path counts no more; pages are committed in between.
+/// Ascending or descending keys, occasional others, and removals, after which the hint is invalid;
+/// pages are committed in between.
 #[test]
 fn records_near_the_last_one_go_to_their_place() {
     for (seed, root) in roots().into_iter().enumerate() {
@@ -321,7 +322,8 @@ fn records_near_the_last_one_go_to_their_place() {
     }
 }
 
-/// The page above a leaf tells of a key that it is below it only where that is sure: at the ends of the page it may be a neighbour's.
+/// The page above a leaf decides that a key is below it only where that is certain: at the ends of
+/// the page the key may belong to a neighbour.
 #[test]
 fn what_the_page_above_tells_is_where_a_descent_goes() {
     for root in roots() {
@@ -542,7 +544,8 @@ fn appending_agrees_with_a_model() {
     }
 }
 
-/// In an empty tree, among what is there, and behind it; keys come twice, and the last one counts.
+/// In an empty tree, among existing records, and after them; keys occur twice, and the last one
+/// counts.
 #[test]
 fn many_at_once_are_as_one_after_the_other() {
     for (seed, root) in (1..).zip(roots()) {
@@ -610,7 +613,7 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
     assert!(merged.into_iter().eq(model));
 }
 
-/// Records without bytes begin where the next one does.
+/// Records without bytes begin at the offset of the next one.
 #[test]
 fn of_many_empty_records_the_last_one_counts_too() {
     let mut sorter = Sorter::new(&bytes_root(), 1 << 20, &std::env::temp_dir());
@@ -675,14 +678,14 @@ fn a_search_that_ends_in_an_empty_leaf_is_damage() {
     assert!(position.last(&fixture.pages, &fixture.root).is_err());
 }
 
-/// Ascending keys before a greater one, each so long that a page has two children at most: inner
-/// pages with a single child were left behind, and the tree grew too deep to be opened again.
+/// Ascending keys before a greater one, each so long that a page has at most two children. Inner
+/// pages with a single child remained, and the tree grew too deep to be reopened.
 #[test]
 fn long_separators_do_not_make_the_tree_deep() {
     let mut fixture = Fixture::new(4096, bytes_root());
     fixture.insert(&[0xff; 10], b"last");
     for i in 0..600u32 {
-        // Neighbours differ at their end only, and every third from its neighbours at the start.
+        // Neighbours differ only at their end, and every third from its neighbours at the start.
         let mut key = vec![(i / 3) as u8; 3000];
         key[0] = (i / 600) as u8;
         key.extend(i.to_be_bytes());
@@ -692,7 +695,7 @@ fn long_separators_do_not_make_the_tree_deep() {
     assert!(fixture.root.depth <= 20, "{} levels", fixture.root.depth);
 }
 
-/// Keys of which two fit in an inner page, inserted and removed in any order, commit by commit.
+/// Keys of which two fit into an inner page, inserted and removed in any order, commit by commit.
 #[test]
 fn trees_of_long_keys_stay_low_as_records_come_and_go() {
     for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes] {
@@ -720,7 +723,7 @@ fn trees_of_long_keys_stay_low_as_records_come_and_go() {
     }
 }
 
-/// The key and value of the record before were still to be seen.
+/// The key and value of the previous record were still visible.
 #[test]
 fn a_record_that_cannot_be_read_is_not_seen() {
     let mut fixture = Fixture::new(4096, bytes_root());

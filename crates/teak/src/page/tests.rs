@@ -1,4 +1,4 @@
-//! The facts about layouts that the rest relies on.
+//! The properties of layouts that other code relies on.
 
 use super::{
     child::Child,
@@ -90,7 +90,7 @@ fn every_order_agrees_with_its_heads() {
     assert!(KeyOrder::ReverseBytes.head(b"ba") < KeyOrder::ReverseBytes.head(b"ab"));
 }
 
-/// As the standard library does; and with a comparison that is no order, all of them in whatever order.
+/// Like the standard library; with a comparison that is not an order, all items in any order.
 #[test]
 fn orders_of_the_application_sort_as_others_do() {
     static BY_LENGTH: Comparison = Comparison::new("length", &|a, b| a.len().cmp(&b.len()));
@@ -214,7 +214,7 @@ fn removed_records_are_gone_and_the_others_stay() {
     assert_eq!(Header::read(page).garbage_len, 25 * (4 + 2 + 9));
 }
 
-/// Whatever their lengths and kinds, and however they are aligned; what does not fit changes nothing.
+/// For any lengths, kinds and alignments; a value that does not fit changes nothing.
 #[test]
 fn a_value_grows_and_shrinks_where_it_is() {
     let mut rng = fastrand::Rng::with_seed(7);
@@ -273,7 +273,8 @@ fn a_value_grows_and_shrinks_where_it_is() {
     }
 }
 
-/// At either end, into garbage too; what does not fit, or has another prefix, changes nothing.
+/// At either end, into garbage too; records that do not fit, or have another prefix, change
+/// nothing.
 #[test]
 fn many_records_go_in_at_an_end_or_not_at_all() {
     let key = |i: u8| [1, 2, 3, 4, 5, i];
@@ -334,8 +335,8 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
     }
 }
 
-/// Aligned values need more room in the order of keys than in the order in which they came; moving
-/// them together ran into the arrays then, and the model met a page that was damaged.
+/// Aligned values need more room in key order than in the order of their insertion. Compacting them
+/// then overwrote the arrays, and the model found a damaged page.
 #[test]
 fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
     let format = format(true, KeyOrder::Bytes, 4);
@@ -417,7 +418,7 @@ fn records_in_one_piece_are_laid_out_as_others_are() {
         &[b'c'; 40],
     ];
     let format = format(true, KeyOrder::Bytes, 0);
-    // Up to twelve bytes of a prefix are put together without a call.
+    // Up to twelve bytes of a prefix are assembled without a call.
     for prefix_len in [0, 1, 2, 11, 12, 13, 60] {
         let mut records = RecordList::default();
         for (index, suffix) in suffixes.iter().enumerate() {
@@ -601,7 +602,7 @@ fn items_are_cut_evenly_or_not_at_all() {
     assert_eq!(cut_evenly(&uneven, 2, |_| true).unwrap(), vec![0..3, 3..4]);
 }
 
-/// The printer and the check asked for separators by an index that a damaged count had given.
+/// The printer and the check requested separators by an index from a damaged count.
 #[test]
 fn a_separator_behind_the_last_child_is_damage() {
     let format = InnerFormat {
@@ -620,8 +621,8 @@ fn a_separator_behind_the_last_child_is_damage() {
     }
 }
 
-/// The prefix of a page is that of its first and last separator. Separators of a damaged page that
-/// were not sorted did not have it, and laying them out anew panicked.
+/// The prefix of a page is that of its first and last separator. Unsorted separators of a damaged
+/// page did not have it, and laying them out again panicked.
 #[test]
 fn separators_that_are_not_sorted_are_laid_out_somehow() {
     let format = InnerFormat {
@@ -635,8 +636,9 @@ fn separators_that_are_not_sorted_are_laid_out_somehow() {
     assert_eq!(Inner::parse(page).unwrap().count(), 5);
 }
 
-/// The stored bytes of a separator may lie in the prefix of a damaged page, and then be too long for
-/// two of them to fit in a page: a tree that was to hold them grew level by level without an end.
+/// The stored bytes of a separator may lie in the prefix of a damaged page, and then be too long
+/// for two of them to fit into a page. A tree that was to hold them grew level by level without
+/// end.
 #[test]
 fn a_separator_is_no_longer_than_keys_are() {
     let format = InnerFormat {
@@ -652,7 +654,7 @@ fn a_separator_is_no_longer_than_keys_are() {
         .build(page, PAGE, BIRTH, 1, &children(&separators))
         .unwrap();
     assert_eq!(children_of(&Inner::parse(page).unwrap()).unwrap().len(), 4);
-    // Each stored part begins with its length, and the prefix is behind them all.
+    // Each stored part begins with its length, and the prefix is after all of them.
     let node = page
         .windows(2)
         .position(|bytes| bytes == 6u16.to_le_bytes());

@@ -61,7 +61,7 @@ fn record(written: Option<Vec<Extent>>, space_log: Vec<u8>) -> Record {
     }
 }
 
-/// Sets the checksum to what it has to be.
+/// Sets the correct checksum.
 fn seal(bytes: &mut [u8]) {
     let length = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize;
     let checksum = Checksum::of(&bytes[16..length]);
@@ -159,7 +159,7 @@ fn faults_are_told_apart() {
         matches!(changed(104, 0xff), RecordFault::Nonsense(_)),
         "durable transaction"
     );
-    // The next number would be none.
+    // The next number would not be valid.
     for field in [95, 103] {
         assert!(
             matches!(changed(field, 0xff), RecordFault::Nonsense(_)),
@@ -191,8 +191,8 @@ fn a_written_extent_lies_in_the_file() {
     }
 }
 
-/// Recovery looks for a page in the list by halving it: out of order it missed pages, and took them
-/// for old ones that need no look.
+/// Recovery searches the list for a page by bisection. In an unsorted list it missed pages, and
+/// took them for old ones that need no check.
 #[test]
 fn written_extents_are_sorted_and_apart() {
     let decode =

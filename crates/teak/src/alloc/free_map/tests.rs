@@ -1,4 +1,4 @@
-//! The free map against a row of booleans.
+//! The free map against an array of booleans.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ enum Step {
     ForgetHoles(u64),
 }
 
-/// What a page is, for the model.
+/// The state of a page in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Is {
     Used,
@@ -68,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Runs of the model that are so, in order.
+/// Extents of the model in a wanted state, in order.
 fn model_extents(model: &[Is], wanted: impl Fn(Is) -> bool) -> Vec<Extent> {
     let mut extents: Vec<Extent> = Vec::new();
     for (page, _) in model.iter().enumerate().filter(|(_, is)| wanted(**is)) {
@@ -97,7 +97,8 @@ fn model_take(model: &[Is], want: u32, policy: PlacementPolicy) -> Option<Extent
     })
 }
 
-/// Whether what was taken outside of a zone is as wanted; where nothing was, there is nothing before the zone, at least.
+/// Checks that an extent allocated outside of a zone is as requested. If none was found, at least
+/// there is none before the zone.
 fn check_outside(
     model: &[Is],
     found: Option<Extent>,
@@ -141,7 +142,7 @@ fn model_within(model: &[Is], want: u32, zone: &Range<u64>, from: u64) -> Option
     longest.filter(|extent| extent.len > 0)
 }
 
-/// Frees the pages of a run that are taken, and takes those that are free.
+/// Frees the allocated pages of an extent, and allocates the free ones.
 fn flip(map: &mut FreeMap, model: &mut [Is], at: u64, len: u32) {
     if model.is_empty() {
         return;
@@ -161,14 +162,14 @@ fn flip(map: &mut FreeMap, model: &mut [Is], at: u64, len: u32) {
     }
 }
 
-/// Does to the model what the map has done to a run.
+/// Applies to the model what the map did with an extent.
 fn set(model: &mut [Is], extent: Option<Extent>, is: Is) {
     for page in extent.into_iter().flat_map(Extent::pages) {
         model[page.index()] = is;
     }
 }
 
-/// What [`Step::MakeHole`] finds.
+/// The expected result of [`Step::MakeHole`].
 fn model_highest(model: &[Is], least: u32, most: u32) -> Option<(u64, u32)> {
     let extents = model_extents(model, |is| is == Is::Ready);
     let extent = extents.iter().rfind(|extent| extent.len >= least)?;

@@ -1,4 +1,4 @@
-//! Damaged and hostile space maps are refused, and nothing panics on them.
+//! Damaged and hostile free-space maps are refused without a panic.
 
 use super::{End, PinStep, Step, World, world::State, *};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
-/// A space map with everything in it: several bitmaps and segments, nodes, and a log.
+/// A free-space map with every element: several bitmaps and segments, nodes, and a log.
 fn world() -> World {
     let mut world = World::new(72);
     for index in 0..40 {
@@ -49,7 +49,7 @@ fn any_changed_byte_of_a_page_is_found() {
     }
 }
 
-/// Bits that tell of other bits, checksums and all: only sense can tell.
+/// Bits that contradict other bits, with correct checksums: only consistency checks detect them.
 fn reseal_root(world: &mut World, root: &mut ArrayRoot, change: impl FnOnce(&mut [u8])) {
     let page = world.disk.pages.get_mut(&root.page).unwrap();
     change(page);
@@ -92,8 +92,8 @@ fn the_map_does_not_call_its_own_pages_free() {
     assert!(loaded.is_err());
 }
 
-/// The file is cut only where all pages are free. A page that the log took beyond the end was passed over, and the log
-/// took it a second time when the file grew.
+/// The file is truncated only where all pages are free. A page that the log had allocated past the
+/// end was ignored, and the log allocated it again when the file grew.
 #[test]
 fn pages_beyond_the_end_of_the_file_are_not_in_use() {
     let world = world();
@@ -121,8 +121,8 @@ fn pages_beyond_the_end_of_the_file_are_not_in_use() {
     assert!(load_with(taken, &[Extent::new(end, 2), Extent::new(end + 2, 4)]).is_ok());
 }
 
-/// What came from a transaction to come was taken as it was: the difference of its id and that of the
-/// next commit overflowed, and a group behind the last one of the log could not be appended.
+/// Entries of a future transaction were accepted: the difference between its id and that of the
+/// next commit overflowed, and a group after the last one of the log could not be appended.
 #[test]
 fn nothing_is_of_a_transaction_to_come() {
     let mut world = world();
@@ -171,7 +171,8 @@ proptest! {
         for (page, at, value) in changes {
             world.disk.pages.get_mut(&own[page % own.len()]).unwrap()[at] = value;
         }
-        // Checksums are made right again from the leaves up, so that what is behind them is reached.
+        // Checksums are corrected from the leaves up, so that the code after their check is
+        // reached.
         for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
             root.checksum = recompute_checksum(&mut world, root.page, root.depth);
         }

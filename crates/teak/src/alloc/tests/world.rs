@@ -1,4 +1,4 @@
-//! A database without content: who uses which page since when, and who could see it when.
+//! A database without content: which transaction uses which page, and which states could see it.
 
 use super::{End, PinStep, Step, *};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// A disk: what was last written to each page.
+/// A disk: the last data written to each page.
 pub(super) struct Disk {
     pub(super) page_size: usize,
     pub(super) pages: HashMap<PageNumber, Vec<u8>>,
@@ -27,7 +27,7 @@ impl SpacePages for Disk {
     }
 }
 
-/// What a record would hold.
+/// The fields that a record would hold.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) roots: SpaceRoots,
@@ -40,9 +40,9 @@ pub(super) struct World {
     pub(super) disk: Disk,
     /// Births of pages in use.
     live: BTreeMap<u32, u64>,
-    /// Births of pages of the space map.
+    /// Births of pages of the free-space map.
     own: BTreeMap<u32, u64>,
-    /// Every life that ended: page to birth and death.
+    /// Every life that ended: the birth and death of each page.
     past: HashMap<u32, Vec<(u64, u64)>>,
     newest: TransactionId,
     held: BTreeSet<TransactionId>,
@@ -74,7 +74,8 @@ impl World {
         pins.into_iter().collect()
     }
 
-    /// The same, but those that are held as such that stay, and the same slice as long as they do.
+    /// The present pins, with the permanent ones as one slice that stays the same as long as they
+    /// do.
     fn split_pins(&mut self) -> Pins {
         if !self.held.iter().eq(self.permanent.iter()) {
             self.permanent = self.held.iter().copied().collect();
@@ -249,7 +250,7 @@ impl World {
         );
     }
 
-    /// Each page is one thing.
+    /// Each page has exactly one state.
     fn check_partition(&self) {
         let census = self.space.classify();
         let free = census.free.iter().flat_map(|extent| extent.pages());
@@ -267,7 +268,7 @@ impl World {
         assert_eq!(self.space.pending_count(), pending);
     }
 
-    /// What is read is what is in memory, and all that is pinned can be read.
+    /// The loaded map equals the one in memory, and all pinned pages can be read.
     fn check_load(&mut self, go_on_with_it: bool) {
         let pins = self.pins();
         for (pin, state) in &self.states {
@@ -298,7 +299,7 @@ impl World {
 }
 
 impl World {
-    /// What is pending is so for a reason.
+    /// Every pending page is seen by a pin.
     fn check_all_seen(&self, pins: &[TransactionId]) {
         for death in self.space.classify().pending {
             let sees = |pin: &TransactionId| death.birth <= *pin && *pin < death.died;

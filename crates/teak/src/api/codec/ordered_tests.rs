@@ -1,4 +1,4 @@
-//! The order of encodings is the order of what was encoded.
+//! Encodings sort like the encoded items.
 
 use super::*;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
-/// Holds a codec against the order of its items, and against itself.
+/// Checks a codec against the order of its items, and its round trip.
 fn assert_order<C>(
     order: KeyOrder,
     items: &[C::Owned],

@@ -1,4 +1,4 @@
-//! Steps within a leaf lead to the same records as those that leave it.
+//! Steps within a leaf lead to the same records as steps that leave it.
 
 use super::DetachedCursor;
 use crate::{Database, Transaction, btree::position::StepDirection, codec::Bytes};
@@ -6,12 +6,12 @@ use fastrand::Rng;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Walks to and fro for a while, and compares what the cursor is on with the sorted pairs.
+/// Steps back and forth for a while, and compares the current record with the sorted pairs.
 fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng: &mut Rng) {
     assert!(cursor.first(txn).unwrap());
     let (mut at, mut moves, mut quick) = (0, 0, [0; 2]);
     for _ in 0..300 {
-        // Long stretches, so that leaves are left too.
+        // Long enough to leave leaves too.
         let (is_forward, steps) = (rng.bool(), rng.usize(1..200));
         for _ in 0..steps {
             let direction = match is_forward {
@@ -68,7 +68,7 @@ fn steps_in_a_leaf_lead_where_others_lead() {
         let value = vec![number as u8; len];
         plain.insert(&mut txn, &key, &value).unwrap();
         records.push((key.clone(), value));
-        // Keys with one value each, with a few, and with so many that they have a tree.
+        // Keys with one value, with a few, and with so many that they have a nested tree.
         let values = match number % 100 {
             0..60 => 1,
             99 => 700,

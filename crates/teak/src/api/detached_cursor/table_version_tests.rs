@@ -1,4 +1,4 @@
-//! When the way to a record is still known, so that a step needs no search.
+//! When a hint is still valid, so that a step needs no search.
 
 use super::DetachedCursor;
 use crate::{Database, DeleteScope, MultiTable, Table, Transaction, codec::Bytes};
@@ -35,7 +35,7 @@ fn a_way_holds_as_long_as_its_table_is_the_same() {
     assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
     txn.rollback_to(&savepoint).unwrap();
     assert!(is_known(&before, &txn) && !is_known(&cursor, &txn));
-    // What comes now is no state that was there before.
+    // The next state is a new one.
     insert(&mut txn, &table, 6000);
     assert!(!is_known(&before, &txn) && !is_known(&cursor, &txn));
     txn.commit().unwrap();
@@ -152,7 +152,7 @@ fn a_way_to_a_pair_holds_among_the_values_of_a_key_too() {
             assert!(is_known(&cursor, &txn));
             seen += 1;
         }
-        // Where it stays its way is still known.
+        // The hint is still valid at the same position.
         assert!(is_known(&cursor, &txn));
     }
     assert_eq!(seen, 2001);

@@ -1,4 +1,4 @@
-//! What is counted and where ranges are cut, against all pairs as a list.
+//! Counts and split points, against all pairs as a list.
 
 use super::super::{
     cursor::PairBound,
@@ -9,7 +9,7 @@ use crate::btree::estimate::estimate;
 use fastrand::Rng;
 use std::{cmp::Ordering, ops::Bound};
 
-/// A bound at a pair or at all pairs of its key, which need not be there.
+/// A bound at a pair or at all pairs of its key, which need not be present.
 fn bound_of<'p>(random: &mut Rng, pair: &'p OwnedPair) -> PairBound<'p> {
     let pair = (&pair.0[..], random.bool().then_some(&pair.1[..]));
     match random.u8(..5) {
@@ -19,7 +19,7 @@ fn bound_of<'p>(random: &mut Rng, pair: &'p OwnedPair) -> PairBound<'p> {
     }
 }
 
-/// Where a bound lies in the list of all pairs.
+/// The position of a bound in the list of all pairs.
 fn place(fixture: &Fixture, all: &[OwnedPair], bound: PairBound<'_>, is_low: bool) -> usize {
     let (Bound::Included((key, value)) | Bound::Excluded((key, value))) = bound else {
         return if is_low { 0 } else { all.len() };
@@ -118,7 +118,7 @@ fn parts_begin_with_pairs_and_none_is_empty() {
     for kind in KINDS {
         let mut random = Rng::with_seed(7);
         let mut fixture = grown(&mut random, Fixture::new(4096, kind), kind);
-        // One key has most of all.
+        // One key has most of the pairs.
         for number in 0..3000 {
             fixture.insert(b"m", &kind.value(number, 4096));
         }

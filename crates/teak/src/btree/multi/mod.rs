@@ -316,7 +316,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
     }
 
-    /// Replaces the values at the end of the path; the number of values grows by `difference`. The path
+    /// Replaces the values at the end of the path; their number grows by `difference`. The path
     /// may be invalid afterwards, unless the new values take no more bytes than the old ones.
     fn replace_values(
         &mut self,

@@ -30,17 +30,17 @@ static CASELESS: Comparison = Comparison::new("caseless", &|a, b| {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 });
 
-/// Values in their order; of those that are equal in it the first that came.
+/// Values in their order; of equal ones, the first that came.
 type Set = Vec<Vec<u8>>;
 
 pub(super) struct Fixture {
     pub(super) pages: MemoryPages,
     pub(super) root: TreeRoot,
-    /// By keys as bytes: the orders of keys in these tests take no others for equal.
+    /// Keys as bytes: the key orders in these tests do not treat different bytes as equal.
     model: BTreeMap<Vec<u8>, Set>,
 }
 
-/// What a walk finds, and all pairs that it tells of.
+/// The findings of a walk, and all pairs that it reports.
 #[derive(Default)]
 struct Audit {
     seen: BTreeSet<PageNumber>,
@@ -63,7 +63,8 @@ impl Visitor for Audit {
     }
 }
 
-/// Value order, value size, whether the first decides, whether inner pages count, whether prefixes are shared.
+/// Value order, value size, whether the first value fixes the size, whether inner pages are
+/// counted, whether prefixes are shared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageKind(KeyOrder, u16, bool, bool, bool);
 
@@ -133,7 +134,7 @@ impl Fixture {
         self.root.value_order()
     }
 
-    /// Where a value is in the set of a key, or belongs.
+    /// The index of a value in the set of a key, or where it belongs.
     fn place(&self, key: &[u8], value: &[u8]) -> Result<usize, usize> {
         let set = self.model.get(key).map_or(&[][..], |set| &set[..]);
         set.binary_search_by(|old| self.order().compare(old, value))
@@ -179,7 +180,7 @@ impl Fixture {
             .collect()
     }
 
-    /// All that must hold of a tree, and that it holds what the model does.
+    /// Checks all invariants of a tree, and its contents against the model.
     fn audit(&mut self) {
         seal::seal(&mut self.pages, &mut self.root).unwrap();
         let mut audit = Audit::default();
@@ -202,7 +203,7 @@ impl Fixture {
         self.read_both_ways(&pairs);
     }
 
-    /// A page of a nested tree that may be changed has a leaf around it that may be changed.
+    /// Checks that a changeable page of a nested tree has a changeable leaf around it.
     fn assert_owned(&self) {
         let mut position = crate::btree::position::Position::default();
         while position.next(&self.pages, &self.root).unwrap() {
@@ -296,7 +297,7 @@ fn one_operation(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, insert
     match random.u64(..1000) {
         choice if choice < inserts => fixture.insert(&key, &value),
         ..900 => {
-            // One that is there, as a rule.
+            // Usually one that is present.
             let set = fixture.model.get(&key).cloned().unwrap_or_default();
             match set.is_empty() {
                 true => fixture.remove(&key, &value),
@@ -412,7 +413,7 @@ fn remove_range(
     }
 }
 
-/// Steps within a leaf look at the length of a value as all others do.
+/// Steps within a leaf check the length of a value like all others.
 #[test]
 fn a_step_to_a_value_of_a_wrong_length_is_an_error() {
     let mut fixture = Fixture::new(4096, KINDS[1]);
@@ -477,7 +478,8 @@ fn seeking_finds_the_least_pair_that_is_not_smaller() {
     }
 }
 
-/// A value comes and goes where sets become nested trees: only the first time changes what it is.
+/// A value is inserted and removed at the size at which sets become nested trees: the form changes
+/// only the first time.
 #[test]
 fn a_set_at_the_border_does_not_go_back_and_forth() {
     for kind in KINDS.into_iter().filter(|kind| kind.1 < 100) {
@@ -515,7 +517,7 @@ fn built_trees_are_as_those_that_grew() {
             for key in 0..keys {
                 for value in 0..values {
                     let number = value * 7 + u64::from(key);
-                    // Long values would make much of this.
+                    // Long values would make this slow.
                     let value = kind.value(number, 4096);
                     if value.len() < 1000 {
                         let set = fixture.model.entry(key.to_be_bytes().to_vec()).or_default();
@@ -592,7 +594,7 @@ fn many_pairs_at_once_are_as_one_by_one() {
     }
 }
 
-/// The pages that two states do not share are found with those of nested trees.
+/// The pages that two states do not share include those of nested trees.
 #[test]
 fn states_are_compared_with_their_nested_trees() {
     let kind = KINDS[0];
@@ -645,7 +647,7 @@ impl Fixture {
     }
 }
 
-/// Nested trees move down with all else, a little at a time.
+/// Nested trees move down with all other pages, in small steps.
 #[test]
 fn nested_trees_are_moved_to_lower_pages() {
     let kind = KINDS[5];
@@ -683,6 +685,6 @@ fn nested_trees_are_moved_to_lower_pages() {
         crate::TransactionId(u64::MAX),
         &mut audit,
     );
-    // Pages in memory are never used again: all that were moved are behind.
+    // Pages in memory are never reused: all moved pages are past the boundary.
     assert!(audit.seen.iter().all(|page| u64::from(page.0) >= boundary));
 }

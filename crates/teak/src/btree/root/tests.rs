@@ -1,4 +1,4 @@
-//! Roots of special kinds: what is written is read, and what contradicts itself is refused.
+//! Roots of special kinds: they can be read back, and contradictory ones are refused.
 
 use super::{RootFault, TreeKind, TreeRoot};
 use crate::{
@@ -36,7 +36,7 @@ fn kinds_are_read_as_they_were_written() {
         },
         ..TreeRoot::new(KeyOrder::ReverseBytes, false, false, 4)
     };
-    // What is left of a nested tree.
+    // The rest of a nested tree.
     let fixed = TreeRoot {
         key_len: 8,
         kind: TreeKind {
@@ -58,7 +58,7 @@ fn kinds_are_read_as_they_were_written() {
         let (mut read, names) = TreeRoot::decode_entry(&bytes).unwrap();
         assert!(names.resolve(&mut read, &known).is_empty());
         assert_eq!(read, root);
-        // Where no catalog names it, it is of a newer version.
+        // Outside of a catalog, it belongs to a newer version.
         assert!(matches!(
             TreeRoot::decode(&root.encode()),
             Err(RootFault::Unknown(_))
@@ -104,7 +104,7 @@ fn emptying_forgets_a_size_that_the_first_value_decided() {
     );
 }
 
-/// What no table can be is damage: where flags and fields are known.
+/// An impossible combination is damage if its flags and fields are known.
 #[test]
 fn contradictions_are_damage() {
     let with_pages = TreeRoot {
@@ -143,7 +143,7 @@ proptest! {
         mut bytes in proptest::collection::vec(any::<u8>(), 0..220),
         is_tame in any::<bool>(),
     ) {
-        // Few flags and orders are known: such are to come up, too.
+        // Few flags and orders are known; some cases use only these.
         if is_tame && bytes.len() >= 64 {
             bytes[4] &= 1;
             bytes[5] &= 3;

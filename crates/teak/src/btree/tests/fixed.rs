@@ -1,4 +1,4 @@
-//! Trees of fixed leaves: all that trees do, with keys of one length and no values.
+//! Trees of fixed leaves: all operations, with keys of one length and no values.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     page::leaf,
 };
 
-/// Lengths of keys, orders, and whether inner pages count.
+/// Key lengths, orders, and whether inner pages are counted.
 const KINDS: [(u16, KeyOrder, bool); 7] = [
     (2, KeyOrder::Bytes, true),
     (4, KeyOrder::Bytes, false),
@@ -159,7 +159,7 @@ fn a_random_load_fills_leaves_as_well_as_others() {
     }
 }
 
-/// Pages whose checksums are right but that belong to another tree: errors, findings, and no panic.
+/// Pages with correct checksums that belong to another tree: errors, findings, and no panic.
 #[test]
 fn leaves_of_another_kind_are_found() {
     let ordinary = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
@@ -204,7 +204,7 @@ fn leaves_of_another_kind_are_found() {
                     .iter()
                     .any(|found| found.page == number && found.detail.contains(finding))
             );
-            // Whatever they do, they end.
+            // Whatever they do, they terminate.
             let key = (1350 + 100 * edit).to_be_bytes();
             let _ = lookup::get(&fixture.pages, &fixture.root, &key);
             let mut cursor = TreeCursor::new(&fixture.pages, fixture.root);

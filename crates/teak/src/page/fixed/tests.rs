@@ -1,4 +1,4 @@
-//! Fixed leaves against sorted vectors, and pages that are anything.
+//! Fixed leaves against sorted vectors, and arbitrary pages.
 
 use super::*;
 use crate::page::{
@@ -12,7 +12,7 @@ const NUMBER: PageNumber = PageNumber(9);
 const BIRTH: TransactionId = TransactionId(7);
 const PAGE_LEN: usize = 4096;
 
-/// Lengths of keys, and orders that they can have.
+/// Key lengths, and the orders they can have.
 const FORMATS: [(u16, KeyOrder); 10] = [
     (1, KeyOrder::Bytes),
     (3, KeyOrder::Bytes),
@@ -61,7 +61,7 @@ fn insert(page: &mut [u8], order: KeyOrder, key: &[u8]) -> InPlaceOutcome {
     leaf::insert(page, order, slot.unwrap_err(), key, NOTHING).unwrap()
 }
 
-/// All that a leaf says of itself, against the keys that it ought to have.
+/// Checks every accessor of a leaf against its expected keys.
 fn assert_holds(page: &[u8], format: LeafFormat, keys: &[Vec<u8>]) {
     let order = format.order;
     let leaf = Leaf::parse(page).unwrap();
@@ -184,7 +184,7 @@ fn records_are_laid_out_as_an_array() {
     }
 }
 
-/// Only damage brings such records here, or leads to such a leaf.
+/// Only damage leads to such records or to such a leaf.
 #[test]
 fn other_records_are_refused_and_change_nothing() {
     let format = format(4, KeyOrder::Bytes);
@@ -265,8 +265,8 @@ fn a_leaf_is_printed_key_by_key() {
 }
 
 proptest! {
-    /// A fixed leaf with any header and any keys is read, searched and changed without a panic, and what it gives
-    /// stands in its page.
+    /// A fixed leaf with any header and any keys is read, searched and changed without a panic, and
+    /// its results lie in its page.
     #[test]
     fn hostile_leaves_give_errors(
         (key_len, count) in (prop_oneof![0u16..20, any::<u16>()], prop_oneof![0u16..600, any::<u16>()]),
@@ -315,7 +315,8 @@ proptest! {
         leaf::used_len(&header);
     }
 
-    /// Numbers are found by their own search, and all that is not a number of that length by comparisons.
+    /// Numbers are found by their own search, and search keys that are no number of that length by
+    /// comparisons.
     #[test]
     fn a_search_for_numbers_finds_what_comparisons_find(
         mut numbers in prop::collection::vec(any::<u64>(), 0..200),

@@ -1,4 +1,4 @@
-//! Sets against sorted vectors, and sets that are anything.
+//! Sets against sorted vectors, and arbitrary bytes.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn written(values: &Values, value_size: u16) -> Vec<u8> {
     bytes
 }
 
-/// All that a set says of itself, against what it was made of.
+/// Checks every accessor of a set against the values it was built from.
 fn assert_holds(bytes: &[u8], value_size: u16, values: &Values, order: KeyOrder) {
     let set = Set::parse(bytes, value_size).unwrap();
     assert_eq!(set.len(), values.len());
@@ -47,7 +47,7 @@ fn assert_holds(bytes: &[u8], value_size: u16, values: &Values, order: KeyOrder)
     assert_eq!(pair_count(stored), Ok(values.len() as u64));
 }
 
-/// Writes the set with and without each of its values, in the ways there are.
+/// Writes the set with and without each of its values, by every function.
 fn assert_changes(values: &Values, value_size: u16, order: KeyOrder) {
     let bytes = written(values, value_size);
     assert_holds(&bytes, value_size, values, order);
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Bytes that are anything, and sets of which a few bytes are.
+    /// Arbitrary bytes, and sets of which a few bytes are changed.
     #[test]
     fn hostile_sets_give_errors_or_values_of_their_own(
         values in prop::collection::vec(prop::collection::vec(any::<u8>(), 4), 2..20),

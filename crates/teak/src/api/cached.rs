@@ -29,18 +29,18 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// search. Anything computed from the earlier value is still valid then.
     ///
     /// ```
-    /// # use teak::{CachedPlace, Database, Freshness, codec::{Str, U32}};
+    /// # use teak::{CachedLookup, Database, CacheOutcome, codec::{Str, U32}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let settings = txn.create_table::<Str, U32>("settings")?;
     /// settings.insert(&mut txn, "width", 80)?;
     /// txn.commit()?;
-    /// let mut place = CachedPlace::default();
+    /// let mut place = CachedLookup::default();
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), Freshness::Renewed));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Renewed));
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), Freshness::Kept));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Kept));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -162,8 +162,8 @@ impl Memory {
             Some(file) => file.metadata()?.len(),
             None => u64::MAX,
         };
-        let leaf_value_len = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
-        let kept = &self.words()[..leaf_value_len];
+        let kept_words = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
+        let kept = &self.words()[..kept_words];
         let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
         self.stretches().try_for_each(AddressRange::detach)?;
         for (word, value) in kept.iter().zip(values) {

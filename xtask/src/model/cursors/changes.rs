@@ -78,7 +78,7 @@ impl ModelCursor {
                         matches!(error, Error::InvalidArgument(_))
                     });
                 };
-                expect_same("remove_bunch", removed?, pairs.len() as u64)?;
+                expect_same("remove_scope", removed?, pairs.len() as u64)?;
                 pairs.iter().for_each(|pair| take(model, pair));
             }
             CursorChange::Remove => {

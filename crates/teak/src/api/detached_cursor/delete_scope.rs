@@ -128,7 +128,7 @@ impl DetachedCursor {
     /// whole subtrees at a time; returns how many there were. The position does not change.
     ///
     /// ```
-    /// # use teak::{Bunch, Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DeleteScope, DetachedCursor, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
@@ -136,7 +136,7 @@ impl DetachedCursor {
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, b"elm")?;
-    /// assert_eq!(cursor.remove_bunch(&mut txn, Bunch::After)?, 2);
+    /// assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::After)?, 2);
     /// assert!(cursor.is_last(&txn)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -38,9 +38,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// txn.commit()?;
     /// let mut place = CachedLookup::default();
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Renewed));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Miss));
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Kept));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Hit));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -33,11 +33,11 @@ const PARTS: [(u64, u64); 12] = [
     (389_120, 128),
     (393_216, 4096),
 ];
-/// The places for records of visible states: where the first is, how long each is, how many there are, and where a place has its record.
-const PLACES: u64 = 69_632;
-const PLACE_LEN: u64 = 69_632;
-const PLACE_COUNT: u64 = 4;
-const RECORD_IN_PLACE: u64 = 64;
+/// The slots for records of visible states: offset of the first, length, count, and offset of the record in a slot.
+const STATE_SLOTS: u64 = 69_632;
+const STATE_SLOT_LEN: u64 = 69_632;
+const STATE_SLOT_COUNT: u64 = 4;
+const RECORD_IN_SLOT: u64 = 64;
 const RECORD_LEN_MAX: usize = 65_536;
 /// Where the state is that readers begin with.
 const VISIBLE: u64 = 389_120;
@@ -65,7 +65,7 @@ const FIELDS: [(usize, usize); 16] = [
     (384, 4),
     (388, 4),
 ];
-/// As long as somebody waits for the writer's place, which may be anybody's as far as the file says.
+/// How long a process waits for the writer lock, which the forged file may give to anybody.
 const TURN_MAX: Duration = Duration::from_millis(50);
 
 /// Opens the database as several processes do that come and go, and writes to their lock file in between.
@@ -130,14 +130,14 @@ fn another_number(rng: &mut Rng, old: u64, bits: u32) -> u64 {
 /// begin with.
 pub(crate) fn forge_record(rng: &mut Rng, file: &File) -> io::Result<()> {
     let visible = read_number(file, VISIBLE)?;
-    let (mut record, mut place) = (vec![0; RECORD_LEN_MAX], 0);
-    for number in 0..PLACE_COUNT {
-        place = PLACES + number * PLACE_LEN;
-        if read_number(file, place)? == visible.wrapping_add(1) {
+    let (mut record, mut slot) = (vec![0; RECORD_LEN_MAX], 0);
+    for number in 0..STATE_SLOT_COUNT {
+        slot = STATE_SLOTS + number * STATE_SLOT_LEN;
+        if read_number(file, slot)? == visible.wrapping_add(1) {
             break;
         }
     }
-    file.read_exact_at(&mut record, place + RECORD_IN_PLACE)?;
+    file.read_exact_at(&mut record, slot + RECORD_IN_SLOT)?;
     for _ in 0..1 + rng.usize(0..2) {
         let (at, width) = match rng.bool() {
             true => FIELDS[rng.usize(0..FIELDS.len())],
@@ -155,12 +155,12 @@ pub(crate) fn forge_record(rng: &mut Rng, file: &File) -> io::Result<()> {
         let next = visible.wrapping_add(1);
         record[TRANSACTION..TRANSACTION + 8].copy_from_slice(&next.to_le_bytes());
         testing::repair_checksum(&mut record);
-        file.write_all_at(&record, place + RECORD_IN_PLACE)?;
-        file.write_all_at(&next.wrapping_add(1).to_le_bytes(), place)?;
+        file.write_all_at(&record, slot + RECORD_IN_SLOT)?;
+        file.write_all_at(&next.wrapping_add(1).to_le_bytes(), slot)?;
         file.write_all_at(&next.to_le_bytes(), VISIBLE)
     } else {
         testing::repair_checksum(&mut record);
-        file.write_all_at(&record, place + RECORD_IN_PLACE)
+        file.write_all_at(&record, slot + RECORD_IN_SLOT)
     }
 }
 

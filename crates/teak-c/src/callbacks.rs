@@ -1,4 +1,4 @@
-//! The functions of C that a program is told and asked by, as options of the database.
+//! Functions of C that the database calls: events, slow readers, comparisons.
 
 use crate::{
     border::teak_slice,

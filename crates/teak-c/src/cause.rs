@@ -1,4 +1,4 @@
-//! Why a function did not do what it was to do.
+//! The reason for the failure of a function.
 
 use crate::teak_code;
 use std::{io, path::Path};

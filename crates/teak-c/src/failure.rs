@@ -1,4 +1,4 @@
-//! How C is told why a function did not do what it was to do.
+//! How C learns the reason for the failure of a function.
 
 use crate::{
     border::{CallResult, Grows, caught, teak_slice},
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-/// What C is told of `work`.
+/// The result of `work` for C.
 ///
 /// # Safety
 ///

@@ -203,7 +203,7 @@ pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<Wri
     let silence = silence(wait);
     match database.begin_write_timeout(silence)? {
         Some(txn) => Ok(txn),
-        None => keep_waiting(database, wait, silence),
+        None => wait_and_report(database, wait, silence),
     }
 }
 
@@ -212,8 +212,8 @@ pub(crate) fn silence(wait: WaitArgument) -> Duration {
     wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE))
 }
 
-/// Says who writes, and waits for what is left of the time that is allowed after so long a silence.
-pub(crate) fn keep_waiting(
+/// Reports which process writes, and waits for the rest of the allowed time.
+pub(crate) fn wait_and_report(
     database: &Database,
     wait: WaitArgument,
     silence: Duration,

@@ -25,7 +25,7 @@ pub(crate) fn lock_file_of(path: &Path) -> Option<PathBuf> {
     chosen.or_else(|| teak::lock_file_of(path).ok())
 }
 
-/// What the command line says, or the default before that is known.
+/// The setting of the command line, or the default before that is known.
 pub(crate) fn locking() -> Locking {
     LOCKING.get().cloned().unwrap_or_default()
 }

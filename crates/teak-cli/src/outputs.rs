@@ -261,7 +261,7 @@ pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to write what nobody would get: standard output is closed.
+/// Refuses to write when standard output is closed.
 pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
     if !is_output_closed() {
         return Ok(());
@@ -271,7 +271,7 @@ pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
 }
 
 /// Whether standard output was closed when the program began. Rust's library opens `/dev/null` in its place then, for reading and
-/// writing. Whoever sends output there on purpose opens it for writing only, as shells do.
+/// writing. A shell that redirects output opens it for writing only.
 fn is_output_closed() -> bool {
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let (Ok(output), Ok(null)) = (

@@ -1,10 +1,10 @@
-//! What was found so far, and when an answer is a finding.
+//! Findings so far, and which answers count as findings.
 
 use fastrand::Rng;
 use std::fmt;
 use teak::{Error, Result};
 
-/// What was found so far.
+/// The findings so far.
 pub(super) struct FindingCollector<'r> {
     pub(super) rng: &'r mut Rng,
     /// A check has found nothing, so nothing may be found.

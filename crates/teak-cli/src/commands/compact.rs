@@ -57,7 +57,7 @@ pub(crate) struct CompactArguments {
 }
 
 impl CompactArguments {
-    /// What is left to be done when so many bytes were moved.
+    /// The bytes left to move after `moved` of them.
     fn options(&self, moved_bytes: u64) -> CompactOptions {
         let mut options = CompactOptions::new()
             .pause(Duration::from_millis(self.pause_ms))
@@ -137,7 +137,7 @@ fn compact(
         }
         bar.suspend(|| {
             let silence = engine::silence(arguments.wait);
-            engine::keep_waiting(database, arguments.wait, silence).map(drop)
+            engine::wait_and_report(database, arguments.wait, silence).map(drop)
         })?;
     }
 }

@@ -99,8 +99,8 @@ pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<()
         )));
     }
     let mut readers = database.readers()?;
-    if let Some(whom) = arguments.cancel {
-        readers.retain(|reader| whom.is_meant(reader));
+    if let Some(selected) = arguments.cancel {
+        readers.retain(|reader| selected.is_meant(reader));
         for reader in &mut readers {
             reader.is_cancelled = database.cancel_reader(reader)?;
         }

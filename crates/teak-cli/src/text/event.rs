@@ -1,8 +1,8 @@
-//! What readers of text find, one after the other.
+//! The events that readers of text return, one after the other.
 
 use super::header::Header;
 
-/// What a reader finds next in its input.
+/// The next item of a reader's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     /// A table begins; the records that follow are its own.

@@ -16,7 +16,7 @@ fn held() -> (Place, Held) {
     (place, load)
 }
 
-/// A load that has an open write transaction until it is told to go on.
+/// A load that holds an open write transaction until it receives a line.
 fn hold_writing(place: &Place) -> Held {
     let mut load = place.hold(&[
         "load",

@@ -2,8 +2,8 @@
 //!
 //! An array of `count` elements has the least depth `d` with `F^d >= count`, F being the fanout of
 //! [`crate::page::array`]. At depth 0 the root points to the single element, or to nothing. At
-//! depth `d` it points to a node of level `d`. A node of level `l > 1` points to nodes of level `l
-//! - 1`, one of level 1 to elements. Node `i` of a level has the pointers `i F` up to `(i + 1) F`
+//! depth `d` it points to a node of level `d`. A node of level `l > 1` points to nodes of the level
+//! below, one of level 1 to elements. Node `i` of a level has the pointers `i F` up to `(i + 1) F`
 //! of the level below, so all nodes of a level except the last are full.
 //!
 //! All pointers are kept in memory, level by level. A change is first planned (the nodes to be

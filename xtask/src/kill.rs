@@ -2,7 +2,7 @@
 //! any mode, and all must be whole.
 //!
 //! Three ways: at every call to the system that a program of commits makes ([`calls`]), at random
-//! moments of the same program ([`moments`]), and at random moments of `teak load` ([`load`]).
+//! moments of the same program ([`random_kills`]), and at random moments of `teak load` ([`load`]).
 
 mod calls;
 mod load;

@@ -3,7 +3,7 @@
 //! is what was there before, or what it was to make.
 //!
 //! The limits are those of the system for one process (length of files, address space, memory, open files), and file systems in images
-//! with next to no free blocks ([`database_directory`]). What is run is chosen at random ([`step`]).
+//! with next to no free blocks ([`directory`]). What is run is chosen at random ([`step`]).
 
 mod directory;
 mod step;

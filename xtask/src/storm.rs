@@ -3,7 +3,7 @@
 //! ever.
 //!
 //! The parent starts this program anew for each worker ([`worker`]), kills workers, stops them, and
-//! watches that each thread moves ([`pool`]). What a worker was promised stands in a file that all
+//! watches that each thread moves ([`process_pool`]). What a worker was promised stands in a file that all
 //! append to ([`journal`]), so that whoever begins a transaction afterwards knows what it must see
 //! ([`invariants`]). A round lasts some seconds ([`round`]); then the database is inspected
 //! ([`inspect`]), by a process of its own, so that the parent depends on nothing that it tests.

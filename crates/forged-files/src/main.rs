@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `begin INDEX SEED; WHAT` | which database, and what was forged in it |
 //! | `finding INDEX TEXT` | what is wrong; there may be several |
-//! | `end INDEX OUTCOME` | see [`exercise::Outcome`] |
+//! | `end INDEX OUTCOME` | see [`exercise::FileOutcome`] |
 //! | `slow INDEX` | the file takes too long; the process ends itself |
 
 mod cases;

@@ -1,7 +1,7 @@
 //! Several processes with one database, all of which this one plays, in turns.
 //!
 //! One of them is that of the stage; the others wait. Any of them may commit while a flush of that one runs,
-//! and kill it there: see [`DuringFlush`](super::during_flush::DuringFlush).
+//! and kill it there: see [`FlushDisturber`](super::during_flush::FlushDisturber).
 
 use super::{
     context::{EpisodeContext, MODES, StageResult, commit_and_wait},

@@ -10,7 +10,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
     };
     let root = source(
         "lib.rs",
-        "mod api; mod tree; pub use api::{Database, codec::{self, Bytes}}; pub use types::Run;",
+        "mod api; mod btree; pub use api::{Database, codec::{self, Bytes}}; pub use types::Run;",
     );
     check(&[root, source(path, text)]).unwrap()
 }
@@ -24,9 +24,9 @@ fn the_engine_keeps_its_layers() {
 fn an_upward_use_is_found() {
     let found = complaints(
         "page/leaf.rs",
-        "use crate::types::Run;\nuse crate::tree::Cursor;",
+        "use crate::types::Run;\nuse crate::btree::Cursor;",
     );
-    assert_eq!(found, ["page/leaf.rs:2: page imports tree (tree)"]);
+    assert_eq!(found, ["page/leaf.rs:2: page imports btree (btree)"]);
 }
 
 #[test]

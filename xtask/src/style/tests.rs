@@ -92,15 +92,15 @@ fn names_become_snake_case() {
 #[test]
 fn references_to_nothing_are_found() {
     let known = Known {
-        files: vec!["/crates/teak/src/txn/commit.rs".to_owned()],
+        files: vec!["/crates/teak/src/commit/pipeline.rs".to_owned()],
         words: ["Recovery", "Joined", "flush_after"]
             .map(str::to_owned)
             .into(),
         tasks: ["layers".to_owned()].into(),
     };
-    let text = "See commit/pipeline.rs, `crates/teak/src/txn/gone.rs`, `Recovery::Joined` and\n\
+    let text = "See commit/pipeline.rs, `crates/teak/src/commit/gone.rs`, `Recovery::Joined` and\n\
                 `Recovery::Gone`; run `cargo xtask layers`, `cargo xtask gone --flush-after --gone`;\n\
-                https://example.org/a/b.md is elsewhere, xn/commit.rs is nothing.";
+                https://example.org/a/b.md is elsewhere, ommit/pipeline.rs is nothing.";
     let dead = Finder::new().unwrap().dead(text, true, &known);
     let dead: Vec<String> = dead
         .iter()
@@ -109,11 +109,11 @@ fn references_to_nothing_are_found() {
     assert_eq!(
         dead,
         [
-            "1 dead-file crates/teak/src/txn/gone.rs",
+            "1 dead-file crates/teak/src/commit/gone.rs",
             "2 dead-task cargo xtask gone",
             "2 dead-item Recovery::Gone",
             "2 dead-flag --gone",
-            "3 dead-file xn/commit.rs",
+            "3 dead-file ommit/pipeline.rs",
         ]
     );
 }

@@ -23,7 +23,7 @@ pub(super) const LIMITS: &[Limits] = &[
     // Crate, functions, files, names.
     of("differential", 0, 1, 0),
     of("forged-files", 2, 0, 0),
-    of("teak", 5, 19, 0),
+    of("teak", 5, 22, 0),
     of("teak-bench", 0, 1, 2),
     of("teak-c", 1, 3, 0),
     of("teak-foreign", 1, 0, 0),

@@ -28,24 +28,15 @@ impl WritePages {
             return Ok(None);
         }
         let are_parked_enough = self.would_free(least, |reader| reader.is_parked)?;
-        if are_parked_enough
-            || self
-                .limits
-                .slow_readers
-                .as_ref()
-                .is_some_and(SlowReaders::asks)
-        {
+        let slow_readers = self.limits.slow_readers.as_ref();
+        if are_parked_enough || slow_readers.is_some_and(SlowReaders::asks) {
             // Use fragmented free space before asking slow readers to go.
             if let Some(extent) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(extent));
             }
         }
         if are_parked_enough {
-            // What has a name stays anyway.
-            let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
-            let is_taken = |state| state < base && named.binary_search(&state).is_err();
-            self.writer.flusher().published.take_parked(is_taken)?;
-            self.reclaim_again()?;
+            self.take_parked()?;
             if let Some(extent) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(extent));
             }
@@ -92,6 +83,14 @@ impl WritePages {
             }
         }
         Ok(None)
+    }
+
+    /// Takes the states of parked readers away, except those that have a name, and frees their pages.
+    fn take_parked(&mut self) -> Result<()> {
+        let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
+        let is_taken = |state| state < base && named.binary_search(&state).is_err();
+        self.writer.flusher().published.take_parked(is_taken)?;
+        self.reclaim_again()
     }
 
     /// The reader of an older state that keeps the most pages, if readers keep at least `least` pages.

@@ -292,15 +292,15 @@ fn values_have_times_and_sizes_for_every_engine() {
             assert!(figure["p999_us"].as_f64() <= figure["longest_us"].as_f64());
             let ratio = figure["bytes_per_live_byte"].as_f64();
             assert!(ratio.is_some_and(|ratio| ratio > 1.0), "{figure}");
-            let looks = figure["looks"].as_array().expect("files are looked at");
-            assert_eq!(looks.len(), 20);
-            for look in looks {
-                assert_positive(look, &["live_bytes", "allocated_bytes", "used_bytes"]);
+            let samples = figure["samples"].as_array().expect("the sizes are sampled");
+            assert_eq!(samples.len(), 20);
+            for sample in samples {
+                assert_positive(sample, &["live_bytes", "allocated_bytes", "used_bytes"]);
             }
             // All are given the same.
             assert_eq!(
-                looks[19]["live_bytes"],
-                figures[0]["looks"][19]["live_bytes"]
+                samples[19]["live_bytes"],
+                figures[0]["samples"][19]["live_bytes"]
             );
         }
     }

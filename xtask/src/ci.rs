@@ -47,7 +47,7 @@ const STEPS: &[CiStep] = &[
         environment: &[("TEAK_TEST_PAGE_LEN", "16384")],
         ..step(
             "larger pages of the system",
-            "cargo test --package teak --features teak/testing --lib --test main -- io:: holes:: limits:: locks::",
+            "cargo test --package teak --lib --test main -- io:: holes:: limits:: locks::",
         )
     },
     // With the profile that this program was built with.

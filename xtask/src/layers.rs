@@ -103,6 +103,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "observe", "share", "record", "btree", "page",
         ],
     ),
+    // Documentation only.
+    ("guide", &["api"]),
 ];
 
 /// Single files that may import one layer more. No file is in an import cycle all the same.

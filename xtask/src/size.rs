@@ -7,7 +7,7 @@ mod tests;
 
 use crate::{Failure, ratchet::Ratchet, scratch, sources};
 use clap::Args;
-use limits::LIMITS;
+use limits::{LIMITS, LINES_PER_ASSERTION};
 use measure::{ASSERTIONS, FILE_LINES, FILE_LINES_MAX, FUNCTION_LINES, Measures};
 use std::path::PathBuf;
 
@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         total.add(&measures);
         if package.name == ENGINE {
             print_folders(&measures);
+            compare_assertions(&measures, LINES_PER_ASSERTION, &mut ratchet);
         }
     }
     print_row("total", &total);
@@ -88,6 +89,24 @@ fn density(code_lines: usize, assertions: usize) -> String {
     code_lines
         .checked_div(assertions)
         .map_or("none".to_owned(), |lines| format!("1 in {lines}"))
+}
+
+/// Complains about folders with fewer assertions than they had.
+fn compare_assertions(measures: &Measures, limits: &[(&str, usize)], ratchet: &mut Ratchet) {
+    for (folder, limit) in limits {
+        let Some(counts) = measures.folders.get(*folder) else {
+            ratchet
+                .complaints
+                .push(format!("{ENGINE}: there is no folder {folder}"));
+            continue;
+        };
+        let lines = counts.code_lines.checked_div(counts.assertions);
+        ratchet.compare(
+            &format!("{ENGINE}: lines of code for each assertion in {folder}"),
+            lines.unwrap_or(usize::MAX),
+            *limit,
+        );
+    }
 }
 
 fn compare(name: &str, measures: &Measures, ratchet: &mut Ratchet) {

@@ -37,7 +37,7 @@ impl Direction {
             0 => Ok(Self::Forward),
             1 => Ok(Self::Backward),
             other => {
-                let text = format!("there is no teak_direction {other}; it is 0 or 1");
+                let text = format!("there is no teak_direction {other}; use 0 or 1");
                 Err(Failure::invalid_argument(text))
             }
         }
@@ -269,9 +269,7 @@ pub unsafe extern "C" fn teak_cursor_scan(
     unsafe {
         answer(error, || -> CallResult {
             let Some(each) = each else {
-                return Err(Failure::invalid_argument(
-                    "there is no function to be called",
-                ));
+                return Err(Failure::invalid_argument("the callback is a null pointer"));
             };
             let direction = Direction::new(direction)?;
             let transaction = read(txn)?;

@@ -95,7 +95,8 @@ pub(crate) unsafe fn array_mut<'v, T>(data: *mut T, len: usize) -> Result<&'v mu
 
 fn refuse_impossible<T>(data: *const T, len: usize) -> Result<(), Failure> {
     if data.is_null() {
-        let text = format!("a null pointer is given with a length of {len}; it can only be with 0");
+        let text =
+            format!("a null pointer was passed with a length of {len}; only length 0 is allowed");
         return Err(Failure::invalid_argument(text));
     }
     let bytes = len.checked_mul(size_of::<T>());
@@ -104,7 +105,7 @@ fn refuse_impossible<T>(data: *const T, len: usize) -> Result<(), Failure> {
         .is_none()
     {
         let text = format!(
-            "there is no memory of so many bytes: {len} times {}",
+            "no memory can have this many bytes: {len} times {}",
             size_of::<T>()
         );
         return Err(Failure::invalid_argument(text));
@@ -202,7 +203,7 @@ pub(crate) unsafe trait Grows: Sized {
         let size = unsafe { from.cast::<usize>().read_unaligned() };
         if size < size_of::<usize>() || size > 1 << 16 {
             let name = Self::NAME;
-            let text = format!("a {name} says that its size is {size}; set it to sizeof({name})");
+            let text = format!("the size field of a {name} is {size}; set it to sizeof({name})");
             return Err(Failure::invalid_argument(text));
         }
         let known = size.min(size_of::<Self>());

@@ -46,7 +46,7 @@ impl Failure {
         let text = match handle {
             0 => format!("this {noun} handle is empty; open or begin the {noun} first"),
             _ => format!(
-                "there is no {noun} of handle {handle:#x}; it has been closed or has ended, or never was there"
+                "there is no {noun} of handle {handle:#x}; it was closed, has ended, or never existed"
             ),
         };
         Self::new(teak_code::TEAK_INVALID_HANDLE, text)
@@ -55,7 +55,7 @@ impl Failure {
     #[cold]
     pub(crate) fn in_use(noun: &str) -> Self {
         let text = format!(
-            "this {noun} is being used by another call, of another thread or of one that called back; wait until that has returned"
+            "this {noun} is in use by another call, of another thread or from a callback; wait until that call has returned"
         );
         Self::busy(text)
     }
@@ -67,14 +67,14 @@ impl Failure {
 
     #[cold]
     pub(crate) fn too_many(noun: &str) -> Self {
-        let text = format!("there is no handle left for another {noun}; close some");
+        let text = format!("there are no handles left for another {noun}; close some");
         Self::new(teak_code::TEAK_OTHER, text)
     }
 
     #[cold]
     pub(crate) fn wrong_database(noun: &str) -> Self {
         let text = format!(
-            "this {noun} is of another database, or of an earlier opening of this one; open it here"
+            "this {noun} belongs to another database, or to an earlier opening of this one; open it with this handle"
         );
         Self::new(teak_code::TEAK_WRONG_DATABASE, text)
     }
@@ -92,7 +92,7 @@ impl Failure {
     /// A file that cannot be opened.
     #[cold]
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        let remedy = teak::remedy(error).unwrap_or("see who may read it");
+        let remedy = teak::remedy(error).unwrap_or("check who may read it");
         let text = format!("{path:?} cannot be opened ({error}); {remedy}");
         Self {
             system_code: error.raw_os_error().unwrap_or(0),
@@ -108,7 +108,7 @@ impl Failure {
             format!("page {page}")
         });
         let text = format!(
-            "{place} is damaged ({}), found by the check; restore a backup, or save what can be read with `teak salvage`",
+            "{place} is damaged ({}), found by the check; restore a backup, or save the readable part with `teak salvage`",
             damage.detail
         );
         Self {
@@ -126,9 +126,9 @@ impl Failure {
         ) {
             (Some(text), _) => text,
             (None, Some(text)) => text.as_str(),
-            (None, None) => "nothing is known of it",
+            (None, None) => "no details are known",
         };
-        let text = format!("the library has found an error of its own ({text}); please report it");
+        let text = format!("internal error of the library ({text}); please report it");
         Self::new(teak_code::TEAK_PANIC, text)
     }
 }
@@ -139,8 +139,8 @@ impl From<Error> for Failure {
         use teak_code as C;
         let mut failure = Self::new(C::TEAK_OTHER, error.to_string());
         failure.code = match error {
-            Error::Io { source, .. } => {
-                failure.system_code = source.raw_os_error().unwrap_or(0);
+            Error::Io { cause, .. } => {
+                failure.system_code = cause.raw_os_error().unwrap_or(0);
                 C::TEAK_IO
             }
             Error::NotFound(_) | Error::NameLost { .. } => C::TEAK_FILE_NOT_FOUND,

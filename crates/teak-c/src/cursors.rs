@@ -321,7 +321,7 @@ pub unsafe extern "C" fn teak_cursor_move(
 }
 
 fn unknown(description: &str, number: u32) -> Failure {
-    let text = format!("there is no teak_{description} {number}; the header says which there are");
+    let text = format!("there is no teak_{description} {number}; teak.h lists the values");
     Failure::invalid_argument(text)
 }
 

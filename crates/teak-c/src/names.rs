@@ -105,7 +105,7 @@ impl OpenDatabase {
     pub(crate) fn refuse_waiting_for_itself(&self) -> Result<(), Failure> {
         match self.writing_thread.load(Ordering::Relaxed) == this_thread() {
             true => Err(Failure::busy(
-                "this thread has begun a write transaction, for whose end this one would wait; end that first, or wait with a limit",
+                "this thread has a write transaction already and would wait for itself; end that one first, or use a timeout",
             )),
             false => Ok(()),
         }

@@ -289,7 +289,7 @@ pub(crate) unsafe fn comparisons(
 
 fn unknown(field: &str, value: u32) -> Failure {
     Failure::invalid_argument(format!(
-        "{field} cannot be {value}; the header says which numbers it can be"
+        "{field} cannot be {value}; teak.h lists the values"
     ))
 }
 

@@ -11,8 +11,7 @@ use crate::{
 };
 use teak::{MultiTable, WriteTxn, codec::Bytes};
 
-const ONE_VALUE: &str =
-    "a key of this table has one value; its records are read and changed by their keys";
+const ONE_VALUE: &str = "this is not a multi-value table; use the functions for records";
 
 pub(crate) fn multi(named: &TableHandle) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
     match named {

@@ -70,8 +70,7 @@ impl teak_bound {
     }
 }
 
-const SEVERAL_VALUES: &str =
-    "a key of this table has several values; its pairs are read and changed by a cursor";
+const SEVERAL_VALUES: &str = "this is a multi-value table; use the functions for pairs";
 
 pub(crate) fn plain(named: &TableHandle) -> Result<&Table<Bytes, Bytes>, Failure> {
     match named {

@@ -179,7 +179,7 @@ pub unsafe extern "C" fn teak_snapshot_each(
 }
 
 pub(crate) fn no_function() -> Failure {
-    Failure::invalid_argument("there is no function to be called")
+    Failure::invalid_argument("the callback is a null pointer")
 }
 
 /// What became of a record between two states.

@@ -312,9 +312,7 @@ pub unsafe extern "C" fn teak_table_each(
     unsafe {
         answer(error, || {
             let Some(each) = each else {
-                return Err(Failure::invalid_argument(
-                    "there is no function to be called",
-                ));
+                return Err(Failure::invalid_argument("the callback is a null pointer"));
             };
             let transaction = read(txn)?;
             for table in either!(transaction, txn => txn.tables())? {

@@ -154,10 +154,10 @@ impl TicketObject {
         if let Some(event) = &self.event {
             return Ok(event.0.as_raw_fd());
         }
-        let event = TicketEvent::new().map_err(|source| Error::Io {
-            operation: "making an event descriptor",
+        let event = TicketEvent::new().map_err(|cause| Error::Io {
+            operation: "creating an event descriptor",
             path: None,
-            source,
+            cause,
         })?;
         let event = Arc::new(event);
         let waker = Waker::from(Arc::clone(&event));

@@ -79,9 +79,8 @@ macro_rules! either {
 }
 pub(crate) use either;
 
-const NOT_A_WRITER: &str =
-    "this is a read transaction; what changes the database needs a write transaction";
-const NOT_A_READER: &str = "this is a write transaction; a read transaction is wanted here";
+const NOT_A_WRITER: &str = "this is a read transaction; changes need a write transaction";
+const NOT_A_READER: &str = "this is a write transaction; this call needs a read transaction";
 
 impl Transaction {
     pub(crate) fn reader(&self) -> Result<&ReadTxn, Failure> {
@@ -496,7 +495,7 @@ pub unsafe extern "C" fn teak_txn_set_durability(
     unsafe {
         answer(error, || {
             let Some(durability) = self::durability(durability)? else {
-                let text = "say which durability the commit is to have; the database's is what it has anyway";
+                let text = "pass the durability of the commit; without this call the database's default applies";
                 return Err(Failure::invalid_argument(text));
             };
             change(txn)?.change(|_, txn| {
@@ -578,7 +577,7 @@ impl OpenWriter {
             .iter()
             .position(|(known, _)| *known == number);
         found.ok_or_else(|| {
-            let text = format!("there is no savepoint {number} in this transaction any more");
+            let text = format!("this transaction has no savepoint {number} any more");
             Failure::invalid_argument(text)
         })
     }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the key, the table or the snapshot was not found
-  2  the command line makes no sense
+  1  the key, table or snapshot does not exist
+  2  the command line is invalid
   3  the database is damaged
   4  the database is missing, in use, or not a database
   5  the input is malformed

@@ -56,7 +56,7 @@ pub(crate) fn refuse_unlocked(reason: &str) -> Result<(), Failure> {
     match locking().is_unlocked {
         false => Ok(()),
         true => Err(Failure::Usage(format!(
-            "--no-lock is for reading without a lock file, and {reason}; leave it out"
+            "--no-lock is for reading without a lock file, but {reason}; leave it out"
         ))),
     }
 }
@@ -237,7 +237,7 @@ pub(crate) fn wait_and_report(
 /// Others have been writing for longer than was to be waited.
 pub(crate) fn busy(database: &Database, wait: WaitArgument) -> Failure {
     Failure::Busy(format!(
-        "{} has been writing to {} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
+        "{} has been writing to {} for longer than {:?}; try again when it has ended, or wait longer (--wait-timeout)",
         writer(database),
         shown_path(database.path()),
         wait.limit.unwrap_or_default()

@@ -1,52 +1,50 @@
-//! What a subcommand can end with other than success, and how that is told: the exit code, the
-//! message with what to do, and the causes beneath it.
+//! Failures of a subcommand: the exit code, and the message with what happened and what to do.
 
 use crate::text::{Malformed, ReadError, shown_path};
 use serde::Serialize;
-use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a subcommand did not do what was asked.
+/// Why a subcommand failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The engine refused.
+    /// An error of the engine.
     Engine(teak::Error),
-    /// A key is not there.
+    /// A key was not found.
     NotFound(String),
-    /// The arguments do not fit each other, or the database.
+    /// The arguments contradict each other, or do not suit the database.
     Usage(String),
-    /// Others have been writing for longer than was to be waited.
+    /// Another process has been writing for longer than the timeout.
     Busy(String),
-    /// The check found damages.
+    /// Damage was found.
     Damaged(String),
-    /// What was loaded is not what reads back.
+    /// The loaded records differ from the input.
     Unverified(String),
-    /// What is to be imported cannot be read as it is.
+    /// The source of an import cannot be read.
     Source(String),
-    /// The input is not what it should be.
+    /// The input is malformed.
     Input(Malformed),
-    /// The engine refused a record of the input.
+    /// A record of the input cannot be stored.
     Record {
-        /// The line of the input that its key is in.
+        /// The line of its key in the input.
         line: u64,
-        /// Why.
+        /// The error of the engine.
         error: teak::Error,
     },
     /// An input or output file failed.
     File {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system answered.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Standard output failed. That its reader has gone is no error: `teak dump | head`.
+    /// Standard output failed. A reader that is gone is not an error: `teak dump | head`.
     Output(io::Error),
-    /// Another failure, with what went before it.
+    /// Another failure, with its context.
     During {
-        /// What had been done, or was being done.
+        /// The work that was done before, or was being done.
         context: String,
         /// The failure itself.
         cause: Box<Failure>,
@@ -72,7 +70,7 @@ impl From<teak::Error> for Failure {
 }
 
 impl Failure {
-    /// Turns what a reader of `path` says into a failure.
+    /// Converts an error of a reader of `path`.
     pub(crate) fn reading(path: &Path) -> impl FnOnce(ReadError) -> Self {
         move |error| match error {
             ReadError::Malformed(malformed) => Self::Input(malformed),
@@ -84,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// Turns what the system says of `path` into a failure.
+    /// Converts a system error about `path`.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             action,
@@ -93,7 +91,7 @@ impl Failure {
         }
     }
 
-    /// Turns what the system says when a database, or a backup of one, is opened into a failure.
+    /// Converts a system error of opening a database, or a backup of one.
     pub(crate) fn opening(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |error| match error.kind() {
             io::ErrorKind::NotFound => teak::Error::NotFound(path.to_owned()).into(),
@@ -101,11 +99,11 @@ impl Failure {
         }
     }
 
-    /// Of a command that has changed something before it wrote its report: says so.
+    /// Adds that the work is done, if a command fails while it writes its report.
     pub(crate) fn after_work(self) -> Self {
         match &self {
             Self::Output(_) if !self.is_broken_pipe() => Self::During {
-                context: "what was to be done is done; only the report of it is missing".to_owned(),
+                context: "the work is done; only its report is missing".to_owned(),
                 cause: Box::new(self),
             },
             _ => self,
@@ -143,7 +141,7 @@ impl Failure {
             | Self::Damaged(text)
             | Self::Unverified(text)
             | Self::Source(text) => text.clone(),
-            Self::Input(malformed) => format!("{malformed}; correct the input, or make it again"),
+            Self::Input(malformed) => format!("{malformed}; correct the input, or create it again"),
             Self::Record { line, error } => {
                 format!("the record in line {line} of the input cannot be stored: {error}")
             }
@@ -151,32 +149,19 @@ impl Failure {
                 action,
                 path,
                 source,
-            } => format!("{action} {} failed{}", shown_path(path), advice(source)),
-            Self::Output(source) => format!("writing the output failed{}", advice(source)),
+            } => format!(
+                "{action} {} failed: {source}{}",
+                shown_path(path),
+                advice(source)
+            ),
+            Self::Output(source) => {
+                format!("writing the output failed: {source}{}", advice(source))
+            }
             Self::During { cause, .. } => cause.message(),
         }
     }
 
-    /// The errors beneath this one, without those that its message repeats.
-    pub(crate) fn causes(&self) -> Vec<String> {
-        let mut next: Option<&(dyn StdError + 'static)> = match self {
-            Self::Engine(error) | Self::Record { error, .. } => error.source(),
-            Self::File { source, .. } | Self::Output(source) => Some(source),
-            _ => None,
-        };
-        let message = self.message();
-        let mut causes = Vec::new();
-        while let Some(cause) = next {
-            let text = cause.to_string();
-            if !message.contains(&text) {
-                causes.push(text);
-            }
-            next = cause.source();
-        }
-        causes
-    }
-
-    /// What the failure counts as, and so the exit code.
+    /// The kind of the failure, which decides the exit code.
     pub(crate) fn kind(&self) -> FailureKind {
         match self {
             Self::Engine(error) => engine_kind(error),
@@ -186,7 +171,7 @@ impl Failure {
             Self::Busy(_) | Self::Source(_) => FailureKind::Unavailable,
             Self::Input(_) => FailureKind::MalformedInput,
             Self::Record { error, .. } => match engine_kind(error) {
-                // What would be a wrong argument anywhere else came from the input here.
+                // An argument that is wrong elsewhere came from the input here.
                 FailureKind::Usage => FailureKind::MalformedInput,
                 kind => kind,
             },

@@ -13,8 +13,6 @@ struct ErrorReport<'a> {
     error: String,
     kind: FailureKind,
     exit_code: u8,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    causes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,9 +40,6 @@ impl Failure {
     fn report_text(&self, output: &mut impl Write) -> io::Result<()> {
         let root = self.root();
         let mut text = format!("teak: {}\n", root.message());
-        for cause in root.causes() {
-            text += &format!("  because: {cause}\n");
-        }
         for context in self.contexts() {
             text += &format!("  {context}\n");
         }
@@ -63,7 +58,6 @@ impl Failure {
             error: root.message(),
             kind: self.kind(),
             exit_code: self.kind() as u8,
-            causes: root.causes(),
             context: (!contexts.is_empty()).then(|| contexts.join("; ")),
             line,
             column: malformed.map(|malformed| malformed.column),

@@ -21,7 +21,7 @@ fn failures_of_the_program_have_the_texts_and_exit_codes_that_are_documented() {
         input: "coins.dump".to_owned(),
         line: 2,
         column: 1,
-        expected: "a tab behind the key".to_owned(),
+        expected: "a tab after the key".to_owned(),
         found: "\"x\"".to_owned(),
     };
     let missing = || io::Error::from_raw_os_error(2);

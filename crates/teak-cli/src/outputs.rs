@@ -132,7 +132,7 @@ fn beside(
     source: Option<&Path>,
     there: Option<&Metadata>,
 ) -> Result<NamedTempFile, Failure> {
-    let failed = || Failure::file("creating a temporary file beside", path);
+    let failed = || Failure::file("creating a temporary file next to", path);
     // Of a source that is not there nothing will be written.
     let source = source.and_then(|source| fs::metadata(source).ok());
     let allowed = [source.as_ref(), there].into_iter().flatten();
@@ -178,7 +178,7 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
         let is_lock = of_input.is_some_and(|lock| is_same_name(output, &lock));
         if is_lock || of_output.is_some_and(|lock| is_same(input, &lock)) {
             let message = format!(
-                "of the output {} and the input {} one is the lock file of the other, by its name; name another file",
+                "the output {} or the input {} has the name of the other's lock file; name another file",
                 shown_path(output),
                 shown_path(input)
             );
@@ -266,7 +266,7 @@ pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
     if !is_output_closed() {
         return Ok(());
     }
-    let message = "standard output is closed, so nobody would get this; send it to a file or a pipe, or to /dev/null";
+    let message = "standard output is closed; send the output to a file, a pipe or /dev/null";
     Err(Failure::Usage(message.to_owned()))
 }
 

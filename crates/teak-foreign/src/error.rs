@@ -1,4 +1,4 @@
-//! What can be wrong with a foreign file.
+//! Errors of reading a foreign file.
 
 use std::io;
 
@@ -14,29 +14,29 @@ pub enum Error {
     Io {
         /// The page.
         page: u64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file ends before a page that is needed.
     #[error(
-        "the file ends before the end of page {page}, which is in use: it was cut short, or not copied whole"
+        "the file ends before the end of page {page}, which is in use: it was truncated, or not copied completely"
     )]
     CutShort {
         /// The page.
         page: u64,
     },
-    /// These are no bytes of LMDB or libmdbx.
-    #[error("this is no file of LMDB or libmdbx: {0}")]
+    /// The file is not one of LMDB or libmdbx.
+    #[error("this is not a file of LMDB or libmdbx: {0}")]
     NotRecognised(&'static str),
-    /// It is a file of one of them that cannot be read here.
+    /// The file is one of them that Teak cannot read.
     #[error("{0}")]
     Unsupported(String),
-    /// What the file says cannot be.
+    /// The content of the file is impossible.
     #[error("page {page}: {detail}")]
     Damaged {
-        /// The page that says it.
+        /// The page.
         page: u64,
-        /// What is wrong.
+        /// Description of the damage.
         detail: String,
     },
     /// Somebody has committed since the file was opened.

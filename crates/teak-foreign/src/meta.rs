@@ -150,7 +150,7 @@ fn recognise(source: &impl Source) -> Result<(Format, u32)> {
         }
     }
     Err(refusal.unwrap_or(Error::NotRecognised(
-        "it does not begin as one does; name the file data.mdb or mdbx.dat itself, or the directory that it is in",
+        "it does not begin like one; name the file data.mdb or mdbx.dat, or its directory",
     )))
 }
 

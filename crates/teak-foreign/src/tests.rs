@@ -129,8 +129,8 @@ fn what_cannot_be_read_is_called_by_its_name() {
             "{error:?}"
         );
     };
-    refused(open(Vec::new()), "no file of LMDB or libmdbx");
-    refused(open(vec![b'x'; 100_000]), "no file of LMDB or libmdbx");
+    refused(open(Vec::new()), "not a file of LMDB or libmdbx");
+    refused(open(vec![b'x'; 100_000]), "not a file of LMDB or libmdbx");
     let lmdb =
         |at: usize, change: &[u8]| changed("lmdb-0.9.mdb", &[(at, change), (4096 + at, change)]);
     refused(lmdb(16, &0xBEEF_C0DE_u32.to_be_bytes()), "order of bytes");

@@ -112,7 +112,7 @@ impl Path {
             let (at, found) = step.node(self.format, index)?;
             let key_end = at + NODE_LEN + found.key_len;
             if key_end > step.bytes.len() {
-                return Err(Error::damaged(step.number, "a key goes on behind its page"));
+                return Err(Error::damaged(step.number, "a key continues past its page"));
             }
             let (child, number) = (self.format.child(&found), step.number);
             self.enter(pages, child, number)?;
@@ -189,7 +189,7 @@ impl PathStep {
         if let Some(len) = self.packed_len {
             let value = self.bytes.part(format.header_len() + index * len, len);
             let value = value
-                .ok_or_else(|| Error::damaged(self.number, "a value goes on behind its page"))?;
+                .ok_or_else(|| Error::damaged(self.number, "a value continues past its page"))?;
             return Ok(Entry::Packed(value));
         }
         let (at, found) = self.node(format, index)?;
@@ -201,7 +201,7 @@ impl PathStep {
         let key = self.bytes.part(at + NODE_LEN, found.key_len);
         let value = self.bytes.part(value_at, value_len);
         let (Some(key), Some(value)) = (key, value) else {
-            let detail = format!("record {index} goes on behind its page");
+            let detail = format!("record {index} continues past its page");
             return Err(Error::damaged(self.number, detail));
         };
         Ok(Entry::Node {

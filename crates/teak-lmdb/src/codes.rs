@@ -65,7 +65,7 @@ impl Code {
 impl From<Error> for Code {
     fn from(error: Error) -> Self {
         Self(match error {
-            Error::Io { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+            Error::Io { cause, .. } => cause.raw_os_error().unwrap_or(libc::EIO),
             Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,

@@ -37,8 +37,8 @@ const TEXTS: [&CStr; 20] = [
     c"MDB_KEYEXIST: Key/data pair already exists",
     c"MDB_NOTFOUND: No matching key/data pair found",
     c"MDB_PAGE_NOTFOUND: Requested page not found",
-    c"MDB_CORRUPTED: A page is damaged; `teak check` says what else is",
-    c"MDB_PANIC: A write or flush failed before, or the process was forked; open the environment anew",
+    c"MDB_CORRUPTED: A page is damaged; `teak check` lists all damage",
+    c"MDB_PANIC: A write or flush failed before, or the process was forked; reopen the environment",
     c"MDB_VERSION_MISMATCH: The database needs a newer version",
     c"MDB_INVALID: The file is not a Teak database",
     c"MDB_MAP_FULL: Environment mapsize limit reached",
@@ -49,10 +49,10 @@ const TEXTS: [&CStr; 20] = [
     c"MDB_CURSOR_FULL: A tree is too deep",
     c"MDB_PAGE_FULL: A page has no more space",
     c"MDB_MAP_RESIZED: Database contents grew beyond environment mapsize",
-    c"MDB_INCOMPATIBLE: The operation is not for this database, or its flags are others",
+    c"MDB_INCOMPATIBLE: The operation does not suit the database, or its flags differ",
     c"MDB_BAD_RSLOT: This thread has a read transaction already",
     c"MDB_BAD_TXN: Transaction must abort, has a child, or is invalid",
-    c"MDB_BAD_VALSIZE: A key, value or name has a size that is not possible here",
+    c"MDB_BAD_VALSIZE: A key, value or name has an impossible size",
     c"MDB_BAD_DBI: The handle of the database was closed",
 ];
 

@@ -1,4 +1,4 @@
-//! The one error type of the engine. Each text says what happened and what to do about it.
+//! The error type of the engine. Each text says what happened and what to do about it.
 
 mod key_range;
 mod limit;
@@ -20,121 +20,132 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the functions of this crate return.
+/// The result of the functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong.
+/// An error of the engine.
+///
+/// The text ([`Display`](std::fmt::Display)) says what happened, to which file, table, key or page,
+/// and what to do next. It contains the error of the operating system, so
+/// [`source`](std::error::Error::source) is always `None`. `docs/errors.md` lists all errors, with
+/// exit codes and codes of the C interface.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
-    #[error("{operation}{} failed: {source}{}{}", in_brackets(path.as_deref()), after(remedy(source)), limit(operation, source))]
+    #[error("{operation}{} failed: {cause}{}{}", in_brackets(path.as_deref()), after(remedy(cause)), limit(operation, cause))]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// The file, or the database that was used.
+        /// The file, or the database it belongs to.
         path: Option<PathBuf>,
-        /// What the system answered; `ENOSPC` stays `ENOSPC`.
-        source: io::Error,
+        /// The error of the system, unchanged: `ENOSPC` stays `ENOSPC`.
+        cause: io::Error,
     },
-    /// There is no such file and it was not to be created.
+    /// The file does not exist, and was not to be created.
     #[error("there is no database at {}; create it, or correct the path", shown(.0))]
     NotFound(PathBuf),
-    /// A database was to be created where a file is already.
-    #[error("{} exists already; open it, or remove it first", shown(.0))]
+    /// A database was to be created where a file exists.
+    #[error("{} already exists; open it, or remove it first", shown(.0))]
     AlreadyExists(PathBuf),
     /// The file is not a Teak database.
     #[error("{} is not a Teak database ({reason}); nothing was changed", shown(.path))]
     NotADatabase {
         /// The file.
         path: PathBuf,
-        /// What was found instead.
+        /// A description of the content that was found.
         reason: String,
     },
-    /// The file was written by a version that uses features this one does not know.
+    /// The file uses features of a newer version of Teak.
     #[error("this database needs a newer version of Teak ({0}); upgrade to open it")]
     UnknownFormat(String),
-    /// Somebody has the database open who cannot share it: for himself alone, or with another version of Teak,
-    /// or by a lock file that was removed, or this process has closed it and still reads.
-    #[error("{} is in use by another process or handle, or by a child that a process left behind; close or end that first", shown(.0))]
-    InUse(PathBuf),
-    /// Something else stands where the lock file of the database belongs.
+    /// The database is open elsewhere and cannot be shared: it was opened exclusively, by another
+    /// version of Teak, or with a lock file that was removed; or this process has closed it and
+    /// still reads.
     #[error(
-        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`, `teak --lock-file`)", shown(.path)
+        "{} is in use by another process or handle, or by a child of a process that has ended; close or end it first", shown(.0)
+    )]
+    InUse(PathBuf),
+    /// A file that is not a lock file has the name of the database's lock file.
+    #[error(
+        "{} has the name of the database's lock file, but is not a lock file ({reason}); nothing was changed; move it away, or use another lock file (`Options::lock_file`, `teak --lock-file`)", shown(.path)
     )]
     NotALockFile {
-        /// What stands there.
+        /// The file.
         path: PathBuf,
-        /// What was found instead.
+        /// A description of the content that was found.
         reason: String,
     },
-    /// What is on disk is not what was written there.
+    /// The content of the file is not what was written.
     #[error(
-        "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to see what else is, then restore a backup, or save what can be read with `teak salvage`",
+        "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to list all damage, then restore a backup, or save the readable part with `teak salvage`",
         place(table.as_deref(), keys.as_deref())
     )]
     Corrupted {
-        /// The page.
+        /// The damaged page.
         page: PageNumber,
-        /// What is wrong with it.
+        /// Description of the damage.
         detail: String,
-        /// The operation that came across it.
+        /// The operation that found it.
         detected_by: &'static str,
         /// The table that was read or changed.
         table: Option<String>,
-        /// The keys of that table that the page has, or, if it is an inner page, that are below it.
+        /// The keys of the table that are on this page, or below it if it is an inner page.
         keys: Option<Box<KeyRange>>,
     },
-    /// A write or flush failed before: nothing can be written until the database is opened anew.
+    /// A write or flush failed earlier. Nothing can be written until the database is reopened.
     #[error(
-        "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
+        "an earlier write or flush failed, so the state on disk is uncertain; close the database and reopen it, which verifies it"
     )]
     Poisoned,
-    /// The system has let go of the locks by which other processes know that this one lives, and another process has
-    /// taken its place. Nothing was written since. Code in this process has unlocked or closed files that it did not open.
+    /// The system has released the locks by which other processes know that this one lives, and
+    /// another process has taken its slot. Nothing was written since. Code in this process has
+    /// unlocked or closed files that it did not open.
     #[error(
-        "the locks that this process had on {} are gone, so others took it for dead; nothing was written since; find what \
-         unlocks or closes files that it did not open, then close the database and open it again", shown(.0)
+        "this process lost its locks on {}, so other processes took it for dead; nothing was written since; find the code that \
+         unlocks or closes files that it did not open, then close the database and reopen it", shown(.0)
     )]
     LocksLost(PathBuf),
-    /// The file of the database was removed, renamed or replaced while it was open, so nobody would find what is committed: see
-    /// [`Options::require_name`](crate::Options::require_name).
+    /// The file was removed, renamed or replaced while it was open, so nobody would find the
+    /// commit. See [`Options::require_name`](crate::Options::require_name).
     #[error(
-        "{}; the transaction was not committed; put the file back, or close the database and open the one that is wanted",
+        "{}; the transaction was not committed; put the file back, or close the database and open the right one",
         loss_text(.path, .moved_to.as_deref())
     )]
     NameLost {
         /// The name that the file had.
         path: PathBuf,
-        /// Where the file is now; `None` if it has no name.
+        /// The present name of the file; `None` if it has none.
         moved_to: Option<PathBuf>,
     },
-    /// The file is on a network file system, where processes of several machines could not share it.
+    /// The file is on a network file system, where processes of several machines cannot share it.
     #[error(
-        "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", shown(.0)
+        "{} is on a network file system; move it to a local one, or set `Options::allow_network` if only one machine uses it", shown(.0)
     )]
     NetworkFileSystem(PathBuf),
     /// This process has the database open with other options that matter.
     #[error(
-        "this process has the database open with another `{option}`; open it with the same, or use that handle or a clone of it"
+        "this process has the database open with another `{option}`; use the same value, or that handle or a clone of it"
     )]
     OptionsDiffer {
-        /// The option, as [`Options`](crate::Options) calls it.
+        /// The name of the option in [`Options`](crate::Options).
         option: &'static str,
     },
     /// This process was forked from the one that opened the database.
     #[error(
-        "this process was forked from the one that opened the database, whose handles and transactions it cannot use; open the database in this process"
+        "this process was forked from the one that opened the database, and cannot use its handles and transactions; open the database in this process"
     )]
     Forked,
-    /// A writer wanted the space that this read transaction kept: it has lost its state while it was parked, or was cancelled.
+    /// The read transaction was cancelled, or lost its state while it was parked, because a writer
+    /// wanted the space.
     #[error(
-        "this read transaction kept space that was wanted, and has lost its state while it was parked or was cancelled; drop it and begin a new one"
+        "this read transaction has lost its state: it was cancelled, or was parked while a writer wanted the space; drop it and begin a new one"
     )]
     SnapshotLost,
-    /// A write transaction was to begin on the state that a reader sees, and there is a newer one, whether readers see it yet or not.
+    /// A write transaction was to begin at the state of a reader, but there is a newer commit,
+    /// whether readers see it yet or not.
     #[error(
-        "the reader sees the state of transaction {held}, and there is one of {newest} by now; begin on the newest one, or refresh the reader and decide anew"
+        "the reader sees the state of transaction {held}, but transaction {newest} is newer; begin at the newest state, or refresh the reader and decide again"
     )]
     SnapshotStale {
         /// The state that the reader sees.
@@ -142,93 +153,94 @@ pub enum Error {
         /// The newest commit.
         newest: TransactionId,
     },
-    /// There is no named snapshot of that name.
+    /// No named snapshot has this name.
     #[error(
-        "there is no snapshot {0:?}; `Database::snapshots` and `teak snapshot list` tell which there are"
+        "there is no snapshot {0:?}; `Database::snapshots` and `teak snapshot list` list the snapshots"
     )]
     SnapshotNotFound(String),
-    /// There is a named snapshot of that name already.
-    #[error("there is a snapshot {0:?} already; drop it first, or choose another name")]
+    /// A named snapshot has this name already.
+    #[error("snapshot {0:?} already exists; drop it first, or choose another name")]
     SnapshotExists(String),
-    /// A write transaction wanted space that is kept for a reader of an old state alone, and was told not to make the file longer.
+    /// A write transaction wanted space that is kept only for a reader of an old state, and the
+    /// application decided not to grow the file.
     #[error(
-        "there is no space but what a reader keeps ({kept_bytes} bytes, {lag} commits behind, {}, thread {thread}); end that reader, or let the file become longer",
+        "the only free space is kept for a reader ({kept_bytes} bytes, {lag} commits behind, {}, thread {thread}); end that reader, or let the file grow",
         reader_process(*process)
     )]
     HeldByReader {
-        /// The id of its process, if that is known here.
+        /// The id of the reader's process, if it is known here.
         process: Option<u32>,
-        /// The system's number of its thread.
+        /// The system's id of the reader's thread.
         thread: u64,
         /// The state that it reads.
         transaction: TransactionId,
-        /// So many commits have become visible since.
+        /// Number of commits that have become visible since.
         lag: u64,
-        /// What would be free without it.
+        /// Number of bytes that would be free without it.
         kept_bytes: u64,
     },
-    /// There is no place for another reader.
-    #[error("{0} read transactions are open, and there is no place for more; end some")]
+    /// There is no slot for another reader.
+    #[error("{0} read transactions are open, which is the maximum; end some of them")]
     TooManyReaders(usize),
-    /// The upper limit of the size that was set is reached.
+    /// The size limit of the database is reached.
     #[error(
         "the database has reached its size limit of {limit_bytes} bytes; raise the limit, or delete records and commit"
     )]
     Full {
-        /// The limit.
+        /// The limit in bytes.
         limit_bytes: u64,
     },
-    /// A key is longer than a page of this database can carry.
-    #[error("a key of {len} bytes is too long; the longest key of this database has {max} bytes")]
+    /// A key is longer than the longest that the page size allows.
+    #[error("a key of {len} bytes is too long; keys of this database have at most {max} bytes")]
     KeyTooLong {
-        /// Its length.
+        /// Length of the key in bytes.
         len: usize,
-        /// The longest possible.
+        /// The greatest possible length in bytes.
         max: usize,
     },
-    /// The sequence of a table does not have so many numbers any more.
+    /// The sequence of a table has too few numbers left.
     #[error(
-        "the sequence of table {table:?} is at {next}, and there are not {count} numbers more; draw fewer, or keep the numbers in records"
+        "the sequence of table {table:?} is at {next} and has fewer than {count} numbers left; draw fewer, or keep the numbers in records"
     )]
     SequenceExhausted {
         /// The table.
         table: String,
-        /// The number that would come next.
+        /// The next number.
         next: u64,
-        /// How many were asked for.
+        /// How many were wanted.
         count: u64,
     },
-    /// A value of a key that has several is longer than a page of this database can carry.
+    /// A value of a multi-value table is longer than the longest that the page size allows.
     #[error(
-        "a value of {len} bytes is too long for a table in which a key has several; the longest of this database has {max} bytes"
+        "a value of {len} bytes is too long for a multi-value table; values there have at most {max} bytes"
     )]
     ValueTooLong {
-        /// Its length.
+        /// Length of the value in bytes.
         len: usize,
-        /// The longest possible.
+        /// The greatest possible length in bytes.
         max: usize,
     },
-    /// There is no table of that name.
+    /// No table has this name.
     #[error(
-        "there is no table {0:?}; `Transaction::tables` and `teak tables` list those there are, and `WriteTxn::create_table` and `teak table create` make one"
+        "there is no table {0:?}; list the tables with `Transaction::tables` or `teak tables`, or create it with `WriteTxn::create_table` or `teak table create`"
     )]
     TableNotFound(String),
-    /// A table of that name exists already.
-    #[error("table {0:?} exists already; choose another name, or drop it first")]
+    /// A table has this name already.
+    #[error("table {0:?} already exists; choose another name, or drop it first")]
     TableExists(String),
-    /// The table was created with other options than those asked for.
+    /// The table was created with other options than those given.
     #[error(
         "table {name:?} has other options ({detail}); open it with the options it was created with"
     )]
     TableMismatch {
         /// The table.
         name: String,
-        /// What differs.
+        /// The difference.
         detail: String,
     },
-    /// A table is in the order of a comparison that the database was not opened with.
+    /// The comparison of a table was not registered when the database was opened.
     #[error(
-        "table {table:?} is in the order of the comparison {comparison:?}, which is missing; open the database with it (`Options::comparison`)"
+        "table {table:?} uses the comparison {comparison:?}, which was not registered; open the database with it (`Options::comparison`)"
     )]
     ComparisonMissing {
         /// The table.
@@ -236,9 +248,9 @@ pub enum Error {
         /// The name of the comparison.
         comparison: String,
     },
-    /// The keys of a table are in another order than its comparison says.
+    /// The keys of a table are not in the order of its comparison.
     #[error(
-        "the keys of table {table:?} are in another order than the comparison {comparison:?} says; open the database with the comparison that the table was made with"
+        "the keys of table {table:?} are not in the order of the comparison {comparison:?}; open the database with the comparison that the table was created with"
     )]
     ComparisonMismatch {
         /// The table.
@@ -246,43 +258,43 @@ pub enum Error {
         /// The name of the comparison.
         comparison: String,
     },
-    /// Bytes of a key or value that its codec cannot read.
+    /// The codec cannot decode a key or value.
     #[error(
         "a record cannot be read as {expected}: {detail}; open the table with the types it was written with"
     )]
     Decode {
-        /// The type asked for.
+        /// The type of the codec.
         expected: &'static str,
-        /// What was found.
+        /// A description of the bytes that were found.
         detail: String,
     },
-    /// Input that had to be sorted was not.
+    /// The input of a bulk load is not sorted.
     #[error(
-        "record {index} of the input is not behind the one before it; sort the input, or load it as unsorted"
+        "record {index} of the input is not greater than the one before it; sort the input, or load it as unsorted"
     )]
     NotSorted {
-        /// Which record, counted from 0.
+        /// The index of the record, counted from 0.
         index: u64,
     },
-    /// The database was opened for reading only.
-    #[error("the database is open for reading only; open it for writing")]
+    /// The database was opened read-only.
+    #[error("the database is open read-only; open it for writing")]
     ReadOnly,
-    /// The transaction met an error halfway through a change and can only be rolled back.
+    /// The transaction met an error in the middle of a change, and can only be rolled back.
     #[error("an earlier error left this transaction unfinished; roll it back and begin again")]
     TransactionBroken,
-    /// An option or argument makes no sense.
+    /// An option or argument is invalid.
     #[error("{0}")]
     InvalidArgument(String),
 }
 
 impl Error {
     pub(crate) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
+        move |cause| Self::Io {
             operation,
             path: None,
-            source: match is_planted(Planted::HideCode) {
+            cause: match is_planted(Planted::HideCode) {
                 true => io::Error::from_raw_os_error(5),
-                false => source,
+                false => cause,
             },
         }
     }
@@ -293,11 +305,11 @@ impl Error {
             Self::Io {
                 operation,
                 path: None,
-                source,
+                cause,
             } => Self::Io {
                 operation,
                 path: Some(file.to_path_buf()),
-                source,
+                cause,
             },
             other => other,
         }
@@ -321,7 +333,7 @@ impl Error {
     pub(crate) fn is_lack_of_space(&self) -> bool {
         match self {
             Self::Full { .. } | Self::HeldByReader { .. } => true,
-            Self::Io { source, .. } => is_full(source),
+            Self::Io { cause, .. } => is_full(cause),
             _ => false,
         }
     }
@@ -335,7 +347,7 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// A path as text that no terminal takes for anything else.
+/// A path as text, with escapes for control and hidden characters.
 pub(crate) fn shown(path: &Path) -> String {
     let quoted = format!("{path:?}");
     let shown = quoted
@@ -354,7 +366,7 @@ fn after(remedy: Option<&str>) -> String {
 
 fn reader_process(process: Option<u32>) -> String {
     process.map_or_else(
-        || "of a process that is not known here".to_owned(),
+        || "a process not known here".to_owned(),
         |process| format!("process {process}"),
     )
 }
@@ -363,7 +375,7 @@ fn reader_process(process: Option<u32>) -> String {
 pub(crate) fn loss_text(path: &Path, moved_to: Option<&Path>) -> String {
     let path = shown(path);
     match moved_to {
-        Some(now) => format!("the database was at {path}, and is at {} now", shown(now)),
+        Some(now) => format!("the database was moved from {path} to {}", shown(now)),
         None => format!("the database at {path} was removed or replaced while it was open"),
     }
 }

@@ -1,13 +1,14 @@
-//! Teak is an embedded, ordered, transactional key-value store: one file, memory-mapped, a
-//! copy-on-write B+tree.
+//! Teak is an embedded, ordered, transactional key-value store: one memory-mapped file that holds
+//! copy-on-write B+trees.
 //!
-//! - A [`Database`] holds any number of named [`Table`]s, each of records sorted by key.
-//! - A [`ReadTxn`] sees one committed state for as long as it lives. Readers wait for nobody, nobody
-//!   waits for them, and they read straight from the mapped file.
-//! - There is one [`WriteTxn`] at a time. It changes all tables together or none.
-//! - A commit is durable when it returns, with one flush, or lazy: a power cut may then take the newest
-//!   commits, and never a part of one ([`Durability`]).
-//! - The file grows by itself. A reader that stays long keeps only the pages that it can see.
+//! - A [`Database`] holds any number of named [`Table`]s, each with records sorted by key.
+//! - A [`ReadTxn`] sees one committed state for as long as it lives. Readers never block writers,
+//!   writers never block readers, and values are read from the mapped file without a copy.
+//! - One [`WriteTxn`] at a time changes all tables together, or none.
+//! - A commit is durable when it returns, after one flush. Or it is lazy: then a power cut may take
+//!   the newest commits, but never a part of one ([`Durability`]).
+//! - Any number of processes share a database. The file grows by itself, and shrinks. A long-lived
+//!   reader keeps only the pages that it can see.
 //!
 //! # A first example
 //!
@@ -35,44 +36,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Where to go on
+//! # Guide
+//!
+//! The [`guide`] has a chapter for each topic, with examples and limits:
+//!
+//! - [Transactions](guide::transactions): snapshots, writing, savepoints, lifetimes of values.
+//! - [Cursors and ranges](guide::cursors): walking, seeking, counting, differences.
+//! - [Multi-value tables](guide::multi_value): several values for a key.
+//! - [Durability](guide::durability): when a commit is on disk, and errors.
+//! - [Operations](guide::operations): backup, check, salvage, metrics, slow readers, sizes.
+//! - [Many processes](guide::processes): sharing a database.
+//!
+//! # Find an item
 //!
 //! | to | see |
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
-//! | keep other types than bytes | [`codec`] |
+//! | store other types than bytes | [`codec`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
-//! | bring an order of one's own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
-//! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
-//! | go through a table and change it meanwhile | [`DetachedCursor`], also over pairs |
-//! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours; [`MultiTable::modify`] |
+//! | use an order of your own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
+//! | read a range or a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
+//! | walk a table and change it meanwhile | [`DetachedCursor`], also over pairs |
+//! | change a record depending on its value | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`], [`MultiTable::modify`] |
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
 //! | read a range with several threads | [`Table::split`] |
-//! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`]; [`MultiTable::range_owned`] and its neighbours |
+//! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`], [`MultiTable::range_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | commit and go on, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
-//! | write what was decided by reading | [`Database::begin_write_at`] |
-//! | read what is not committed yet with several threads | [`WriteTxn`] |
-//! | draw numbers, and note how far one is | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
+//! | write only if nothing changed since a read | [`Database::begin_write_at`] |
+//! | read uncommitted data with several threads | [`WriteTxn`] |
+//! | draw numbers; store three numbers with each commit | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`], [`MultiTable::bulk_load_unsorted`] |
-//! | choose when a commit is on the disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
+//! | choose when a commit is on disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
-//! | know what opening found | [`Database::recovery`] |
-//! | know what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
-//! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
+//! | learn what opening found | [`Database::recovery`] |
+//! | learn what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
+//! | follow commits of all processes | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`], [`MultiTable::copy_range`] |
-//! | know what fits, and what is in a file, without opening it | [`limits`], [`inspect`] |
-//! | log what happens, count what was done | [`Options::on_event`], [`Database::metrics`] |
-//! | know which lock file a database has | [`lock_file_of`] |
+//! | keep a state under a name | [`Database::create_snapshot`], [`WriteTxn::roll_back_to_snapshot`] |
+//! | look into a file without opening it; compute limits | [`inspect`], [`limits`] |
+//! | log events, read counters | [`Options::on_event`], [`Database::metrics`] |
+//! | find the lock file of a database | [`lock_file_of`] |
 //! | delete a database | [`delete`] |
-//! | look for damage | [`Database::check`] |
-//! | have damage found when it is read | [`Verification`]; on by default |
-//! | save what can be read of a damaged file | [`salvage`] |
+//! | look for damage | [`Database::check`], [`Verification`] |
+//! | save the readable part of a damaged file | [`salvage`] |
 //!
-//! Errors are one type, [`Error`], whose texts say what happened and what to do. The repository has
-//! more: `ARCHITECTURE.md` is the map of the code, `docs/format.md` the file format,
-//! `docs/durability.md` what is promised after a crash, `docs/glossary.md` the words.
+//! # Errors
+//!
+//! All errors are one type, [`Error`]. Its text says what happened, to which file, table, key or
+//! page, and what to do. The repository has more: `docs/errors.md` lists all errors,
+//! `docs/durability.md` the promises, `docs/format.md` the file format, and `ARCHITECTURE.md` is the
+//! map of the code.
 
 mod admin;
 mod alloc;
@@ -81,6 +96,7 @@ mod btree;
 mod clock;
 mod commit;
 mod error;
+pub mod guide;
 mod instance;
 mod io;
 mod maintain;

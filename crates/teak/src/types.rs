@@ -61,6 +61,11 @@ impl Extent {
         u64::from(self.start.0) + u64::from(self.len)
     }
 
+    /// Whether extents are sorted and share no page.
+    pub(crate) fn are_apart(extents: &[Self]) -> bool {
+        extents.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0))
+    }
+
     /// The pages of the run, in order.
     pub(crate) fn pages(self) -> impl Iterator<Item = PageNumber> {
         (u64::from(self.start.0)..self.end()).map(|number| PageNumber(number as u32))

@@ -120,8 +120,8 @@ fn beside_a_writer_a_database_is_read_without_a_lock_file_only_where_that_is_ask
     assert_eq!(other.ask("open"), "Clean");
     as_other_user(|| {
         match reading().open(&path) {
-            Err(Error::Io { source, .. }) => {
-                assert_eq!(source.kind(), io::ErrorKind::PermissionDenied);
+            Err(Error::Io { cause, .. }) => {
+                assert_eq!(cause.kind(), io::ErrorKind::PermissionDenied);
             }
             opened => panic!("{opened:?}"),
         }

@@ -272,7 +272,7 @@ fn an_increment_that_contradicts_itself_is_refused() {
     let forged = [&increment[..], b"x"].concat();
     refused(
         restore(&mut &full[..], &[&forged], &target),
-        "behind its end",
+        "after its end",
     );
     let mut forged = increment.clone();
     forged[RUNS + 4] += 1;

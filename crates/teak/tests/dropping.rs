@@ -318,8 +318,8 @@ fn expect_told(disk: &SimDisk, result: &teak::Result<()>) {
     failed.retain(|call| !matches!(call, Call::SetLen | Call::Allocate | Call::Mapping));
     match result {
         Ok(()) => assert!(failed.is_empty(), "{failed:?}"),
-        Err(Error::Io { source, .. }) => {
-            assert_eq!(source.raw_os_error(), Some(Fault::DISK_ERROR.errno));
+        Err(Error::Io { cause, .. }) => {
+            assert_eq!(cause.raw_os_error(), Some(Fault::DISK_ERROR.errno));
         }
         Err(error) => panic!("{error}"),
     }
@@ -358,7 +358,7 @@ fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
         done_count += usize::from(committed.is_ok() && failed.contains(&Call::Write));
         if let Err(error) = &committed {
             assert!(
-                matches!(error, Error::Io { source, .. } if source.raw_os_error() == Some(Fault::DISK_FULL.errno)),
+                matches!(error, Error::Io { cause, .. } if cause.raw_os_error() == Some(Fault::DISK_FULL.errno)),
                 "{error}"
             );
         }

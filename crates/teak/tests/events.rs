@@ -277,7 +277,7 @@ fn a_flush_that_fails_is_told_once() {
         panic!("{events:?}");
     };
     assert_eq!(*operation, "flushing the file");
-    assert!(event.to_string().contains("opened anew"));
+    assert!(event.to_string().contains("reopened"));
 }
 
 #[test]

@@ -452,7 +452,7 @@ fn a_commit_into_a_file_that_was_cut_short_fails() {
     cut.table.insert(&mut txn, b"a", b"1").unwrap();
     cut.cut();
     match txn.commit().unwrap_err() {
-        Error::Io { source, .. } => assert!(source.to_string().contains("cut the file short")),
+        Error::Io { cause, .. } => assert!(cause.to_string().contains("truncated the file")),
         other => panic!("another error: {other}"),
     }
     cut.mend();

@@ -193,7 +193,7 @@ impl Drop for SmallDisk {
 
 fn assert_disk_full(result: Result<Numbers>) {
     match result {
-        Err(Error::Io { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::StorageFull),
+        Err(Error::Io { cause, .. }) => assert_eq!(cause.kind(), io::ErrorKind::StorageFull),
         other => panic!("{other:?}"),
     }
 }

@@ -216,7 +216,7 @@ fn a_process_that_was_taken_for_dead_writes_no_more() {
     ] {
         let refused = other.ask(order);
         assert!(
-            refused.contains("the locks that this process had"),
+            refused.contains("this process lost its locks"),
             "{order}: {refused}"
         );
     }

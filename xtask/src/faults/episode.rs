@@ -272,13 +272,13 @@ impl<'s> FaultEpisode<'s> {
                 Ok(CallOutcome::Done(value))
             }
             Err(Error::Io {
-                operation, source, ..
+                operation, cause, ..
             }) => {
                 if failures.is_empty() {
-                    return Err(format!("an error from nowhere: {operation}: {source}"));
+                    return Err(format!("an error from nowhere: {operation}: {cause}"));
                 }
-                if source.raw_os_error() != Some(self.errno) {
-                    return Err(format!("another error than that of the disk: {source}"));
+                if cause.raw_os_error() != Some(self.errno) {
+                    return Err(format!("another error than that of the disk: {cause}"));
                 }
                 self.site.get_or_insert(operation);
                 if POISONING.contains(&operation) {

@@ -1,4 +1,5 @@
-//! How many offenders each crate has today. These numbers only ever go down.
+//! How many offenders each crate has today, and how many lines of code there are for each assertion
+//! in folders of the engine. These numbers only ever go down.
 
 /// The limits of a crate.
 #[derive(Clone, Copy, Default)]
@@ -17,6 +18,15 @@ const fn of(crate_name: &'static str, functions: usize, files: usize, names: usi
         names,
     }
 }
+
+/// Lines of code for each assertion in folders of the engine. Other folders are not limited.
+pub(super) const LINES_PER_ASSERTION: &[(&str, usize)] = &[
+    ("alloc", 39),
+    ("io", 60),
+    ("record", 45),
+    ("share", 43),
+    ("write", 59),
+];
 
 /// A crate that is not here has no offenders.
 pub(super) const LIMITS: &[Limits] = &[

@@ -1,7 +1,10 @@
 //! Figures of a small crate made for it.
 
-use super::measure::Measures;
-use crate::sources::{Package, Source};
+use super::{compare_assertions, measure::Measures};
+use crate::{
+    ratchet::Ratchet,
+    sources::{Package, Source},
+};
 use std::path::PathBuf;
 
 fn measures(files: &[(&str, String)]) -> Measures {
@@ -61,4 +64,22 @@ fn assertions_are_counted_by_folder() {
     assert_eq!(found.assertions, 2);
     assert_eq!(found.folders["a"].assertions, 2);
     assert_eq!(found.folders["a"].code_lines, 4);
+}
+
+#[test]
+fn folders_with_too_few_assertions_are_complained_about() {
+    let text = "fn f() {\n assert!(true);\n}";
+    let found = measures(&[
+        ("lib.rs", "mod a; mod b;".to_owned()),
+        ("a.rs", text.to_owned()),
+        ("b.rs", "fn g() {}".to_owned()),
+    ]);
+    let complaints = |limits: &[(&str, usize)]| {
+        let mut ratchet = Ratchet::default();
+        compare_assertions(&found, limits, &mut ratchet);
+        (ratchet.complaints.len(), ratchet.hints.len())
+    };
+    assert_eq!(complaints(&[("a", 3)]), (0, 0));
+    assert_eq!(complaints(&[("a", 2), ("b", 9), ("c", 9)]), (3, 0));
+    assert_eq!(complaints(&[("a", 4)]), (0, 1));
 }

@@ -23,7 +23,7 @@ use teak::{BackupProgress, Database, DenseProgress, ReadTxn};
 const PACE_RECORDS: u64 = 1024;
 /// So much is sent at once.
 const CHUNK_BYTES: u64 = 256 << 10;
-const TO_OUTPUT: &str = "writing the backup to the standard output";
+const TO_OUTPUT: &str = "writing the backup to standard output";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -228,8 +228,11 @@ fn copy_pages(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
         // An increment has more than pages.
         (Some(_), false) => {
             let file = arguments.target.metadata();
-            file.map_err(Failure::file("looking at", &arguments.target))?
-                .len()
+            file.map_err(Failure::file(
+                "reading the attributes of",
+                &arguments.target,
+            ))?
+            .len()
         }
         _ => done.bytes,
     };
@@ -269,9 +272,9 @@ fn write_pages(
     let done = done.map_err(|error| match error {
         teak::Error::Io {
             operation: "writing the backup",
-            source,
+            cause,
             ..
-        } => failed(TO_OUTPUT)(source),
+        } => failed(TO_OUTPUT)(cause),
         other => other,
     })?;
     output.flush().map_err(failed(TO_OUTPUT))?;
@@ -290,7 +293,7 @@ fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Fai
     let mut readers = database.readers().unwrap_or_default().into_iter();
     let is_read = readers.any(|reader| reader.transaction == taken.transaction);
     let advice = match is_read {
-        true => "somebody reads that state now, as a backup does that is under way".to_owned(),
+        true => "somebody is reading that state, perhaps a backup that is still running".to_owned(),
         false => format!(
             "nobody reads that state now; if a backup that was killed has left it, and no backup of yours was made with it, drop it: \
              teak snapshot drop {} {}",
@@ -314,7 +317,7 @@ fn drop_useless(database: &Database, wait: WaitArgument, name: &[u8], failure: F
     match dropped {
         Ok(_) => failure,
         Err(_) => Failure::During {
-            context: format!("the snapshot \"{}\" was made and stays", printable(name)),
+            context: format!("the snapshot \"{}\" was created and stays", printable(name)),
             cause: Box::new(failure),
         },
     }
@@ -322,10 +325,10 @@ fn drop_useless(database: &Database, wait: WaitArgument, name: &[u8], failure: F
 
 /// A backup that nobody takes is a failure, unlike a list whose beginning was enough.
 fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
-    move |source| teak::Error::Io {
+    move |cause| teak::Error::Io {
         operation,
         path: None,
-        source,
+        cause,
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &CheckArguments, style: ReportStyle) -> Result<(), 
     match report.is_clean() {
         true => Ok(()),
         false => Err(Failure::Damaged(format!(
-            "{} has {}; restore a backup, or dump what can still be read and load that into a new database",
+            "{} has {}; restore a backup, or save the readable part into a new database with `teak salvage`",
             shown_path(&arguments.database.path),
             counted(report.damages.len() as u64 + report.more_damages, "damage"),
         ))),
@@ -125,7 +125,7 @@ fn write_report(
         let name = printable(table);
         writeln!(
             output,
-            "table \"{name}\" is in an order of an application's: all was checked but the order of its keys"
+            "table \"{name}\" is in a custom order: everything but the order of its keys was checked"
         )?;
     }
     let verdict = if report.is_clean() {

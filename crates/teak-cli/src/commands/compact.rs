@@ -84,15 +84,15 @@ fn in_the_way(obstacle: CompactObstacle) -> (&'static str, &'static str) {
         CompactObstacle::Limit => ("limit", "a limit of this command was reached"),
         CompactObstacle::Readers => (
             "readers",
-            "readers see pages that would have to go, or keep those that they would go to; `teak readers` lists them",
+            "readers keep pages that would have to move, or their destinations; `teak readers` lists the readers",
         ),
         CompactObstacle::NamedSnapshots => (
             "named_snapshots",
-            "named snapshots see pages that would have to go, or keep those that they would go to; `teak snapshot list` lists them",
+            "named snapshots keep pages that would have to move, or their destinations; `teak snapshot list` lists the snapshots",
         ),
         _ => (
             "room",
-            "more is in use, or the disk or the size limit has no room to copy large values behind the end first",
+            "more is in use, or there is no room on the disk or below the size limit to copy large values past the end first",
         ),
     }
 }
@@ -175,7 +175,7 @@ pub(crate) fn run(arguments: &CompactArguments, style: ReportStyle) -> Result<()
             let Some((_, sentence)) = obstacle else {
                 return Ok(());
             };
-            let line = writeln!(output, "not as short as it was to be: {sentence}");
+            let line = writeln!(output, "the goal was not reached: {sentence}");
             line.map_err(Failure::Output)
         }),
         ReportStyle::Json => output::print_json(&report),

@@ -82,7 +82,8 @@ enum Naming {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &DumpArguments) -> Result<(), Failure> {
     if arguments.all && arguments.format == DumpFormat::Tsv {
-        let message = "tab-separated text has no place for the names of tables; use --format dump, or dump each table";
+        let message =
+            "tab-separated text cannot hold table names; use --format dump, or dump each table";
         return Err(Failure::Usage(message.to_owned()));
     }
     let file = arguments.output.as_deref();

@@ -62,7 +62,7 @@ fn load(
 fn warn_of_page_size(database: &Database, asked: Option<usize>) {
     if asked.is_some_and(|asked| asked != database.page_size()) {
         output::warn(&format!(
-            "the database is there already and keeps its page size of {} bytes",
+            "the database already exists and keeps its page size of {} bytes",
             database.page_size()
         ));
     }

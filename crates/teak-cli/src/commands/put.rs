@@ -98,7 +98,7 @@ fn value(arguments: &PutArguments) -> Result<Vec<u8>, Failure> {
     match (&arguments.value_file, &arguments.value) {
         (Some(path), _) => read_file(path).map_err(Failure::file("reading", path)),
         (None, Some(value)) => arguments.value_format.parse("value", value),
-        (None, None) => Err(Failure::Usage("give a value, or --value-file".to_owned())),
+        (None, None) => Err(Failure::Usage("pass a value, or --value-file".to_owned())),
     }
 }
 

@@ -55,7 +55,9 @@ fn parse_whom(text: &str) -> Result<ReaderFilter, String> {
     let thread = thread.map(str::parse).transpose().ok();
     match (process, thread) {
         (Some(process), Some(thread)) => Ok(ReaderFilter { process, thread }),
-        _ => Err("give the number of a process, or those of a process and a thread with a colon between them".to_owned()),
+        _ => Err(
+            "pass a process id, or a process id and a thread id separated by a colon".to_owned(),
+        ),
     }
 }
 
@@ -90,11 +92,11 @@ impl ReaderReport {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<(), Failure> {
-    engine::refuse_unlocked("only by one do processes know of each other's readers")?;
+    engine::refuse_unlocked("the lock file is where processes find each other's readers")?;
     let database = engine::open_for_reading(&arguments.database.path)?;
     if !database.has_lock_file() {
         return Err(Failure::Busy(format!(
-            "nobody can tell who reads {}: no lock file can be made or written to there; run this as a user who may do that, or name one (--lock-file)",
+            "the readers of {} cannot be listed, because its lock file cannot be created or written; run this command as a user who may do that, or name another lock file (--lock-file)",
             shown_path(database.path())
         )));
     }
@@ -106,7 +108,7 @@ pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<()
         }
         readers.retain(|reader| reader.is_cancelled);
         if readers.is_empty() {
-            let text = "there is no such reader, or it has ended; `teak readers` lists those that there are";
+            let text = "there is no such reader, or it has ended; `teak readers` lists the readers";
             return Err(Failure::NotFound(text.to_owned()));
         }
     }
@@ -123,7 +125,7 @@ pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<()
 
 fn write_list(readers: &[ReaderInfo], output: &mut impl Write) -> io::Result<()> {
     if readers.is_empty() {
-        return writeln!(output, "nobody reads");
+        return writeln!(output, "no readers");
     }
     writeln!(
         output,

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     let backups = arguments.backups.as_slice();
     if backups.iter().filter(|backup| is_pipe(backup)).count() > 1 {
         let text =
-            "only one of the backups can come from the standard input; name files for the others";
+            "only one of the backups can come from standard input; name files for the others";
         return Err(Failure::Usage(text.to_owned()));
     }
     let target = arguments.database.as_path();
@@ -86,7 +86,9 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     let restored = restored.map_err(|error| explain(error, backups, reading.get()))?;
     let file = target.metadata();
     let report = RestoreOutput {
-        bytes: file.map_err(Failure::file("looking at", target))?.len(),
+        bytes: file
+            .map_err(Failure::file("reading the attributes of", target))?
+            .len(),
         records: restored.records,
         increments: backups.len() - 1,
     };
@@ -137,7 +139,7 @@ impl Read for RestoreSource<'_> {
 /// Says what an error means for somebody who has only the backups, of which that at `index` was read last.
 fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
     let path = |index: usize| match is_pipe(&backups[index]) {
-        true => PathBuf::from("the standard input"),
+        true => PathBuf::from("standard input"),
         false => backups[index].clone(),
     };
     let failure = match error {
@@ -155,11 +157,11 @@ fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
         teak::Error::Io {
             operation,
             path: None,
-            source,
+            cause,
         } => teak::Error::Io {
             operation,
             path: Some(path(index)),
-            source,
+            cause,
         }
         .into(),
         other => other.into(),
@@ -188,6 +190,6 @@ fn open(backup: &Path) -> Result<(Box<dyn Read>, Option<Metadata>), Failure> {
     let file = File::open(backup).map_err(Failure::opening(backup))?;
     let found = file
         .metadata()
-        .map_err(Failure::file("looking at", backup))?;
+        .map_err(Failure::file("reading the attributes of", backup))?;
     Ok((Box::new(file), Some(found)))
 }

@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &SalvageArguments, style: ReportStyle) -> Result<()
         return Ok(());
     }
     Err(Failure::Damaged(format!(
-        "not everything could be saved to {}; restore what it lacks from a backup",
+        "not everything could be saved to {}; restore the missing records from a backup",
         shown_path(&arguments.saved)
     )))
 }

@@ -213,14 +213,14 @@ fn roll_back(arguments: &RollbackArguments, style: ReportStyle) -> Result<(), Fa
             let (name, past) = (printable(name), info.transaction);
             let written = writeln!(
                 output,
-                "transaction {transaction} goes back to \"{name}\", the state of transaction {past} of {}",
+                "transaction {transaction} rolled back to \"{name}\", the state of transaction {past} of {}",
                 time(&info)
             );
             written
                 .and_then(|()| match &kept {
                     Some(kept) => writeln!(
                         output,
-                        "the state before is kept as \"{}\"",
+                        "the state before the rollback is kept as \"{}\"",
                         printable(&kept.name)
                     ),
                     None => Ok(()),

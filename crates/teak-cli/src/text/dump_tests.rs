@@ -148,7 +148,7 @@ fn tables_may_follow_one_another_with_empty_lines_between() {
 #[test]
 fn unknown_header_keys_are_warned_about() {
     let input = b"VERSION=3\nformat=print\ncanary=1\nHEADER=END\nDATA=END\n";
-    let warnings = vec!["line 3: canary=1 is not known and has no effect".to_owned()];
+    let warnings = vec!["line 3: canary=1 is unknown and has no effect".to_owned()];
     assert_eq!(
         read_all(input),
         Ok(vec![Owned::Table(Header {

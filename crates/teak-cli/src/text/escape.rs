@@ -30,7 +30,7 @@ pub(super) fn decode_print(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineF
         [high, low, ..] => escaped_byte([*high, *low], position).map(|byte| (byte, 2)),
         _ => Err(LineFault {
             position: position + escape.len(),
-            expected: "two hexadecimal digits behind the backslash",
+            expected: "two hexadecimal digits after the backslash",
         }),
     })
 }
@@ -127,11 +127,11 @@ pub(super) fn decode_tsv_field(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), L
         [b'x', high, low, ..] => escaped_byte([*high, *low], position + 1).map(|byte| (byte, 3)),
         [b'x', rest @ ..] => Err(LineFault {
             position: position + 1 + rest.len(),
-            expected: "two hexadecimal digits behind \\x",
+            expected: "two hexadecimal digits after \\x",
         }),
         _ => Err(LineFault {
             position,
-            expected: "t, n, r, x or another backslash behind the backslash",
+            expected: "t, n, r, x or another backslash after the backslash",
         }),
     })
 }

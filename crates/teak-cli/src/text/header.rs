@@ -141,7 +141,7 @@ fn apply_line<R: BufRead>(
         b"integerkey" | b"reversekey" => {}
         _ if NO_EFFECT.contains(&key) => {}
         _ => header.warnings.push(format!(
-            "line {}: {} is not known and has no effect",
+            "line {}: {} is unknown and has no effect",
             lines.number(),
             super::escape::printable(line)
         )),

@@ -45,7 +45,7 @@ impl<R: BufRead> TsvReader<R> {
         let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
             return Err(self
                 .lines
-                .malformed(line.len() + 1, "a tab behind the key, then the value")
+                .malformed(line.len() + 1, "a tab after the key, then the value")
                 .into());
         };
         let (key, value) = (&line[..tab], &line[tab + 1..]);

@@ -79,9 +79,9 @@ fn a_lock_file_that_cannot_be_one_is_named() {
     place.succeed(&["put", "a.teak", "k", "v"]);
     for (lock_file, code, says) in [
         ("no/a.lock", 6, "lock file (no/a.lock)"),
-        ("a.teak/a.lock", 6, "a part of the path is no directory"),
+        ("a.teak/a.lock", 6, "a part of the path is not a directory"),
         (".", 6, "lock file (.)"),
-        ("/", 6, "that is a directory"),
+        ("/", 6, "name a file"),
         ("a.teak", 4, "it is a Teak database"),
     ] {
         for arguments in [&["get", "a.teak", "k"][..], &["put", "a.teak", "k", "w"]] {
@@ -91,7 +91,7 @@ fn a_lock_file_that_cannot_be_one_is_named() {
     }
     place
         .run(&["put", "b.teak", "k", "v", "--lock-file", "./b.teak"])
-        .fails(2, "name another lock file");
+        .fails(2, "use another lock file");
     assert!(!place.path("b.teak").exists());
     assert_eq!(place.succeed(&["get", "a.teak", "k"]), "v\n");
 }

@@ -93,7 +93,7 @@ fn tables_are_created_renamed_cleared_and_dropped() {
     place.succeed(&["table", "create", "a.teak", "one"]);
     place
         .run(&["table", "create", "a.teak", "one"])
-        .fails(2, "exists already");
+        .fails(2, "already exists");
     place.succeed(&["table", "create", "a.teak", "two", "--order", "integer"]);
     assert_eq!(names(), ["one", "two"]);
     place.succeed(&["table", "rename", "a.teak", "one", "zero"]);
@@ -102,7 +102,7 @@ fn tables_are_created_renamed_cleared_and_dropped() {
         .fails(1, "one");
     place
         .run(&["table", "rename", "a.teak", "zero", "two"])
-        .fails(2, "exists already");
+        .fails(2, "already exists");
     assert_eq!(names(), ["two", "zero"]);
     place.succeed(&["put", "a.teak", "k", "v", "-t", "zero"]);
     place.succeed(&["table", "clear", "a.teak", "zero"]);

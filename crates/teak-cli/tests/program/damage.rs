@@ -68,7 +68,7 @@ fn salvage_saves_the_rest_and_names_what_is_lost() {
 
     place
         .run(&["salvage", "a.teak", "saved.teak"])
-        .fails(4, "exists already");
+        .fails(4, "already exists");
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn an_order_of_the_application_is_noticed() {
         let run = place.run(&arguments);
         run.fails(
             5,
-            "table \"custom\" of the source is not behind the one before it",
+            "table \"custom\" of the source is not greater than the one before it",
         );
         run.fails(5, "--unordered");
         left_nothing(&place, &run);
@@ -171,7 +171,7 @@ fn tables_are_chosen_and_renamed() {
     import("c.teak", &["--rename", "one"]).fails(2, "OLD=NEW");
     import("c.teak", &["--main", "one"]).fails(2, "two tables would be named \"one\"");
     import("c.teak", &["--page-size", "5000"]).fails(2, "page");
-    import("a.teak", &[]).fails(4, "a.teak exists already");
+    import("a.teak", &[]).fails(4, "a.teak already exists");
     assert!(!place.path("c.teak").exists());
 }
 
@@ -193,7 +193,7 @@ fn directories_are_searched_and_prefixes_compared() {
     import("lmdb:m/mdbx.dat").fails(2, "is a file of libmdbx; write mdbx:m/mdbx.dat");
     import("l").fails(2, "write lmdb:PATH or mdbx:PATH");
     import("lmdb:none").fails(4, "none");
-    import("lmdb:a.teak").fails(4, "no file of LMDB or libmdbx");
+    import("lmdb:a.teak").fails(4, "not a file of LMDB or libmdbx");
     assert!(!place.path("c.teak").exists());
 }
 

@@ -89,7 +89,7 @@ fn increments_that_do_not_fit_are_refused() {
     run.fails(2, "the increment leads from transaction");
     run.fails(2, "tuesday.delta was being applied; nothing was restored");
     restore(&["full.teak", "tuesday.delta", "monday.delta"]).fails(2, "tuesday.delta was");
-    restore(&["full.teak", "full.teak"]).fails(2, "no whole incremental backup");
+    restore(&["full.teak", "full.teak"]).fails(2, "incremental backup is incomplete");
     restore(&["monday.delta"]).fails(4, "monday.delta is not a Teak database");
     restore(&["full.teak", "none.delta"]).fails(4, "none.delta");
     restore(&["-", "-"]).fails(2, "only one of the backups");
@@ -122,7 +122,7 @@ fn a_backup_that_fails_leaves_no_snapshot() {
     let (place, _) = backed_up();
     place
         .run(&["backup", "a.teak", "full.teak", "--snapshot", "tuesday"])
-        .fails(4, "exists already");
+        .fails(4, "already exists");
     place
         .run(&[
             "backup",
@@ -149,7 +149,7 @@ fn a_backup_that_fails_leaves_no_snapshot() {
             "--snapshot",
             "monday",
         ])
-        .fails(2, "there is a snapshot \"monday\" already");
+        .fails(2, "snapshot \"monday\" already exists");
     assert!(!place.path("x.delta").exists());
 }
 

@@ -66,7 +66,7 @@ fn a_snapshot_that_a_killed_backup_left_is_told_of() {
     }
     place
         .run(&["backup", "a.teak", "c.teak", "--snapshot", "sunday"])
-        .fails(2, "a backup does that is under way");
+        .fails(2, "perhaps a backup that is still running");
     slow.kill().expect("the program is killed");
     slow.wait().expect("the program ends");
     assert!(!place.path("b.teak").exists() && list().contains("sunday"));

@@ -64,7 +64,7 @@ fn every_situation_has_its_message_and_exit_code() {
         situation(
             &["put", "file/a.teak", "k", "v"],
             6,
-            ["(file/a.teak)", "is no directory"],
+            ["(file/a.teak)", "is not a directory"],
         ),
         situation(&long_name, 6, [long_name[1], "choose a shorter one"]),
         situation(&get_long_name, 6, [long_name[1], "choose a shorter one"]),
@@ -89,12 +89,16 @@ fn every_situation_has_its_message_and_exit_code() {
             4,
             ["taken.teak-lock", "move it away"],
         ),
-        situation(&long_key, 2, ["5000 bytes", "the longest key"]),
-        situation(&long_value, 2, ["5000 bytes", "the longest"]),
+        situation(
+            &long_key,
+            2,
+            ["5000 bytes", "keys of this database have at most"],
+        ),
+        situation(&long_value, 2, ["5000 bytes", "at most"]),
         situation(
             &["load", "long.tsv", "a.teak", "-t", "several"],
             5,
-            ["line 1", "the longest"],
+            ["line 1", "at most"],
         ),
         situation(
             &["get", "a.teak", "-t", "t", "k"],
@@ -245,19 +249,19 @@ fn limits_and_mounts_are_named_with_what_to_do() {
             true,
             "mount -t tmpfs -o size=16k none directory; teak put directory/a.teak k v",
             "directory/a.teak",
-            "make room",
+            "free some space",
         ),
         (
             true,
             "mount -t tmpfs none directory; teak put directory/a.teak k v; mount -o remount,ro directory; teak get directory/a.teak k >/dev/null || exit 77; teak put directory/a.teak k w",
             "directory/a.teak",
-            "mounted for reading only",
+            "mounted read-only",
         ),
         (
             true,
             "mount -t tmpfs none directory; teak put directory/a.teak k v; mount -o remount,ro directory; teak put directory/b.teak k w",
             "directory/b.teak",
-            "mounted for reading only",
+            "mounted read-only",
         ),
     ];
     for (is_mounting, commands, path, remedy) in cases {
@@ -318,13 +322,13 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(6), "{text}");
         assert!(
-            text.contains(path) && text.contains("see the permissions"),
+            text.contains(path) && text.contains("check the permissions"),
             "{text}"
         );
     }
 }
 
-/// It said that nobody reads.
+/// It said that there are no readers.
 #[test]
 fn who_reads_is_not_said_where_there_is_no_lock_file() {
     let place = place();
@@ -356,7 +360,10 @@ fn who_reads_is_not_said_where_there_is_no_lock_file() {
     assert!(got.status.success(), "{got:?}");
     assert_eq!(asked.status.code(), Some(4), "{asked:?}");
     let text = String::from_utf8_lossy(&asked.stderr);
-    assert!(text.contains("nobody can tell who reads a.teak"), "{text}");
+    assert!(
+        text.contains("the readers of a.teak cannot be listed"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -379,7 +386,7 @@ fn a_report_that_cannot_be_written_is_no_work_that_failed() {
         (&["backup", "a.teak", "-"], false),
     ] {
         let run = place.run_into(arguments, full());
-        run.fails(6, "make room");
+        run.fails(6, "free some space");
         assert_eq!(run.stderr.contains("is done"), is_done, "{run:?}");
     }
     assert_eq!(place.succeed(&["get", "c.teak", "new"]), "v\n");

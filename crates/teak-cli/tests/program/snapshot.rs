@@ -48,7 +48,7 @@ fn names_are_taken_and_given_back() {
     let create = ["snapshot", "create", "a.teak", "monday"];
     place
         .run(&create)
-        .fails(2, "there is a snapshot \"monday\" already");
+        .fails(2, "snapshot \"monday\" already exists");
     let report = place.json(&["snapshot", "drop", "a.teak", "monday", "--json"]);
     assert_eq!(report["transaction"], 5);
     let drop = place.run(&["snapshot", "drop", "a.teak", "monday", "--json"]);
@@ -91,11 +91,11 @@ fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
     ];
     let text = place.succeed(&rollback);
     assert!(
-        text.contains("goes back to \"monday\", the state of transaction 2 of 2"),
+        text.contains("rolled back to \"monday\", the state of transaction 2 of 2"),
         "{text}"
     );
     assert!(
-        text.contains("the state before is kept as \"before\""),
+        text.contains("the state before the rollback is kept as \"before\""),
         "{text}"
     );
     assert_eq!(place.succeed(&["scan", "a.teak"]), MONDAY);
@@ -104,7 +104,7 @@ fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
         .fails(1, "there is no table");
     place
         .run(&rollback)
-        .fails(2, "there is a snapshot \"before\" already");
+        .fails(2, "snapshot \"before\" already exists");
 
     let report = place.json(&["snapshot", "rollback", "a.teak", "before", "--json"]);
     assert_eq!(report["back_to"]["name"], "before");

@@ -302,7 +302,7 @@ impl<'a> CheckAudit<'a> {
         let Some(uses) = self.uses.get_mut(extent.start.index()..end as usize) else {
             self.damage(
                 Some(extent.start),
-                "it is used, and lies behind the end of the database",
+                "it is in use, but beyond the end of the database",
             );
             return false;
         };
@@ -355,7 +355,7 @@ impl<'a> CheckAudit<'a> {
         );
         if !is_counted_by(root, totals) {
             let detail =
-                format!("the root of the tree counts {expected:?}, and there are {totals:?}");
+                format!("the root of the tree counts {expected:?}, but there are {totals:?}");
             self.damage(None, &detail);
         }
     }
@@ -517,7 +517,7 @@ impl Visitor for NamedStateAudit<'_, '_> {
         let (Some(uses @ [first, ..]), Some(visited)) = (uses, visited) else {
             self.damage(
                 extent.start,
-                "it is used, and lies behind the end of the database",
+                "it is in use, but beyond the end of the database",
             );
             return false;
         };

@@ -248,7 +248,7 @@ impl<'r> Delta<'r> {
             && (u64::from(FIRST_PAGE)..=1 << 32).contains(&delta.head.page_count);
         match is_possible {
             true => Ok(delta),
-            false => Err(not_one("its head makes no sense")),
+            false => Err(not_one("its header is invalid")),
         }
     }
 
@@ -287,7 +287,7 @@ impl<'r> Delta<'r> {
                 return Err(not_one("its pages are not in order"));
             }
             if extent.end() > self.head.page_count {
-                return Err(not_one("it has pages behind the end of the file"));
+                return Err(not_one("it has pages beyond the end of the file"));
             }
             next = extent.start.0.into();
             while next < extent.end() {
@@ -338,7 +338,7 @@ impl<'r> Delta<'r> {
             return Err(Error::corrupted(
                 PageNumber(0),
                 "reading an incremental backup",
-                "its checksum is another; make the backup again",
+                "its checksum does not match; make the backup again",
             ));
         }
         let mut more = Vec::new();
@@ -346,13 +346,13 @@ impl<'r> Delta<'r> {
         read.map_err(Error::io(READING_BACKUP))?;
         match more.is_empty() {
             true => Ok(()),
-            false => Err(not_one("something stands behind its end")),
+            false => Err(not_one("there is more data after its end")),
         }
     }
 }
 
 fn not_one(reason: &str) -> Error {
     Error::InvalidArgument(format!(
-        "this is no whole incremental backup: {reason}; make it again"
+        "the incremental backup is incomplete or damaged: {reason}; make it again"
     ))
 }

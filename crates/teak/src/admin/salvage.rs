@@ -267,7 +267,7 @@ impl SalvageSink<'_, '_, '_> {
         };
         let pages = extent.pages(PageSource::page_size(self.pages));
         let Some(pages) = pages.ok().filter(|pages| self.seen.is_in_file(*pages)) else {
-            return self.lose_record(extent.start, key, "its large value reaches behind the file");
+            return self.lose_record(extent.start, key, "its large value ends beyond the file");
         };
         if !self.seen.insert(pages) {
             let detail = "its large value has pages that are used already";

@@ -162,7 +162,7 @@ impl CopyUses {
         let pages = start.index()..checksummed.extent.end() as usize;
         let uses = self.0.get_mut(pages);
         let Some(uses) = uses.filter(|uses| !uses.is_empty() && start.0 >= FIRST_PAGE) else {
-            let text = "it is used, and lies outside of what the copy has";
+            let text = "it is in use, but beyond the end of the copy";
             return Err(Error::corrupted(start, COPYING, text));
         };
         if uses[0] == first {
@@ -307,7 +307,7 @@ impl ValueVerifier {
 }
 
 pub(crate) fn unsound(page: PageNumber) -> Error {
-    let text = "what begins there does not have the checksum that is kept where it is pointed to";
+    let text = "its content does not match the checksum in its parent";
     Error::corrupted(page, COPYING, text)
 }
 

@@ -40,6 +40,10 @@ impl Bits {
     }
 
     pub(super) fn set(&mut self, extent: Extent) {
+        debug_assert!(
+            extent.end() <= self.words.len() as u64 * 64,
+            "only pages that the array covers have a bit to set"
+        );
         for (index, mask) in parts(extent) {
             self.words[index] |= mask;
         }
@@ -108,6 +112,10 @@ impl Bits {
 
     /// Like [`Self::set_before`], but stops counting once there are `enough`.
     pub(super) fn set_before_within(&self, end: u64, enough: u64) -> u64 {
+        debug_assert!(
+            end <= self.words.len() as u64 * 64,
+            "bits are counted back from a page that the array covers"
+        );
         let mut at = end;
         while at > 0 && end - at < enough {
             let word = self.words[((at - 1) / 64) as usize];

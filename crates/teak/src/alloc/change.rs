@@ -1,6 +1,6 @@
 //! The space changes of a transaction, and what a commit writes to disk for them.
 
-use super::page_array::SpaceRoots;
+use super::{checked_pages::FIRST_PAGE, free_map::FreeMap, page_array::SpaceRoots};
 use crate::{
     page::deaths::Death,
     types::{Extent, PageNumber, TransactionId},
@@ -26,6 +26,28 @@ pub(crate) struct SpaceChange<'a> {
 }
 
 impl SpaceChange<'_> {
+    /// Asserts what the allocator has promised about the pages that it handed out.
+    pub(super) fn assert_taken(&self, free: &FreeMap, page_count: u64) {
+        assert!(
+            Extent::are_apart(self.taken),
+            "taken extents are sorted and disjoint"
+        );
+        let first = self.taken.first();
+        assert!(
+            first.is_none_or(|extent| extent.start.0 >= FIRST_PAGE),
+            "no commit record is taken"
+        );
+        let last = self.taken.last();
+        assert!(
+            last.is_none_or(|extent| extent.end() <= page_count),
+            "taken pages are inside of the file"
+        );
+        assert!(
+            self.taken.iter().all(|extent| free.none_free(*extent)),
+            "a page that is taken is not free"
+        );
+    }
+
     pub(super) fn deaths(&self) -> impl Iterator<Item = Death> {
         let died = self.transaction;
         self.deaths.iter().map(move |&(extent, birth)| Death {

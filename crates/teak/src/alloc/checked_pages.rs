@@ -44,12 +44,18 @@ impl<'a> CheckedPages<'a> {
         checksum: Checksum,
         kind: PageKind,
     ) -> Result<(&'a [u8], Header)> {
-        let damaged = |detail| Err(Error::corrupted(number, "reading the space map", detail));
+        let damaged = |detail| {
+            Err(Error::corrupted(
+                number,
+                "reading the free-space map",
+                detail,
+            ))
+        };
         if number.0 < FIRST_PAGE || u64::from(number.0) >= self.page_count {
-            return damaged("the space map points to it, and there is no such page");
+            return damaged("the free-space map refers to it, but there is no such page");
         }
         if self.read.get(u64::from(number.0)) {
-            return damaged("the space map points to it twice");
+            return damaged("the free-space map refers to it twice");
         }
         self.read.set(Extent {
             start: number,

@@ -12,6 +12,7 @@
 
 use super::{
     change::{SpaceChange, SpaceCommit},
+    commit::used_twice,
     free_map::PlacementPolicy,
     log,
     map::Space,
@@ -40,6 +41,7 @@ impl Space {
     pub(super) fn checkpoint(&mut self, change: &SpaceChange<'_>) -> Result<SpaceCommit> {
         let plan = CheckpointPlan::new(self, change);
         self.check_room(plan.page_count(), change)?;
+        self.check_own_dead(&plan, change)?;
         let extents = self.take_checkpoint_extents(plan.page_count(), change.page_limit);
         Ok(self.write_planned(&plan, change, &extents, extents.clone()))
     }
@@ -52,6 +54,12 @@ impl Space {
         places: &[Extent],
         taken: Vec<Extent>,
     ) -> SpaceCommit {
+        let place_count: u64 = places.iter().map(|extent| u64::from(extent.len)).sum();
+        assert_eq!(
+            place_count,
+            plan.page_count() as u64,
+            "a checkpoint has as many pages as it writes"
+        );
         let died = change.transaction;
         let dead = plan.dead.iter().map(|(extent, birth)| Death {
             extent: *extent,
@@ -66,6 +74,16 @@ impl Space {
         self.bitmaps.write_nodes(&plan.bitmap_nodes, &mut writer);
         self.segments.write_nodes(&plan.segment_nodes, &mut writer);
 
+        assert_eq!(
+            self.segments.elements().len(),
+            self.pending.segments.len(),
+            "each segment in memory is an element of the array on disk"
+        );
+        assert_eq!(
+            self.bitmaps.elements().len(),
+            plan.bitmap_count,
+            "the array of bitmaps has the planned length"
+        );
         self.free.changed().clear();
         taken
             .iter()
@@ -74,7 +92,11 @@ impl Space {
         self.begin_log(change.transaction, &taken);
         assert!(
             self.log.len() <= change.log_room,
-            "a fold leaves a log that fits"
+            "a checkpoint leaves a log that fits into the record"
+        );
+        assert_eq!(
+            self.log_transaction, change.transaction,
+            "the log ends with the group of the commit"
         );
         SpaceCommit {
             roots: self.roots(),
@@ -103,6 +125,23 @@ impl Space {
                 limit_bytes: limit * self.page_size as u64,
             })
         }
+    }
+
+    /// Refuses to replace pages of the map that are not in use, or that a damaged tree has just
+    /// released as its own: they would die twice.
+    fn check_own_dead(&self, plan: &CheckpointPlan, change: &SpaceChange<'_>) -> Result<()> {
+        for (extent, _) in &plan.dead {
+            let before =
+                (change.deaths).partition_point(|(dead, _)| u64::from(dead.start.0) < extent.end());
+            let is_released = change.deaths[..before]
+                .last()
+                .is_some_and(|(dead, _)| dead.end() > u64::from(extent.start.0));
+            let is_used = self.free.none_free(*extent) && !self.pending.has_dead(*extent);
+            if is_released || !is_used {
+                return Err(used_twice(*extent));
+            }
+        }
+        Ok(())
     }
 
     /// Allocates `count` pages, sorted. [`Self::check_room`] found that there are as many.
@@ -143,6 +182,11 @@ impl Space {
     fn write_segments(&mut self, plan: &CheckpointPlan, writer: &mut PageWriter) {
         let new = self.gather(plan);
         self.pending.segments.remove_dissolved();
+        assert_eq!(
+            new.len(),
+            plan.segment_count(),
+            "as many segments are written as planned"
+        );
         let mut holes = plan.removed.as_slice();
         for (pin, entries) in new {
             let slot = writer.write(entries.len() as u32, |page_size, number, birth| {
@@ -216,6 +260,10 @@ impl Space {
         deaths.sort_unstable_by_key(|death| (death.died, death.extent));
         let (before, own) =
             deaths.split_at(deaths.partition_point(|death| death.died < transaction));
+        assert!(
+            own.iter().all(|death| death.died == transaction),
+            "no page dies in a transaction to come"
+        );
         for group in before.chunk_by(|a, b| a.died == b.died) {
             self.append_group(
                 group[0].died,
@@ -241,4 +289,5 @@ fn cut(
         let len = total * (part + 1) / count - total * part / count;
         parts.push((pin, rest.by_ref().take(len).collect()));
     }
+    assert_eq!(rest.len(), 0, "every death goes into one of the segments");
 }

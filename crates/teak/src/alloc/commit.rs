@@ -4,6 +4,7 @@
 use super::{
     change::{SpaceChange, SpaceCommit},
     checked_pages::FIRST_PAGE,
+    log,
     map::Space,
 };
 use crate::{
@@ -31,6 +32,7 @@ impl Space {
             let detail = "the space log is of transactions to come";
             return Err(Error::corrupted(PageNumber(0), "commit", detail));
         }
+        change.assert_taken(&self.free, self.page_count());
         self.check_deaths(&change)?;
         check_revived(change.revived)?;
         let (len, last) = (self.log.len(), self.log_transaction);
@@ -41,6 +43,10 @@ impl Space {
             return Err(used_twice(*extent));
         }
         let in_use = merged(change.taken, change.revived);
+        debug_assert!(
+            Extent::are_apart(&in_use),
+            "what was free and what was pending share no page"
+        );
         let logged = match is_planted(Planted::LoseTaken) {
             true => &[],
             false => &in_use[..],
@@ -48,6 +54,10 @@ impl Space {
         self.append_group(change.transaction, logged, change.deaths.iter().copied());
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
             self.pending.add(change.deaths());
+            debug_assert!(
+                log::decode(&self.log).is_ok_and(|(_, last)| last == change.transaction),
+                "the log reads back, and ends with the group of the commit"
+            );
             return Ok(SpaceCommit {
                 roots: self.roots(),
                 log: self.log.clone(),
@@ -80,7 +90,7 @@ impl Space {
 }
 
 #[cold]
-fn used_twice(extent: Extent) -> Error {
+pub(super) fn used_twice(extent: Extent) -> Error {
     let detail = "it is used twice, or used and free at once";
     Error::corrupted(extent.start, "commit", detail)
 }

@@ -38,18 +38,24 @@ impl Space {
                 }
                 self.free.take(*extent);
             }
-            let is_used = |extent: Extent| {
-                extent.end() <= page_count
+            for death in group.deaths {
+                let extent = death.extent;
+                let is_used = extent.end() <= page_count
                     && self.free.none_free(extent)
-                    && !self.pending.has_dead(extent)
-            };
-            if !group.deaths.iter().all(|death| is_used(death.extent)) {
-                return false;
+                    && !self.pending.has_dead(extent);
+                if !is_used {
+                    return false;
+                }
+                self.pending.add(std::iter::once(death));
             }
-            self.pending.add(group.deaths.into_iter());
             self.log_transaction = transaction;
         }
         self.log = log.to_vec();
+        assert_eq!(
+            self.page_count(),
+            page_count,
+            "a map that follows is for a file of the newest commit's length"
+        );
         true
     }
 }

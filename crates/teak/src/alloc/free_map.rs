@@ -47,6 +47,10 @@ pub(super) struct FreeMap {
 impl FreeMap {
     /// Creates the map of a file of `page_count` pages, none free.
     pub(super) fn new(pages_per_bitmap: u32, page_count: u64) -> Self {
+        assert!(
+            pages_per_bitmap.is_multiple_of(64),
+            "a bitmap page covers whole words, so none of them is in two bitmap pages"
+        );
         let mut map = Self {
             bits: Bits::default(),
             page_count: 0,
@@ -152,6 +156,10 @@ impl FreeMap {
         }
         let start = self.find(want, policy)?;
         let extent = self.extent_at(start, want);
+        debug_assert!(
+            extent.len == want || policy != PlacementPolicy::Contiguous,
+            "a request for contiguous pages is met in full or not at all"
+        );
         self.take(extent);
         Some(extent)
     }
@@ -184,6 +192,10 @@ impl FreeMap {
         while least > 0 {
             let found = self.outside(least, want, zone);
             if let Some(extent) = found {
+                debug_assert!(
+                    extent.end() <= zone.start || u64::from(extent.start.0) >= zone.end,
+                    "an extent outside of the zone shares no page with it"
+                );
                 self.take(extent);
                 return Some(extent);
             }
@@ -257,6 +269,12 @@ impl FreeMap {
                     .or(Some(extent));
             }
         }
+        debug_assert!(
+            found.is_none_or(|extent| {
+                u64::from(extent.start.0) >= zone.start && extent.end() <= zone.end
+            }),
+            "an extent within the zone has all its pages there"
+        );
         found.inspect(|extent| self.take(*extent))
     }
 
@@ -269,6 +287,10 @@ impl FreeMap {
                 self.summaries.refresh(self.bits.words());
                 self.summaries.find(self.bits.words(), 1)
             })?;
+            debug_assert!(
+                self.bits.next_set(0) == Some(found),
+                "no page below the lowest free one is free"
+            );
             self.none_below = found;
             return Some(found);
         }
@@ -300,6 +322,10 @@ impl FreeMap {
             }
             self.resize(page_count);
         }
+        debug_assert!(
+            self.bits.next_set(page_count).is_none(),
+            "no page at or after the end of the file is free"
+        );
     }
 
     fn resize(&mut self, page_count: u64) {
@@ -386,6 +412,10 @@ impl FreeMap {
     }
 
     fn open(&mut self, extent: Extent) {
+        debug_assert!(
+            self.bits.none(extent),
+            "a free page is in a hole or ready, not both"
+        );
         self.holes.remove(extent);
         self.bits.set(extent);
         self.none_below = self.none_below.min(u64::from(extent.start.0));
@@ -430,6 +460,10 @@ impl FreeMap {
             .zip(holes)
             .for_each(|(word, holes)| *word |= holes);
         let covered = self.covered(bitmap);
+        debug_assert!(
+            also.iter().all(|extent| self.none_free(*extent)),
+            "pages of a checkpoint are taken, and free only in the bitmaps that it writes"
+        );
         let base = u64::from(covered.start.0);
         let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
         let also = also
@@ -465,6 +499,18 @@ impl FreeMap {
             .iter_mut()
             .skip(end.div_ceil(64) as usize)
             .for_each(|word| *word = 0);
+    }
+
+    /// Whether the counts agree with the bits. Reads all bits.
+    pub(super) fn is_consistent(&self) -> bool {
+        let ready = self.bits.words().iter();
+        let ready: u64 = ready.map(|word| u64::from(word.count_ones())).sum();
+        ready == self.ready_count && self.bits.next_set(self.page_count).is_none()
+    }
+
+    /// The free pages that are in no hole, as bits.
+    pub(super) fn ready(&self) -> &Bits {
+        &self.bits
     }
 
     #[inline]
@@ -536,6 +582,10 @@ impl DirtyBitmaps {
         for bitmap in self.list.drain(..) {
             self.flags[bitmap as usize] = false;
         }
+        debug_assert!(
+            !self.flags.contains(&true),
+            "each flag that is set has an entry in the list"
+        );
     }
 }
 

@@ -32,6 +32,11 @@ impl Holes {
 
     /// Adds pages that are in no hole, in a file of `page_count` pages.
     pub(super) fn add(&mut self, extent: Extent, page_count: u64) {
+        debug_assert!(
+            extent.end() <= page_count,
+            "a hole ends before the end of the file"
+        );
+        debug_assert!(self.bits.none(extent), "a page is in one hole at most");
         let group_count = page_count.div_ceil(GROUP_PAGES) as usize;
         if self.bits.words().len() < group_count * GROUP_WORDS {
             self.bits.resize(group_count * GROUP_WORDS);
@@ -60,6 +65,10 @@ impl Holes {
         let end = self
             .bits
             .next_clear(start, start + u64::from(most.max(least)));
+        debug_assert!(
+            end - start >= u64::from(least),
+            "the hole that was found is as long as requested"
+        );
         Some(Extent::new(start as u32, (end - start) as u32))
     }
 

@@ -89,6 +89,7 @@ pub(super) fn load(
     loader.replay(log)?;
     loader.add_pending(segments);
     loader.check_own_pages()?;
+    loader.assert_consistent();
     Ok(loader.space)
 }
 
@@ -121,7 +122,7 @@ impl SpaceMapLoader<'_> {
             {
                 return Err(damaged(
                     number.0,
-                    "it has not as many free pages as stands above it",
+                    "its number of free pages differs from the one in its parent",
                 ));
             }
             element.birth = header.birth;
@@ -164,7 +165,7 @@ impl SpaceMapLoader<'_> {
             if deaths.len() != info as usize {
                 return Err(damaged(
                     number.0,
-                    "it has not as many deaths as stands above it",
+                    "its number of deaths differs from the one in its parent",
                 ));
             }
             element.birth = header.birth;
@@ -342,6 +343,28 @@ impl SpaceMapLoader<'_> {
         self.space.pending.add(deaths.into_values());
     }
 
+    /// Asserts what follows from the checks of all that was read.
+    fn assert_consistent(&self) {
+        debug_assert!(
+            self.space.free.is_consistent(),
+            "the count of free pages is that of the set bits, all before the end of the file"
+        );
+        let pending = self.pending.words().iter();
+        debug_assert_eq!(
+            self.space.pending.page_count(),
+            pending
+                .clone()
+                .map(|word| u64::from(word.count_ones()))
+                .sum::<u64>(),
+            "the count of pending pages is the sum of all deaths"
+        );
+        let mut both = pending.zip(self.space.free.ready().words());
+        debug_assert!(
+            both.all(|(pending, free)| pending & free == 0),
+            "no page is free and pending at once"
+        );
+    }
+
     fn check_own_pages(&self) -> Result<()> {
         for extent in self.pages.read.extents() {
             if !self.space.free.none_free(extent) || !self.pending.none(extent) {
@@ -370,7 +393,7 @@ pub(crate) fn joined(mut extents: Vec<Extent>) -> Vec<Extent> {
 }
 
 fn damaged(page: u32, detail: impl Into<String>) -> Error {
-    Error::corrupted(PageNumber(page), "reading the space map", detail)
+    Error::corrupted(PageNumber(page), "reading the free-space map", detail)
 }
 
 impl Space {

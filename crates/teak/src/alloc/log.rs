@@ -49,6 +49,7 @@ pub(super) fn append(
             u64::from(extent.start.0) >= end,
             "taken extents are sorted and apart"
         );
+        assert!(extent.len > 0, "a taken extent has pages");
         put(log, u64::from(extent.start.0) - end);
         put(log, u64::from(extent.len));
         end = extent.end();
@@ -59,6 +60,7 @@ pub(super) fn append(
             birth < transaction,
             "{extent:?} dies in the transaction it was born in"
         );
+        assert!(extent.len > 0, "a dead extent has pages");
         put(log, transaction.0 - birth.0);
         put(log, u64::from(extent.start.0));
         put(log, u64::from(extent.len));
@@ -103,7 +105,7 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-const NONSENSE: &str = "the space log has a number that makes no sense";
+const NONSENSE: &str = "the space log has an impossible number";
 const SHORT: &str = "the space log ends in the middle of a group";
 
 struct LogReader<'a> {

@@ -1,6 +1,7 @@
 //! The free-space map in memory: which pages are free, and which are dead and may still be seen.
 
 use super::{
+    checked_pages::FIRST_PAGE,
     free_map::{FreeMap, PlacementPolicy},
     log,
     page_array::{PageArray, SpaceRoots},
@@ -62,13 +63,33 @@ impl Space {
 
     /// Frees the pages that no pin sees any more. The newest commit is among the pins.
     pub(crate) fn reclaim(&mut self, pins: &Pins) {
+        let unused = self.free_count() + self.pending_count();
         self.pending.reclaim(pins, &mut self.free);
+        debug_assert_eq!(
+            self.free_count() + self.pending_count(),
+            unused,
+            "reclaiming makes pending pages free, and no other page"
+        );
+    }
+
+    /// Asserts that pages may be handed out: no pin sees them.
+    fn handed_out(&self, extent: Option<Extent>) -> Option<Extent> {
+        debug_assert!(
+            extent.is_none_or(|extent| !self.pending.has_dead(extent)),
+            "a page that a pin may see is not handed out"
+        );
+        debug_assert!(
+            extent.is_none_or(|extent| extent.start.0 >= FIRST_PAGE),
+            "a commit record is not handed out"
+        );
+        extent
     }
 
     /// Allocates at most `want` consecutive free pages according to `policy`. `None` if there are
     /// none, or none that fit: the caller then grows the file, with [`Self::grow`].
     pub(crate) fn allocate(&mut self, want: u32, policy: PlacementPolicy) -> Option<Extent> {
-        self.free.take_extent(want, policy)
+        let extent = self.free.take_extent(want, policy);
+        self.handed_out(extent)
     }
 
     /// Like [`Self::allocate`], but without pages in `zone`.
@@ -78,7 +99,8 @@ impl Space {
         policy: PlacementPolicy,
         zone: &Range<u64>,
     ) -> Option<Extent> {
-        self.free.take_outside(want, policy, zone)
+        let extent = self.free.take_outside(want, policy, zone);
+        self.handed_out(extent)
     }
 
     /// Allocates at most `want` consecutive free pages within `zone`: the first extent that is long
@@ -89,7 +111,8 @@ impl Space {
         zone: &Range<u64>,
         from: u64,
     ) -> Option<Extent> {
-        self.free.take_within(want, zone, from)
+        let extent = self.free.take_within(want, zone, from);
+        self.handed_out(extent)
     }
 
     /// Returns the lowest extent of `want` free pages, or the longest one if none is as long.
@@ -191,6 +214,7 @@ impl Space {
 
     /// Counts the dead pages that none of these pins sees. `pins` ascends.
     pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
+        debug_assert!(pins.is_sorted(), "pins ascend");
         let is_unseen = |death: &Death| {
             let below = pins.partition_point(|pin| *pin < death.died);
             pins[..below].last().is_none_or(|pin| *pin < death.birth)
@@ -201,6 +225,7 @@ impl Space {
 
     /// Returns for each pin how many dead pages only this pin sees. `pins` ascends.
     pub(crate) fn kept_alone(&self, pins: &[TransactionId]) -> Vec<u64> {
+        debug_assert!(pins.is_sorted(), "pins ascend");
         let mut kept = vec![0; pins.len()];
         for death in self.pending.deaths() {
             let below = pins.partition_point(|pin| *pin < death.died);
@@ -251,6 +276,10 @@ impl Space {
     pub(crate) fn classify(&self) -> Census {
         let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
         own.sort_unstable();
+        debug_assert!(
+            own.is_sorted_by(|a, b| a < b),
+            "each page of the map has one place in it"
+        );
         Census {
             free: self.free.extents(),
             pending: self.pending.deaths().collect(),

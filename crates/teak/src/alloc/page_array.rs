@@ -141,6 +141,10 @@ impl PageArray {
     /// Returns what must be written if the array gets `len` elements of which `changed` (ascending,
     /// below `len`) are new or have changed.
     pub(super) fn plan(&self, len: usize, changed: &[u32]) -> NodePlan {
+        assert!(
+            changed.is_sorted() && changed.last().is_none_or(|last| (*last as usize) < len),
+            "changed elements ascend, and are elements afterwards"
+        );
         let mut plan = NodePlan {
             len,
             ..NodePlan::default()
@@ -176,6 +180,10 @@ impl PageArray {
             }
             (below_old, below_new) = (old.len(), count);
         }
+        assert!(
+            plan.nodes.last().is_none_or(|top| top.len() <= 1),
+            "the highest level has one node"
+        );
         plan
     }
 
@@ -204,6 +212,13 @@ impl PageArray {
                 });
             }
         }
+        debug_assert!(
+            self.levels[1..]
+                .iter()
+                .flatten()
+                .all(|node| node.page().is_some()),
+            "every node of an array that was written has a page"
+        );
     }
 
     /// Reads the nodes below a root. The elements get their births when they are read themselves.
@@ -272,7 +287,7 @@ fn read_node(
     if sum(array::pointers(page)) != node.pointer.info {
         return Err(damaged(
             number,
-            "its sum is not the one that stands above it",
+            "its sum differs from the one in its parent",
         ));
     }
     node.birth = header.birth;

@@ -44,6 +44,14 @@ pub(super) struct Bucket {
     pub(super) segments: Vec<u32>,
 }
 
+impl Bucket {
+    /// Whether the pin sees the pages of every loose death.
+    fn holds_its_loose(&self) -> bool {
+        let is_seen = |death: &Death| death.birth <= self.pin && self.pin < death.died;
+        self.loose.iter().all(is_seen)
+    }
+}
+
 /// All dead pages that are not free.
 #[derive(Default, Debug)]
 pub(super) struct Pending {
@@ -129,7 +137,7 @@ impl Pending {
             });
             *deaths = left.collect();
         }
-        self.page_count = self.deaths().map(|death| u64::from(death.extent.len)).sum();
+        self.page_count = self.count_pages();
         let known = self.dead.words().len() as u64 * 64;
         (extents.iter().filter(|extent| extent.end() <= known))
             .for_each(|extent| self.dead.clear(*extent));
@@ -139,7 +147,7 @@ impl Pending {
             false => Err(Error::corrupted(
                 extents[0].start,
                 "rolling back",
-                "it is to be used again, and is not among the dead pages",
+                "it is to be used again, but is not among the pending pages",
             )),
         }
     }
@@ -147,8 +155,10 @@ impl Pending {
     /// Adds deaths, which the next [`Self::reclaim`] examines.
     pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
         let before = self.fresh.len();
-        self.fresh
-            .extend(deaths.inspect(|death| note_dead(&mut self.dead, death.extent)));
+        self.fresh.extend(deaths.inspect(|death| {
+            debug_assert!(death.birth < death.died, "a page dies after its birth");
+            note_dead(&mut self.dead, death.extent);
+        }));
         self.page_count += page_count(&self.fresh[before..]);
     }
 
@@ -181,6 +191,14 @@ impl Pending {
                 self.empty(bucket, pins, free);
             }
         }
+        debug_assert!(
+            self.buckets.is_sorted_by(|a, b| a.pin < b.pin),
+            "buckets ascend by pin, one for each"
+        );
+        debug_assert!(
+            self.buckets.iter().all(|bucket| bucket.holds_its_loose()),
+            "a death is in the bucket of a pin that sees its pages"
+        );
     }
 
     /// Returns the pins of buckets that no longer exist, descending. While the permanent pins do
@@ -249,6 +267,11 @@ impl Pending {
         true
     }
 
+    /// Counts the pages of all deaths one by one.
+    fn count_pages(&self) -> u64 {
+        self.deaths().map(|death| u64::from(death.extent.len)).sum()
+    }
+
     fn may_dissolve(&self, free: &FreeMap) -> bool {
         let dissolved = self.segments.dissolved().len();
         let due = 1 + 2 * self.written_last;
@@ -278,6 +301,15 @@ impl Pending {
 
     /// Records that a checkpoint has brought the disk up to date, and written this many segments.
     pub(super) fn checkpointed(&mut self, written: usize) {
+        debug_assert_eq!(
+            self.page_count,
+            self.count_pages(),
+            "the count of pending pages is the sum of all deaths"
+        );
+        debug_assert!(
+            self.segments.dissolved().is_empty(),
+            "a checkpoint removes all dissolved segments"
+        );
         self.written_last = written;
         self.backlog = false;
     }
@@ -298,6 +330,10 @@ impl Pending {
 }
 
 fn note_dead(dead: &mut Bits, extent: Extent) {
+    debug_assert!(
+        dead.none(extent),
+        "a page that is dead does not die again before it was free and taken"
+    );
     let word_count = extent.end().div_ceil(64) as usize;
     if word_count > dead.words().len() {
         dead.resize(word_count.next_power_of_two());
@@ -311,6 +347,10 @@ fn page_count(deaths: &[Death]) -> u64 {
 
 /// Returns the parts of `extent` outside of `holes`, which are sorted and disjoint.
 pub(super) fn subtract(extent: Extent, holes: &[Extent]) -> Vec<Extent> {
+    debug_assert!(
+        Extent::are_apart(holes),
+        "what is subtracted is sorted and disjoint"
+    );
     let mut left = Vec::new();
     let mut start = u64::from(extent.start.0);
     let first = holes.partition_point(|hole| hole.end() <= start);

@@ -16,10 +16,15 @@ pub(crate) struct Pins {
 impl Pins {
     /// Creates pins from permanent ones, ascending, and others.
     pub(crate) fn new(permanent: Arc<[TransactionId]>, mut others: Vec<TransactionId>) -> Self {
-        debug_assert!(permanent.is_sorted());
+        debug_assert!(permanent.is_sorted(), "permanent pins ascend");
         others.sort_unstable();
         others.dedup();
         Self { permanent, others }
+    }
+
+    /// Whether this state is pinned.
+    pub(crate) fn contains(&self, state: TransactionId) -> bool {
+        self.is_permanent(state) || self.is_other(state)
     }
 
     /// The newest pin.

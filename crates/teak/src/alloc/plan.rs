@@ -76,6 +76,11 @@ impl CheckpointPlan {
             plan.add(space, &Candidate::Fresh);
             plan.plan_segments(space, change);
         }
+        assert!(
+            plan.dead
+                .is_sorted_by(|(a, _), (b, _)| a.end() <= u64::from(b.start.0)),
+            "no page of the map is replaced twice"
+        );
         plan
     }
 
@@ -104,6 +109,10 @@ impl CheckpointPlan {
         self.bitmaps.sort_unstable();
         let needed = self.bitmaps.last().map_or(0, |last| *last as usize + 1);
         self.bitmap_count = needed.max(space.bitmaps.elements().len()).min(in_file);
+        assert!(
+            self.bitmaps.is_sorted_by(|a, b| a < b) && needed <= self.bitmap_count,
+            "each bitmap is written once, and the array afterwards has it"
+        );
         self.bitmap_nodes = space.bitmaps.plan(self.bitmap_count, &self.bitmaps);
     }
 
@@ -146,6 +155,10 @@ impl CheckpointPlan {
         let slots = segments.dissolved().iter().copied().chain(absorbed);
         self.removed = slots.map(|slot| segments.position(slot)).collect();
         self.removed.sort_unstable();
+        assert!(
+            self.removed.is_sorted_by(|a, b| a < b) && self.removed.len() <= segments.len(),
+            "segments that die are on the disk, and die once"
+        );
         loop {
             let count = segments.len() - self.removed.len() + self.segment_count();
             let replaced = self

@@ -38,7 +38,13 @@ impl Segments {
 
     /// The slot of the segment at a position.
     pub(super) fn at(&self, position: u32) -> u32 {
-        self.order[position as usize]
+        let slot = self.order[position as usize];
+        debug_assert_eq!(
+            self.position(slot),
+            position,
+            "a segment knows the position that it is found at"
+        );
+        slot
     }
 
     pub(super) fn position(&self, slot: u32) -> u32 {
@@ -47,6 +53,10 @@ impl Segments {
 
     /// Puts a segment at a position, at the end or in place of a removed one.
     pub(super) fn insert(&mut self, position: u32, entries: Vec<Death>) -> u32 {
+        assert!(
+            position as usize <= self.order.len(),
+            "the array of segments has no gaps"
+        );
         let births = entries.iter().map(|death| death.birth);
         let died = || entries.iter().map(|death| death.died);
         let segment = Segment {
@@ -72,6 +82,10 @@ impl Segments {
 
     /// Takes the entries out; the next checkpoint removes the segment itself.
     pub(super) fn dissolve(&mut self, slot: u32) -> Vec<Death> {
+        debug_assert!(
+            !self.dissolved.contains(&slot),
+            "a segment is dissolved once"
+        );
         self.dissolved.push(slot);
         std::mem::take(&mut self.slots[slot as usize].entries)
     }
@@ -89,6 +103,10 @@ impl Segments {
     /// Moves the segment at the end to an earlier position.
     pub(super) fn move_last(&mut self, position: u32) {
         if let Some(slot) = self.order.pop() {
+            assert!(
+                (position as usize) < self.order.len(),
+                "the last segment moves to an earlier position"
+            );
             self.order[position as usize] = slot;
             self.slots[slot as usize].position = position;
         }

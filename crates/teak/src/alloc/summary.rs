@@ -65,6 +65,10 @@ impl Summaries {
             }
             count = count.div_ceil(FANOUT);
         }
+        assert!(
+            self.levels.last().is_some_and(|top| top.len() <= 1),
+            "the tree of summaries ends with one root"
+        );
         // Ancestors on the path to the first group, and at the border, have new children.
         for group in [
             0,
@@ -79,6 +83,10 @@ impl Summaries {
 
     /// The length of the longest extent. Only valid right after [`Self::refresh`].
     pub(super) fn longest(&self) -> u32 {
+        debug_assert!(
+            self.stale.is_empty(),
+            "summaries are refreshed before they are searched"
+        );
         self.levels
             .last()
             .and_then(|top| top.first())
@@ -128,7 +136,9 @@ impl Summaries {
             }
         }
         let start = node * GROUP_WORDS;
-        let within = find_in_words(&words[start..start + GROUP_WORDS], want)?;
+        let within = find_in_words(&words[start..start + GROUP_WORDS], want);
+        debug_assert!(within.is_some(), "the group has what its summary says");
+        let within = within?;
         Some(node as u64 * GROUP_PAGES + within)
     }
 
@@ -153,7 +163,9 @@ impl Summaries {
             .iter_mut()
             .zip(group)
             .for_each(|(mirror, word)| *mirror = word.reverse_bits());
-        let behind = find_in_words(&mirrored, want)?;
+        let behind = find_in_words(&mirrored, want);
+        debug_assert!(behind.is_some(), "the group has what its summary says");
+        let behind = behind?;
         Some((node as u64 + 1) * GROUP_PAGES - behind)
     }
 
@@ -278,6 +290,10 @@ impl JoinedSummary {
     }
 
     fn finish(self) -> Summary {
+        debug_assert!(
+            self.longest >= self.extent.max(self.prefix.unwrap_or(0)),
+            "no free extent is longer than the longest, also none at an end"
+        );
         Summary {
             prefix: self.prefix.unwrap_or(self.extent),
             suffix: self.extent,

@@ -1,8 +1,8 @@
 //! Builds the pages of a checkpoint, one after the other, on the pages that were allocated for it.
 
-use super::slot::ArrayEntry;
+use super::{checked_pages::FIRST_PAGE, slot::ArrayEntry};
 use crate::{
-    page::array::Pointer,
+    page::{array::Pointer, header::Header},
     types::{Checksum, Extent, PageNumber, TransactionId},
 };
 
@@ -18,7 +18,16 @@ pub(super) struct PageWriter {
 impl PageWriter {
     /// Creates a writer onto the pages of `extents`, which are sorted.
     pub(super) fn new(page_size: usize, birth: TransactionId, extents: &[Extent]) -> Self {
-        debug_assert!(extents.is_sorted());
+        assert!(
+            Extent::are_apart(extents),
+            "the pages of a checkpoint are sorted and disjoint"
+        );
+        assert!(
+            extents
+                .first()
+                .is_none_or(|extent| extent.start.0 >= FIRST_PAGE),
+            "a checkpoint is not written over commit records"
+        );
         let numbers: Vec<_> = extents.iter().flat_map(|extent| extent.pages()).collect();
         let pages = Vec::with_capacity(numbers.len());
         Self {
@@ -39,8 +48,18 @@ impl PageWriter {
         let page = self
             .numbers
             .next()
-            .expect("a fold takes as many pages as it has planned");
+            .expect("a checkpoint takes as many pages as it has planned");
         let bytes = build(self.page_size, page, self.birth);
+        assert_eq!(
+            bytes.len(),
+            self.page_size,
+            "what is built for a page is a page"
+        );
+        debug_assert_eq!(
+            Header::read(&bytes).number,
+            page,
+            "a page begins with its own number"
+        );
         let checksum = Checksum::of(&bytes);
         self.pages.push((page, bytes));
         ArrayEntry {
@@ -58,7 +77,11 @@ impl PageWriter {
         assert_eq!(
             self.numbers.len(),
             0,
-            "a fold uses all the pages that it takes"
+            "a checkpoint uses all the pages that it takes"
+        );
+        debug_assert!(
+            self.pages.is_sorted_by(|(a, _), (b, _)| a < b),
+            "pages are built in page order, each once"
         );
         self.pages
     }

@@ -483,7 +483,7 @@ pub(super) fn name(path: &Path, target: &Path) -> Result<()> {
 fn give_name(path: &Path, target: &Path) -> Result<()> {
     rename_new(path, target).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::AlreadyExists(target.to_path_buf()),
-        _ => Error::io("naming the backup")(error),
+        _ => Error::io("giving the backup its name")(error),
     })?;
     let parent = target
         .parent()

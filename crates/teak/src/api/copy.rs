@@ -159,7 +159,7 @@ pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
         return Ok(());
     }
     let name = catalog::printable(source);
-    let text = format!("table {name:?} cannot be copied to itself; give another table");
+    let text = format!("table {name:?} cannot be copied to itself; choose another table");
     Err(Error::InvalidArgument(text))
 }
 

@@ -72,7 +72,7 @@ pub(super) fn check_counted(root: &TreeRoot, name: &[u8]) -> Result<()> {
 
 pub(super) fn refuse_no_parts(parts: usize) -> Result<()> {
     if parts == 0 {
-        let text = "a range cannot be split in 0 parts; ask for one at least";
+        let text = "a range cannot be split into 0 parts; ask for at least one";
         return Err(Error::InvalidArgument(text.into()));
     }
     Ok(())

@@ -229,7 +229,7 @@ impl Database {
     ) -> Result<Option<WriteTxn>> {
         let engine = self.opening.writable()?;
         if !Arc::ptr_eq(engine, read.engine()) {
-            let text = "the read transaction is of another database, or of an earlier opening of this one; begin it here";
+            let text = "the read transaction belongs to another database, or to an earlier opening of this one; begin it with this handle";
             return Err(Error::InvalidArgument(text.into()));
         }
         read.refuse_cancelled()?;

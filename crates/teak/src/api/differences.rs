@@ -313,7 +313,7 @@ pub(super) fn refuse_other_database(one: &Engine, other: &Engine) -> Result<()> 
     if one.id() == other.id() {
         return Ok(());
     }
-    let text = "these states are of two databases, or of one that was closed and opened again between them; only states of one can be compared";
+    let text = "these states belong to two databases, or to two openings of one; compare states of one opening";
     Err(Error::InvalidArgument(text.into()))
 }
 

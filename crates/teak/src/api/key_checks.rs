@@ -38,7 +38,7 @@ fn wrong_integer(root: &TreeRoot, key: &[u8]) -> Error {
     };
     let len = key.len();
     Error::InvalidArgument(format!(
-        "the keys of this table are integers of {expected} bytes, and this one has {len}"
+        "keys of this table are integers of {expected} bytes; this one has {len}"
     ))
 }
 
@@ -58,8 +58,7 @@ pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
         return Ok(());
     }
     let len = value.len();
-    let text =
-        format!("the values of this table are integers of {size} bytes, and this one has {len}");
+    let text = format!("values of this table are integers of {size} bytes; this one has {len}");
     Err(Error::InvalidArgument(text))
 }
 

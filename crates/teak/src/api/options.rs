@@ -385,7 +385,7 @@ impl Options {
     }
 
     /// Sets whether the system reads ahead in parts of the file that are not in memory. The default
-    /// is `false`, because a single lookup needs no neighbouring data. Scans of data that is not in
+    /// is [`ReadAhead::Off`], because a single lookup needs no neighbouring data. Scans of data that is not in
     /// memory are several times as fast with it. If this process has the database open already, the
     /// setting of the first opening applies.
     ///

@@ -208,7 +208,7 @@ fn copy(full: &mut dyn Read, file: &File, report: &mut ReportProgress<'_>) -> Re
 }
 
 fn too_long() -> Error {
-    let text = "the copy goes on behind the end that its records say; give one copy, and its increments one by one";
+    let text = "the copy continues past the end that its records state; pass one copy, and its increments one by one";
     Error::InvalidArgument(text.into())
 }
 

@@ -174,8 +174,9 @@ pub fn salvage_with(
     let place = UnfinishedFile::new(target)?;
     let saved = salvage_to(damaged_file, &place.path(), &comparisons, progress);
     let report = saved.map_err(|error| place.renamed(error, target))?;
-    let sources = fs::metadata(source)
-        .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
+    let sources = fs::metadata(source).map_err(|error| {
+        Error::io("reading the attributes of the damaged file")(error).at(source)
+    })?;
     restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
     backup::name(&place.path(), target)?;
     Ok(report)

@@ -393,7 +393,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn prefix<'t, T: Transaction>(&self, txn: &'t T, prefix: &[u8]) -> Result<Range<'t, K, V>> {
         let root = self.root(txn)?;
         if root.order != KeyOrder::Bytes {
-            let text = "keys with a prefix lie together only in a table in byte order";
+            let text = "keys with a common prefix are adjacent only in tables in byte order";
             return Err(Error::InvalidArgument(text.into()));
         }
         let end = prefix_end(prefix);

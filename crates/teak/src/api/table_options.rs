@@ -190,13 +190,13 @@ impl TableOptions {
     fn refuse_impossible_values(&self, order: KeyOrder, size: ValueSize) -> Result<()> {
         let text = match size {
             _ if self.value_align != 1 => {
-                "the values of a table in which a key has several cannot be aligned".to_owned()
+                "values of a multi-value table cannot be aligned".to_owned()
             }
             ValueSize::Bytes(0) => {
-                "values of no bytes are no values; choose a size of 1 byte at least, or any".into()
+                "the value size cannot be 0; choose at least 1 byte, or any size".into()
             }
             ValueSize::Bytes(size) if order == KeyOrder::Integer && !matches!(size, 4 | 8) => {
-                format!("integers have 4 or 8 bytes, and not {size}")
+                format!("integers have 4 or 8 bytes, not {size}")
             }
             _ => return Ok(()),
         };

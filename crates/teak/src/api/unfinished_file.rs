@@ -42,7 +42,7 @@ impl UnfinishedFile {
                 .rand_bytes(RANDOM_LEN)
                 .tempdir_in(parent)
                 .map_err(|error| {
-                    Error::io("creating a directory beside the new file")(unwrapped(error))
+                    Error::io("creating a directory next to the new file")(unwrapped(error))
                         .at(target)
                 })?;
             let lock = lock(directory.path());
@@ -69,8 +69,8 @@ impl UnfinishedFile {
             Error::Io {
                 operation,
                 path: Some(path),
-                source,
-            } if path.starts_with(self.directory.path()) => Error::io(operation)(source).at(target),
+                cause,
+            } if path.starts_with(self.directory.path()) => Error::io(operation)(cause).at(target),
             other => other,
         }
     }

@@ -131,6 +131,7 @@ impl LastLeaf {
         let birth = tree.sink.transaction();
         let number = tree.new_leaf()?;
         let count = self.records.len();
+        debug_assert!(count > 0, "a leaf that is completed has records");
         let page = tree.sink.page_mut(number)?;
         let built = self.records.build(page, number, birth, format, 0..count);
         built.map_err(|damage| damage.at(number, "bulk load"))?;

@@ -640,7 +640,7 @@ fn following_leaves(inner: &Inner<'_>, index: usize, end: EntryEnd) -> [Option<P
 
 #[cold]
 fn lost() -> Error {
-    Error::InvalidArgument("an earlier error left the cursor without a place; seek again".into())
+    Error::InvalidArgument("an earlier error left the cursor without a position; seek again".into())
 }
 
 #[cold]

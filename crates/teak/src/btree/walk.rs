@@ -67,7 +67,7 @@ pub(crate) type SubtreeTotals = (Totals, Option<u64>);
 
 const OVERLAP: &str = "its records overlap, or do not lie where the page says that records are";
 const UNDECLARED_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
-const BORN_LATER: &str = "it says that it was born later than what leads to it";
+const BORN_LATER: &str = "it was born later than the page that refers to it";
 
 /// The bounds of the keys that a page may hold.
 #[derive(Clone)]
@@ -282,7 +282,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
         let header = Header::read(page);
         if Checksum::of(page) != checksum {
             return Err(PageDamage(
-                "its bytes do not have the checksum that its parent holds",
+                "its bytes do not match the checksum in its parent",
             ));
         }
         if header.number != number {

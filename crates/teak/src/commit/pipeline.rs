@@ -479,7 +479,7 @@ impl WriteTransaction {
         let pins = self.engine.flusher.pins(&self.pages.writer.named);
         match pins.and_then(|pins| self.base.space(&pins)) {
             Ok(space) => self.pages.writer.space = space,
-            Err(_) => self.engine.flusher.poison("reading the space map anew"),
+            Err(_) => self.engine.flusher.poison("reloading the free-space map"),
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Keys that something is about, for messages.
+//! Key ranges in messages.
 
 use std::fmt;
 
-/// Bytes of a key that a message shows.
+/// The number of bytes of a key that a message shows.
 const SHOWN_LEN: usize = 40;
 
-/// Keys that lie together: from `low` on, and before `high`. If both are the same it is that key alone.
+/// A range of keys: from `low` to before `high`. If both are equal, that single key.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
 pub struct KeyRange {
-    /// The first key; `None` is the first of the table.
+    /// The first key; `None` for the beginning of the table.
     pub low: Option<Vec<u8>>,
-    /// The key behind the last one; `None` is the end of the table.
+    /// The key after the last one; `None` for the end of the table.
     pub high: Option<Vec<u8>>,
 }
 
 impl KeyRange {
-    /// One key.
+    /// A range of one key.
     #[must_use]
     pub fn single(key: &[u8]) -> Self {
         Self {

@@ -1,9 +1,9 @@
-//! Which limit of the process an answer of the system is about.
+//! The process limit that an error of the system refers to.
 
 use rustix::process::{Resource, getrlimit};
 use std::io;
 
-/// The end of a sentence about an error; empty if no limit has to do with it.
+/// The limit in brackets, for the end of a message; empty if no limit explains the error.
 pub(super) fn limit(operation: &str, error: &io::Error) -> String {
     let (resource, name) = match error.raw_os_error() {
         Some(libc::EFBIG) => (Resource::Fsize, "RLIMIT_FSIZE"),

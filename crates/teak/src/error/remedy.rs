@@ -2,20 +2,20 @@
 
 use std::io::{self, ErrorKind};
 
-/// What to do about an error of the operating system, as the messages of this crate say it; `None` for codes that are seldom, and for errors that are not
-/// the system's.
+/// Returns what to do about an error of the operating system, as in the messages of this crate.
+/// Returns `None` for rare codes, and for errors that are not the system's.
 ///
 /// ```
 /// // ENOSPC
 /// let error = std::io::Error::from_raw_os_error(28);
-/// assert_eq!(teak::remedy(&error), Some("the disk is full; make room on it and try again"));
+/// assert_eq!(teak::remedy(&error), Some("the disk is full; free some space and try again"));
 /// ```
 #[must_use]
 pub fn remedy(error: &io::Error) -> Option<&'static str> {
     code_of(error).and_then(remedy_for)
 }
 
-/// The code of the system, also where `tempfile` has wrapped the error, and only the kind is left of it.
+/// The system's error code. If `tempfile` has wrapped the error, only its kind is left.
 fn code_of(error: &io::Error) -> Option<i32> {
     let by_kind = || {
         Some(match error.kind() {
@@ -36,7 +36,7 @@ fn code_of(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(by_kind)
 }
 
-/// What the system has answered to `tempfile`, which puts the name of its file around it.
+/// The system's error that `tempfile` has wrapped with the name of its file.
 pub(crate) fn unwrapped(error: io::Error) -> io::Error {
     code_of(&error).map_or(error, io::Error::from_raw_os_error)
 }
@@ -45,21 +45,23 @@ fn remedy_for(code: i32) -> Option<&'static str> {
     Some(match code {
         libc::ENOENT => "correct the path, or create the directory",
         libc::EACCES => {
-            "see the permissions of the file and of its directory, and which user this is"
+            "check the permissions of the file and of its directory, and which user this is"
         }
         libc::EPERM => {
-            "the system does not allow it to this user; see the owner and the attributes (`lsattr`) of the file"
+            "the system does not allow this user to do it; check the owner and the attributes (`lsattr`) of the file"
         }
         libc::EROFS => {
-            "the file system is mounted for reading only; mount it for writing, or open the database for reading only"
+            "the file system is mounted read-only; remount it for writing, or open the database read-only"
         }
-        libc::ENOSPC => "the disk is full; make room on it and try again",
-        libc::EDQUOT => "the disk quota of this user is used up; make room, or have it raised",
+        libc::ENOSPC => "the disk is full; free some space and try again",
+        libc::EDQUOT => {
+            "the disk quota of this user is used up; free some space, or have the quota raised"
+        }
         libc::EFBIG => {
             "the file would be longer than the process or the file system allows; raise the limit (`ulimit -f`), or use another file system"
         }
         libc::ENOMEM => {
-            "there is no memory or address space left for it; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`, `vm.max_map_count`)"
+            "there is not enough memory or address space; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`, `vm.max_map_count`)"
         }
         libc::EMFILE => {
             "this process has too many files open; close some, or raise the limit (`ulimit -n`)"
@@ -69,14 +71,12 @@ fn remedy_for(code: i32) -> Option<&'static str> {
         }
         libc::ENAMETOOLONG => "the name is too long for the file system; choose a shorter one",
         libc::ELOOP => {
-            "symbolic links lead in a circle, or are not allowed here; name the file itself"
+            "the path has a loop of symbolic links, or links are not allowed here; name the file itself"
         }
         libc::EEXIST => "something else has that name; remove it, or choose another name",
-        libc::ENOTDIR => "a part of the path is no directory; correct the path",
-        libc::EISDIR => "that is a directory; name a file",
-        libc::EIO => {
-            "the disk has failed; look into the log of the system (`dmesg`), then run `teak check`"
-        }
+        libc::ENOTDIR => "a part of the path is not a directory; correct the path",
+        libc::EISDIR => "name a file instead of a directory",
+        libc::EIO => "the disk has failed; check the system log (`dmesg`), then run `teak check`",
         libc::ENOLCK => {
             "the system or the file system has no locks left; close other files, or use a local file system"
         }

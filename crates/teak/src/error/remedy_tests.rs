@@ -8,10 +8,10 @@ use std::{io, path::Path};
 fn errors_of_the_system_name_the_file_and_what_to_do() {
     let cases = [
         (libc::ENOENT, "correct the path, or create the directory"),
-        (libc::EACCES, "see the permissions"),
+        (libc::EACCES, "check the permissions"),
         (libc::EPERM, "lsattr"),
-        (libc::EROFS, "mounted for reading only"),
-        (libc::ENOSPC, "make room"),
+        (libc::EROFS, "mounted read-only"),
+        (libc::ENOSPC, "free some space"),
         (libc::EDQUOT, "quota"),
         (libc::EFBIG, "ulimit -f"),
         (libc::ENOMEM, "ulimit -v"),
@@ -20,8 +20,8 @@ fn errors_of_the_system_name_the_file_and_what_to_do() {
         (libc::ENAMETOOLONG, "choose a shorter one"),
         (libc::ELOOP, "symbolic links"),
         (libc::EEXIST, "another name"),
-        (libc::ENOTDIR, "no directory"),
-        (libc::EISDIR, "is a directory"),
+        (libc::ENOTDIR, "not a directory"),
+        (libc::EISDIR, "instead of a directory"),
         (libc::EIO, "dmesg"),
         (libc::ENOLCK, "no locks left"),
     ];

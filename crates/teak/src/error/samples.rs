@@ -9,7 +9,7 @@ fn samples() -> Vec<(&'static str, Error)> {
             Error::Io {
                 operation: "flushing the file",
                 path: Some(path()),
-                source: io::Error::from_raw_os_error(5),
+                cause: io::Error::from_raw_os_error(5),
             },
         ),
         ("NotFound", Error::NotFound(path())),

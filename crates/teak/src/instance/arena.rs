@@ -178,6 +178,11 @@ impl Arena {
         })
     }
 
+    /// Whether no page was written or mapped since the arena was cleared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.mapped.is_empty()
+    }
+
     /// Whether this transaction wrote the page.
     #[inline]
     pub(crate) fn is_written(&self, number: PageNumber) -> bool {

@@ -90,6 +90,10 @@ impl AddressRange {
             match map_exactly(mapped, 0, len, protection) {
                 Ok(base) => {
                     let address = base.as_ptr() as usize;
+                    assert!(
+                        len >= needed && len.is_multiple_of(page_size),
+                        "a mapping has whole system pages, and all that was asked for"
+                    );
                     let watch = FaultWatch::new(address, len as usize, file.as_fd(), is_writable);
                     return Ok(Self {
                         base,
@@ -118,6 +122,10 @@ impl AddressRange {
         len: usize,
         head: Option<&Self>,
     ) -> io::Result<Self> {
+        assert!(
+            offset.is_multiple_of(rustix::param::page_size() as u64) && len > 0,
+            "shared words are mapped from the start of a system page"
+        );
         // A child process keeps the mapping, and must not keep the locks.
         let unlocked = file.for_mapping(true)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
@@ -144,6 +152,7 @@ impl AddressRange {
 
     /// Zeroed memory of this process, which the system provides as it is touched.
     pub(super) fn anonymous(len: usize) -> io::Result<Self> {
+        assert!(len > 0, "an address range has bytes");
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the system chooses the address, so no memory in use is replaced.
         let base = unsafe {
@@ -186,6 +195,10 @@ impl AddressRange {
         };
         // SAFETY: less than ALIGN bytes are skipped, and the allocation has ALIGN more than `len`.
         let base = unsafe { start.add(start.align_offset(ALIGN)) };
+        assert!(
+            base.addr().get() + len <= start.addr().get() + layout.size(),
+            "the aligned bytes are all in the allocation"
+        );
         Self {
             base,
             len: len as u64,
@@ -247,6 +260,10 @@ impl AddressRange {
         if start >= end {
             return;
         }
+        debug_assert!(
+            start.is_multiple_of(page_size) && end <= self.len,
+            "advice is for system pages of this range"
+        );
         // SAFETY: start < end <= len, so the bytes are inside of what this range has mapped. No
         // advice used here changes content.
         let _ = unsafe {
@@ -415,6 +432,10 @@ fn map_exactly(
             offset,
         )?
     };
+    assert!(
+        (base as usize).is_multiple_of(rustix::param::page_size()),
+        "the system maps whole pages"
+    );
     Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)
 }
 

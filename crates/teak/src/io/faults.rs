@@ -196,6 +196,10 @@ impl Faults {
         if word & ZEROS == 0 {
             return word;
         }
+        debug_assert!(
+            start < end && start >= self.base.load(Relaxed),
+            "zeros replace pages of the range"
+        );
         if self.map_again(start, end - start).is_err() {
             self.word.store(word + ONE_FAULT, Release);
             return word & !ZEROS;
@@ -283,7 +287,24 @@ impl FaultWatch {
         descriptor: i32,
         is_writable: bool,
     ) -> Self {
+        assert!(
+            base > CLAIMED && len > 0,
+            "the addresses of a range are none of the marks of an unused entry"
+        );
+        assert!(
+            base.is_multiple_of(rustix::param::page_size()),
+            "a fault is handled for a whole system page, which belongs to one range"
+        );
+        assert!(
+            (descriptor >= 0) != (head.0 > CLAIMED && head.1 > 0),
+            "a range shows a file that can be mapped again, or words that are lost together"
+        );
         let entry = claim_entry();
+        debug_assert_eq!(
+            entry.word.load(Relaxed) & ZEROS,
+            0,
+            "an entry that is used again has no zeros of an earlier range"
+        );
         // A forked child may have inherited the entry in the locked state, from a thread that does
         // not exist in it.
         entry.is_locked.store(false, Relaxed);
@@ -306,7 +327,11 @@ impl FaultWatch {
 
 impl Drop for FaultWatch {
     fn drop(&mut self) {
-        self.0.base.store(CLAIMED, Release);
+        let base = self.0.base.swap(CLAIMED, Release);
+        debug_assert!(
+            base > CLAIMED,
+            "an entry is in use until its watch is dropped"
+        );
         self.0.word.fetch_and(!ZEROS, Relaxed);
         self.0.descriptor.store(-1, Relaxed);
         self.0.base.store(UNUSED, Release);
@@ -378,7 +403,8 @@ fn install() -> io::Result<()> {
         if libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) != 0 {
             return Err(io::Error::last_os_error());
         }
-        let _ = BEFORE.set(before);
+        let is_first = BEFORE.set(before).is_ok();
+        assert!(is_first, "the handler is installed once");
         let mut action: libc::sigaction = std::mem::zeroed();
         let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
         action.sa_sigaction = handler as usize;

@@ -37,5 +37,9 @@ pub(crate) fn into_extents(pages: &mut [PageNumber]) -> Vec<Extent> {
             _ => extents.push(Extent::new(page.0, 1)),
         }
     }
+    debug_assert!(
+        Extent::are_apart(&extents),
+        "each page is in one of the extents"
+    );
     extents
 }

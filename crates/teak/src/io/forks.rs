@@ -123,6 +123,11 @@ impl HeldEntry {
     ) -> &'static Self {
         let _ = ForkGeneration::current();
         let entry = Self::unused();
+        debug_assert_eq!(
+            entry.state.load(Relaxed),
+            BUSY,
+            "children ignore an entry until it is filled in"
+        );
         entry.descriptor.store(descriptor, Relaxed);
         entry.device.store(id.0, Relaxed);
         entry.inode.store(id.1, Relaxed);
@@ -135,7 +140,8 @@ impl HeldEntry {
     /// Ends the registration. Must be called before the descriptor is closed, because its number
     /// may be reused after that.
     pub(super) fn unregister(&self) {
-        self.state.store(FREE, Release);
+        let before = self.state.swap(FREE, Release);
+        assert_eq!(before, ACTIVE, "an entry is registered until this, once");
     }
 
     /// An unused entry, reserved for the caller.

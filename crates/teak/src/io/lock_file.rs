@@ -51,6 +51,10 @@ use std::{
 const LOCKS: i64 = 1 << 62;
 /// The most processes that may have a database open.
 pub(crate) const PROCESSES_MAX: u32 = 4096;
+const _: () = assert!(
+    LOCKS.checked_add(PROCESSES_MAX as i64 + 1).is_some(),
+    "there is a byte to lock for each process, and one for the gate"
+);
 
 /// Bytes that other processes may append between a query of the file's length and a write: one
 /// block for each of 16 processes.
@@ -155,6 +159,11 @@ impl LockFileName {
             return Err(ErrorKind::ResourceBusy.into());
         }
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(
+            open.iter()
+                .all(|open| open.process != process || open.number != number),
+            "lock files of one process have different numbers"
+        );
         let path = path.to_path_buf();
         open.push(OpenFile {
             number,
@@ -328,6 +337,10 @@ impl LockFile {
     /// - The system's error.
     /// - `EFBIG` if this process must not create a file of that length.
     pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+        assert!(
+            len_bytes > LOCK_MAGIC.len(),
+            "the memory begins with the mark of a lock file"
+        );
         self.file.refuse_stranger()?;
         refuse_file_len(len_bytes as u64)?;
         let head_len = LOCK_MAGIC.len() as u64;
@@ -365,6 +378,7 @@ impl LockFile {
     /// - The system's error.
     /// - `EFBIG` if this process must not create a file of that length.
     pub(crate) fn allocate(&self, bytes: Range<usize>) -> io::Result<()> {
+        assert!(bytes.start < bytes.end, "blocks are allocated for bytes");
         let range = pages_with(&(bytes.start as u64..bytes.end as u64));
         let len = self.file.len_and_links()?.0;
         if range.end > len {
@@ -389,6 +403,10 @@ impl LockFile {
 
     /// Allocates blocks; `false` if the file system does not support that.
     fn allocate_blocks(&self, range: Range<u64>) -> io::Result<bool> {
+        assert!(
+            range.end <= LOCKS as u64,
+            "the content ends before the bytes that are only locked"
+        );
         let (flags, len) = (FallocateFlags::empty(), range.end - range.start);
         match retry_on_intr(|| fallocate(self.file(), flags, range.start, len)) {
             Ok(()) => Ok(true),
@@ -503,6 +521,10 @@ impl Drop for GateGuard<'_> {
 }
 
 fn byte_of(place: u32) -> u32 {
+    debug_assert!(
+        place < PROCESSES_MAX,
+        "an entry index from the shared memory was checked"
+    );
     place + 1
 }
 
@@ -540,10 +562,10 @@ fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
 fn gate_is_locked(stranger: Option<libc::pid_t>) -> String {
     match stranger {
         Some(process) => format!(
-            "process {process}, which uses it for something else, has locked it; have that unlock it, or end it"
+            "process {process} has locked it for another purpose; unlock it there, or end that process"
         ),
         None => format!(
-            "a process has been opening or closing the database for {} seconds, or has locked the file for something else; find              out with `fuser` who has the file open, and end what hangs",
+            "a process has been opening or closing the database for {} seconds, or has locked the file for another purpose; find the processes that have it open with `fuser`, and end the one that hangs",
             GATE_PATIENCE.as_secs()
         ),
     }
@@ -565,6 +587,10 @@ fn refuse_irregular(found: &fs::Metadata) -> io::Result<()> {
 }
 
 fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
+    debug_assert!(
+        count > 0 && first + count <= PROCESSES_MAX + 1,
+        "only bytes that stand for the gate or for a process are locked"
+    );
     libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,

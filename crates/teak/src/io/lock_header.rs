@@ -20,6 +20,11 @@ const MARK: &str = "user.teak.lock";
 /// The first bytes of a database.
 const MAGIC_OF_RECORD: &[u8] = b"TeakRec";
 
+const _: () = assert!(
+    LOCK_MAGIC[4] != MAGIC_OF_RECORD[4] && LOCK_MAGIC[0] != MAGIC_OF_LMDB[0],
+    "no file that begins as a database or as a lock file of LMDB begins as a lock file"
+);
+
 /// The permissions that a lock file is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockMode {

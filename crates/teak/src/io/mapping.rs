@@ -50,6 +50,14 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     pub(super) fn new(stretch: Arc<AddressRange>, file_len: u64) -> Self {
+        assert!(
+            stretch.base().as_ptr().align_offset(LINE) == 0,
+            "a mapping begins at a cache line, as pages do"
+        );
+        assert!(
+            isize::try_from(stretch.len()).is_ok(),
+            "a slice of all bytes of a mapping is possible"
+        );
         let mapping = Self {
             base: stretch.base(),
             readable: AtomicU64::new(0),
@@ -82,6 +90,10 @@ impl Mapping {
         if !self.contains(offset, len) || self.is_inherited() {
             return None;
         }
+        debug_assert!(
+            offset + len as u64 <= self.stretch.len(),
+            "readable bytes are inside of the address range"
+        );
         // SAFETY: the bytes are inside of the range, which lives as long as `self` and has at most
         // `isize::MAX` bytes, and inside of the file; by the rule above they do not change.
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
@@ -200,6 +212,10 @@ impl Mapping {
         if !self.contains(offset, out.len()) {
             return false;
         }
+        debug_assert!(
+            offset + out.len() as u64 <= self.stretch.len(),
+            "readable bytes are inside of the address range"
+        );
         let start = self.base.as_ptr().wrapping_add(offset as usize);
         let is_aligned = start.align_offset(size_of::<u64>()) == 0;
         let words_len = if is_aligned { out.len() / 8 * 8 } else { 0 };

@@ -24,6 +24,11 @@ pub(crate) const LINE: usize = 8;
 /// Bytes of a file that are mapped from the start, beyond its initial length.
 const MAPPED_AHEAD: usize = 1 << 20;
 
+const _: () = assert!(
+    PIECE_LEN.is_multiple_of(LINE * size_of::<u64>()),
+    "no cache line is in two pieces"
+);
+
 /// Words that are initially zero. Users must access each word with one size: 32 bits or 64.
 pub(crate) struct Memory {
     stretch: AddressRange,
@@ -40,7 +45,12 @@ struct LazyMemory {
 /// The piece of a [`LazyMemory`] that contains an offset, and the offset at which the piece begins.
 fn piece_of(offset: usize) -> (usize, usize) {
     let index = (offset / PIECE_LEN + 1).ilog2() as usize;
-    (index, ((1 << index) - 1) * PIECE_LEN)
+    let start = ((1 << index) - 1) * PIECE_LEN;
+    debug_assert!(
+        start <= offset && offset - start < PIECE_LEN << index,
+        "pieces follow each other without gaps, each twice as long as the one before"
+    );
+    (index, start)
 }
 
 impl Memory {
@@ -91,6 +101,12 @@ impl Memory {
                 let _ = piece.set(made);
             }
         }
+        debug_assert!(
+            rest.pieces[..=last]
+                .iter()
+                .all(|piece| piece.get().is_some()),
+            "pieces are mapped in order, without gaps"
+        );
         Ok(())
     }
 
@@ -124,6 +140,10 @@ impl Memory {
     /// [provided](Self::provide).
     #[inline]
     pub(crate) fn line(&self, index: usize) -> &[AtomicU64; LINE] {
+        debug_assert!(
+            index.is_multiple_of(LINE),
+            "a cache line begins at a multiple of its words"
+        );
         let words = self.words().get(index..);
         match words.and_then(|words| words.first_chunk()) {
             Some(line) => line,
@@ -144,6 +164,10 @@ impl Memory {
 
     /// The words from this one on that are in the same piece.
     fn words_of_rest(&self, index: usize) -> &[AtomicU64] {
+        debug_assert!(
+            index >= self.words().len(),
+            "words that are mapped from the start are not looked for in the rest"
+        );
         let offset = index * size_of::<u64>() - self.stretch.len() as usize;
         let (piece, start) = piece_of(offset);
         let rest = self.rest.as_ref().and_then(|rest| rest.pieces[piece].get());

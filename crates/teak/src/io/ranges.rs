@@ -44,6 +44,20 @@ impl Ranges {
             all = all.start.min(start)..all.end.max(end);
         }
         self.ends.insert(all.start, all.end);
+        debug_assert!(
+            self.are_apart_around(all.start),
+            "ranges neither overlap nor touch"
+        );
+    }
+
+    /// Whether the range that begins at `start` touches neither of its neighbours.
+    fn are_apart_around(&self, start: u64) -> bool {
+        let end = self.ends.get(&start).copied().unwrap_or_default();
+        let before = self.ends.range(..start).next_back();
+        let after = self.ends.range(start + 1..).next();
+        before.is_none_or(|(_, before)| *before < start)
+            && after.is_none_or(|(after, _)| end < *after)
+            && start < end
     }
 
     pub(super) fn remove(&mut self, range: Range<u64>) {
@@ -61,6 +75,13 @@ impl Ranges {
                 self.ends.insert(start, range.start);
             }
         }
+        debug_assert!(
+            self.ends
+                .range(..range.end)
+                .next_back()
+                .is_none_or(|(_, end)| *end <= range.start),
+            "nothing of a range that was removed is left"
+        );
     }
 }
 

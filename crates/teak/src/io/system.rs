@@ -7,7 +7,12 @@ use std::{io, ops::Range, sync::OnceLock};
 /// blocks when something is stored in it.
 pub(super) fn page_len() -> u64 {
     static PAGE_LEN: OnceLock<u64> = OnceLock::new();
-    *PAGE_LEN.get_or_init(|| (rustix::param::page_size() as u64).max(pretended()))
+    let page_len = *PAGE_LEN.get_or_init(|| (rustix::param::page_size() as u64).max(pretended()));
+    debug_assert!(
+        page_len.is_power_of_two(),
+        "bytes are rounded to pages with a mask"
+    );
+    page_len
 }
 
 #[cfg(not(any(test, feature = "testing")))]
@@ -30,7 +35,12 @@ pub(super) const PRETENDED_PAGE_LEN: &str = "TEAK_TEST_PAGE_LEN";
 pub(super) fn pages_with(bytes: &Range<u64>) -> Range<u64> {
     let rest = page_len() - 1;
     let end = bytes.end.checked_add(rest);
-    bytes.start & !rest..end.map_or(bytes.end, |end| end & !rest)
+    let pages = bytes.start & !rest..end.map_or(bytes.end, |end| end & !rest);
+    debug_assert!(
+        pages.start <= bytes.start && bytes.end <= pages.end,
+        "the pages contain all the bytes"
+    );
+    pages
 }
 
 /// The system pages that contain only these bytes.
@@ -38,7 +48,12 @@ pub(super) fn pages_within(bytes: &Range<u64>) -> Range<u64> {
     let rest = page_len() - 1;
     let start = bytes.start.checked_add(rest);
     let start = start.map_or(bytes.end, |start| start & !rest);
-    start..(bytes.end & !rest).max(start)
+    let pages = start..(bytes.end & !rest).max(start);
+    debug_assert!(
+        pages.is_empty() || bytes.start <= pages.start && pages.end <= bytes.end,
+        "the pages contain none but these bytes"
+    );
+    pages
 }
 
 /// The longest file that this process may write to. The system ends a process that goes beyond.

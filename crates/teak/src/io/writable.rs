@@ -56,7 +56,7 @@ impl Claims {
         {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "pages behind the new end of the file are still being built; finish or drop them first",
+                "pages beyond the new end of the file are still being built; finish or drop them first",
             ));
         }
         state.file_len = file_len;
@@ -64,6 +64,7 @@ impl Claims {
     }
 
     fn claim(&self, start: u64, end: u64) -> bool {
+        assert!(start < end, "a writable extent has bytes");
         let mut state = lock(&self.state);
         let is_free = state
             .live
@@ -73,12 +74,17 @@ impl Claims {
         if end > state.file_len || !is_free {
             return false;
         }
-        state.live.insert(start, end);
+        let same = state.live.insert(start, end);
+        assert!(same.is_none(), "no two live writable extents overlap");
         true
     }
 
     fn release(&self, start: u64) {
-        lock(&self.state).live.remove(&start);
+        let released = lock(&self.state).live.remove(&start);
+        assert!(
+            released.is_some_and(|end| end > start),
+            "an extent is live until it is dropped, once"
+        );
     }
 }
 
@@ -124,6 +130,10 @@ impl WritableMapping {
         if len == 0 || end > self.stretch.len() || !self.claims.claim(offset, end) {
             return None;
         }
+        debug_assert!(
+            offset < end && end <= self.stretch.len(),
+            "a writable extent is inside of the address range"
+        );
         // SAFETY: offset <= end <= the length of the range.
         let start = unsafe { self.stretch.base().add(offset as usize) };
         Some(WritableExtent {

@@ -152,13 +152,13 @@ impl fmt::Display for Event {
             ),
             Self::Poisoned { operation, error } => write!(
                 f,
-                "{operation} failed: {error}; nothing can be written until the database is opened anew"
+                "{operation} failed: {error}; nothing can be written until the database is reopened"
             ),
             Self::NameLost { path, moved_to } => {
                 let lost = loss_text(path, moved_to.as_deref());
                 write!(
                     f,
-                    "{lost}; commits go to the open file, and nobody finds them by that name"
+                    "{lost}; commits go to the open file, where nobody finds them by that name"
                 )
             }
             Self::Closed { file_bytes } => write!(f, "closed, {file_bytes} bytes"),
@@ -176,11 +176,11 @@ fn fmt_recovery(recovery: &Recovery, f: &mut fmt::Formatter<'_>) -> fmt::Result 
         ),
         Recovery::Verified { last } => write!(
             f,
-            "it had not been closed; the newest commit {last} was verified and is whole"
+            "it had not been closed; the newest commit {last} was verified and is complete"
         ),
         Recovery::RolledBack { from, to, reason } => write!(
             f,
-            "it had not been closed; commit {from} is not whole ({reason}), commit {to} counts"
+            "it had not been closed; commit {from} is incomplete ({reason}), so commit {to} counts"
         ),
     }
 }

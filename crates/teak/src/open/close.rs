@@ -85,7 +85,7 @@ impl Engine {
     /// Sets the length of the file, which may be longer than is known.
     fn cut_to(&self, bytes: u64) -> Result<()> {
         let cut = self.file.storage.set_len(bytes);
-        cut.map_err(Error::io("making the file shorter"))
+        cut.map_err(Error::io("truncating the file"))
     }
 
     /// Leaves the other processes. If several processes close at the same time, the last one finds

@@ -130,7 +130,7 @@ pub(crate) fn refusal(fault: RecordFault, path: &Path) -> Error {
         }
         fault => Error::NotADatabase {
             path: path.to_path_buf(),
-            reason: format!("{fault}, in none of the places where one may be"),
+            reason: format!("{fault}; all possible positions were checked"),
         },
     }
 }

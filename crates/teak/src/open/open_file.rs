@@ -29,7 +29,7 @@ pub(crate) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error
         return Error::NotFound(target);
     }
     Error::InvalidArgument(format!(
-        "{} is a symbolic link to {}, where nothing is; name that file to create the database there, or remove the link",
+        "{} is a symbolic link to {}, which does not exist; name that file to create the database there, or remove the link",
         shown(path),
         shown(&target)
     ))

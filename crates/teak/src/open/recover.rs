@@ -168,7 +168,8 @@ pub(crate) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             }
             let acknowledged = records.iter().map(|record| record.acknowledged).max();
             if let Some(lost) = acknowledged.filter(|acknowledged| to < *acknowledged) {
-                let detail = format!("commit {lost}, which was durable, is in the journal no more");
+                let detail =
+                    format!("commit {lost}, which was durable, is missing from the journal");
                 return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
             }
             let recovery = match reason {
@@ -198,7 +199,7 @@ pub(crate) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     Err(Error::corrupted(
         slot_page(newest.slot),
         "recovery",
-        format!("no commit is whole: {detail}"),
+        format!("no commit is complete: {detail}"),
     ))
 }
 
@@ -265,7 +266,7 @@ impl RecoveredCommit {
             }
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
             let erased = storage.write(offset, &[IoSlice::new(&zeros)]);
-            erased.map_err(Error::io("erasing a commit record that is not whole"))?;
+            erased.map_err(Error::io("erasing an incomplete commit record"))?;
         }
         if !is_planted(Planted::SettleWithoutFlush) {
             storage.flush().map_err(Error::io("flushing the file"))?;
@@ -556,7 +557,7 @@ impl Visitor for RecoveryAudit<'_> {
             Some(left) => self.pages_left = left,
             None => self.note(
                 extent.start,
-                "more pages are used than there are".to_owned(),
+                "more pages are in use than the file has".to_owned(),
             ),
         }
         self.fault.is_none()

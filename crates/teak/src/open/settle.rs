@@ -178,14 +178,14 @@ pub(crate) fn find_and_recover(
     Err(Error::corrupted(slot_page(0), "recovery", detail))
 }
 
-pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits stand in the journal only; open it for writing once, which puts \
+pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits are only in the journal; open it for writing once, which puts \
                           them where they can be read";
 
 /// Refuses a database that this version must not write, or cannot read.
 pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
     let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
     if unknown != 0 && !is_read_only {
-        let text = format!("features {unknown:#x}, which allow reading only; open it for reading");
+        let text = format!("features {unknown:#x}, which allow only reading; open it read-only");
         return Err(Error::UnknownFormat(text));
     }
     if newest.reserved_per_page != 0 {
@@ -247,7 +247,7 @@ pub(crate) fn format(
         features: Features::default(),
         page_size: page_size as u32,
         reserved_per_page: 0,
-        database_id: random_id().map_err(Error::io("making a database id"))?,
+        database_id: random_id().map_err(Error::io("generating a database id"))?,
         boot_id: boot,
         sequence: 1,
         transaction: TransactionId(0),

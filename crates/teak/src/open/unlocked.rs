@@ -35,7 +35,7 @@ use std::{io::ErrorKind, path::Path, sync::Arc};
 /// error.
 pub(crate) fn is_reason(error: &Error) -> bool {
     let kinds = [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied];
-    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()) || is_full(source))
+    matches!(error, Error::Io { cause, .. } if kinds.contains(&cause.kind()) || is_full(cause))
 }
 
 impl Engine {
@@ -53,8 +53,8 @@ impl Engine {
         let lock_path = lock_path(path, settings.lock_file.as_deref());
         let has_other_users = lock_path.is_ok_and(|lock_path| LockFile::is_used(&lock_path));
         match failed {
-            Some(Error::Io { source, .. })
-                if has_other_users && source.kind() == ErrorKind::ReadOnlyFilesystem =>
+            Some(Error::Io { cause, .. })
+                if has_other_users && cause.kind() == ErrorKind::ReadOnlyFilesystem =>
             {
                 return Err(Error::InUse(path.to_path_buf()));
             }

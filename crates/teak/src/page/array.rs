@@ -40,7 +40,11 @@ pub(crate) fn build(
     level: u8,
     pointers: impl ExactSizeIterator<Item = Pointer>,
 ) -> Vec<u8> {
-    assert!(pointers.len() <= fanout(page_size));
+    assert!(
+        pointers.len() <= fanout(page_size),
+        "a node has no more pointers than fit into a page"
+    );
+    assert!(level > 0, "a node is above the elements of its array");
     let mut page = vec![0; page_size];
     let mut header = Header::new(number, PageKind::Array, birth);
     header.level = level;

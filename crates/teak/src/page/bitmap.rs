@@ -25,7 +25,11 @@ pub(crate) fn build(
     birth: TransactionId,
     words: &[u64],
 ) -> Vec<u8> {
-    assert_eq!(words.len() * 8, page_size - HEADER_LEN);
+    assert_eq!(
+        words.len() * 8,
+        page_size - HEADER_LEN,
+        "a bitmap page is full of bits"
+    );
     let mut page = vec![0; page_size];
     Header::new(number, PageKind::Bitmap, birth).write(&mut page);
     for (bytes, word) in page[HEADER_LEN..].chunks_exact_mut(8).zip(words) {

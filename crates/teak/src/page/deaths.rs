@@ -41,8 +41,18 @@ pub(crate) fn build(
     birth: TransactionId,
     deaths: &[Death],
 ) -> Vec<u8> {
-    assert!(deaths.len() <= capacity(page_size));
-    debug_assert!(deaths.is_sorted_by_key(|death| death.birth));
+    assert!(
+        deaths.len() <= capacity(page_size),
+        "a segment has no more deaths than fit into a page"
+    );
+    debug_assert!(
+        deaths.is_sorted_by_key(|death| death.birth),
+        "the deaths of a segment are sorted by birth"
+    );
+    debug_assert!(
+        deaths.iter().all(|death| check(death).is_ok()),
+        "what is written passes the checks of what is read"
+    );
     let mut page = vec![0; page_size];
     let mut header = Header::new(number, PageKind::Deaths, birth);
     header.count = deaths.len() as u16;
@@ -85,7 +95,7 @@ fn entry(bytes: &[u8; ENTRY_LEN]) -> Death {
 
 fn check(death: &Death) -> Result<(), &'static str> {
     if death.extent.len == 0 || death.extent.end() > 1 << 32 {
-        return Err("one of its extents has no length or ends behind the last page number");
+        return Err("one of its extents has no length or ends beyond the last page number");
     }
     if death.birth >= death.died {
         return Err("one of its extents died before it was born");

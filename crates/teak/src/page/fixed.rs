@@ -174,7 +174,7 @@ pub(super) fn insert<'r>(
 ) -> Result<InPlaceOutcome, PageDamage> {
     let FixedKeys { key_len, count, .. } = FixedKeys::of(page, &header)?;
     if index > count {
-        return Err(PageDamage("an index lies behind the last record"));
+        return Err(PageDamage("an index is beyond the last record"));
     }
     let belongs = |key: &[u8], value: StoredValue<'_>| {
         key.len() == key_len && value.kind == ValueKind::Inline && value.bytes.is_empty()
@@ -221,7 +221,7 @@ pub(super) fn remove_range(
 ) -> Result<(), PageDamage> {
     let FixedKeys { key_len, count, .. } = FixedKeys::of(page, &header)?;
     if range.start > range.end || range.end > count {
-        return Err(PageDamage("an index lies behind the last record"));
+        return Err(PageDamage("an index is beyond the last record"));
     }
     let at = |index: usize| HEADER_LEN + index * key_len;
     page.copy_within(at(range.end)..at(count), at(range.start));

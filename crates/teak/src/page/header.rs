@@ -20,6 +20,11 @@ use crate::types::{PageNumber, TransactionId};
 /// Length of the page header in bytes.
 pub(crate) const HEADER_LEN: usize = 24;
 
+const _: () = assert!(
+    HEADER_LEN.is_multiple_of(8),
+    "what follows the header is aligned to words"
+);
+
 /// Where the arrays of a page begin: after the header and the prefix, at a multiple of four.
 #[inline]
 pub(crate) fn arrays_start(prefix_len: usize) -> usize {

@@ -249,7 +249,7 @@ const RECORDS_MAX: u64 = 1 << 48;
 
 const TOO_MANY_RECORDS: PageDamage = PageDamage("it counts more records than there can be");
 const OUTSIDE: PageDamage = PageDamage("a separator lies outside of its page");
-const BEHIND_LAST: PageDamage = PageDamage("an index lies behind the last child");
+const BEHIND_LAST: PageDamage = PageDamage("an index is beyond the last child");
 
 /// An inner page with checked bounds and its arrays located.
 #[derive(Clone, Copy, Debug)]

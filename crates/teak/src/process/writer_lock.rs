@@ -63,7 +63,13 @@ impl CrossProcessWriterLock {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let slice = left.map_or(RECHECK_INTERVAL, |left| left.min(RECHECK_INTERVAL));
             if let Some(taken) = shared.try_take(&shared.region.writer, Some(slice)) {
-                self.lock().is_held = true;
+                let mut state = self.lock();
+                assert!(
+                    !state.is_held,
+                    "threads of this process take the lock one at a time"
+                );
+                state.is_held = true;
+                drop(state);
                 return Acquisition::Acquired(taken);
             }
             // After a failure the holder may never release it.

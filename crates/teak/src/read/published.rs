@@ -298,7 +298,7 @@ pub(crate) fn record_of_visible(bytes: &[u8], state: TransactionId) -> Result<Re
 /// The error for an unusable record of the visible state.
 pub(crate) fn wrong_record(reason: &str) -> Error {
     lock_file_error(io::Error::other(format!(
-        "the record of the visible state makes no sense: {reason}; close all who have the database open"
+        "the record of the visible state is invalid: {reason}; close the database in all processes"
     )))
 }
 
@@ -312,8 +312,9 @@ pub(crate) fn refuse_shorter(storage: &dyn Storage, record: &Record) -> Result<(
     if is >= least {
         return Ok(());
     }
-    let text =
-        format!("somebody has cut the file short, to {is} bytes of {least}; restore a backup");
+    let text = format!(
+        "another program has truncated the file to {is} of {least} bytes; restore a backup"
+    );
     let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
     Err(Error::io(FOLLOWING)(error))
 }
@@ -356,7 +357,7 @@ pub(crate) fn foreign_snapshot(
 /// The error for a visible state that no process has published.
 pub(crate) fn no_record() -> Error {
     lock_file_error(io::Error::other(
-        "the record of the visible state is not there; close all who have the database open",
+        "the record of the visible state is missing; close the database in all processes",
     ))
 }
 

@@ -70,7 +70,7 @@ impl Readers {
     pub(crate) fn take_block(&self) -> Result<Vec<ReaderSlot>> {
         let Some(shared) = &self.shared else {
             let taken = self.table.take_block(OWNER, |_| Ok(()));
-            let taken = taken.map_err(Error::io("making room for readers"))?;
+            let taken = taken.map_err(Error::io("growing the reader table"))?;
             return Ok(taken.unwrap_or_default());
         };
         let mut block = shared.take_block()?;

@@ -111,7 +111,7 @@ impl Engine {
     pub(crate) fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
         let (engine, reader) = reader.id;
         if engine != self.id() {
-            let text = "this reader was listed by another database, or before this one was opened; list the readers again";
+            let text = "this reader was listed by another database, or by an earlier opening of this one; list the readers again";
             return Err(Error::InvalidArgument(text.into()));
         }
         Ok(self.readers.table.cancel(reader))

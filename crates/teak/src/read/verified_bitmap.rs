@@ -210,7 +210,7 @@ impl VerifiedBitmap {
             return Err(Error::corrupted(start, operation, what));
         }
         if birth() > written {
-            let detail = "it says that it was born later than what leads to it";
+            let detail = "it was born later than the page that refers to it";
             return Err(Error::corrupted(start, operation, detail));
         }
         self.note(Extent { start, len: 1 });

@@ -13,6 +13,10 @@ impl ByteWriter {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn put(&mut self, field: &[u8]) {
         self.bytes.extend_from_slice(field);
     }
@@ -35,6 +39,7 @@ impl ByteWriter {
 
     /// Returns the bytes, padded with zeros to this length.
     pub(super) fn finish(mut self, len: usize) -> Vec<u8> {
+        assert!(len >= self.bytes.len(), "padding drops no field");
         self.bytes.resize(len, 0);
         self.bytes
     }

@@ -98,12 +98,25 @@ const SLOT_AT: usize = 22;
 const FIXED_LEN: usize = 432;
 const WRITTEN_EXTENT_LEN: usize = 8;
 const RESERVED_LEN: usize = 24;
+/// Bytes before the page size: those that say whether this code can read the record.
+const FORMAT_FIELDS_LEN: usize = 36;
 
 const ASKED_DURABLE: u8 = 1;
 const CLEAN_CLOSE: u8 = 2;
 const WRITTEN_LEFT_OUT: u8 = 4;
 
-const _: () = assert!(SLOT_COUNT as u32 == FIRST_PAGE);
+const _: () = assert!(
+    SLOT_COUNT as u32 == FIRST_PAGE,
+    "the pages of the records are those that the free-space map does not hand out"
+);
+const _: () = assert!(
+    FIXED_LEN <= SECTOR_LEN,
+    "the fixed part of a record is in one sector, which a disk writes atomically"
+);
+const _: () = assert!(
+    (MAGIC.len() + size_of::<Checksum>()) == CHECKED_FROM,
+    "the checksum covers everything after itself"
+);
 
 /// Feature bits of the format, grouped by what an implementation that does not know them may do.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -226,7 +239,7 @@ pub(crate) enum RecordFault {
     #[error("there is no commit record")]
     NotARecord,
     /// Length or checksum do not match.
-    #[error("the commit record is damaged, or was not wholly written")]
+    #[error("the commit record is damaged or incomplete")]
     Damaged,
     /// Written by a future version.
     #[error("format version {0}")]
@@ -235,10 +248,10 @@ pub(crate) enum RecordFault {
     #[error("features {0:#x}")]
     UnknownFeatures(u32),
     /// A complete record that belongs to another slot.
-    #[error("the commit record was written for slot {0} and stands in another")]
+    #[error("the commit record was written for slot {0} and is in another")]
     WrongSlot(u8),
     /// A complete record with an invalid field.
-    #[error("the commit record makes no sense: {0}")]
+    #[error("the commit record is inconsistent: {0}")]
     Nonsense(&'static str),
 }
 
@@ -246,8 +259,8 @@ pub(crate) enum RecordFault {
 pub(crate) const LAST_NUMBER: u64 = 1 << 63;
 
 /// Whether a database may have pages of this size.
-pub(crate) fn is_page_size(bytes: u32) -> bool {
-    bytes.is_power_of_two() && (4096..=65536).contains(&bytes)
+pub(crate) const fn is_page_size(bytes: u32) -> bool {
+    bytes.is_power_of_two() && 4096 <= bytes && bytes <= 65536
 }
 
 impl Record {
@@ -274,12 +287,25 @@ impl Record {
             length <= page_size,
             "a record has {length} bytes and must fit into a page"
         );
+        assert!(
+            page_size.is_multiple_of(SECTOR_LEN),
+            "a page has whole sectors, so that a padded record stays in it"
+        );
+        assert!(
+            self.journal.is_none_or(|journal| journal.extent.len > 0),
+            "a journal without pages is stored as none"
+        );
         let sectors_len = length.next_multiple_of(SECTOR_LEN);
         let mut out = ByteWriter::new(sectors_len);
         out.put(&MAGIC);
         out.u64(0);
         self.encode_format(length, extents.len(), &mut out);
         self.encode_state(&mut out);
+        assert_eq!(
+            out.len(),
+            FIXED_LEN,
+            "the lists begin where the fixed part ends"
+        );
         for extent in extents {
             out.u32(extent.start.0);
             out.u32(extent.len);
@@ -288,6 +314,15 @@ impl Record {
         let mut bytes = out.finish(sectors_len);
         let checksum = Checksum::of(&bytes[CHECKED_FROM..length]);
         bytes[8..16].copy_from_slice(&checksum.0.to_le_bytes());
+        debug_assert!(
+            check_whole(&bytes).is_ok_and(|record| record.len() == length),
+            "what was encoded reads back as a whole record"
+        );
+        assert_eq!(
+            (Self::slot_of(&bytes), Self::sectors_len(&bytes)),
+            (self.slot, bytes.len()),
+            "slot and length are found in the bytes without decoding them"
+        );
         bytes
     }
 
@@ -404,6 +439,7 @@ impl Record {
         features: Features,
         mut fields: ByteReader<'_>,
     ) -> Result<Self, RecordFault> {
+        let total_len = FORMAT_FIELDS_LEN + fields.len();
         let page_size = fields.u32();
         let reserved_per_page = fields.u16();
         let default_durability = fields.u8();
@@ -453,6 +489,23 @@ impl Record {
             space_log: Vec::new(),
         };
         fields.skip(RESERVED_LEN);
+        assert_eq!(
+            total_len - fields.len(),
+            FIXED_LEN,
+            "the lists are read from where they were written"
+        );
+        let is_left_out = flags & WRITTEN_LEFT_OUT != 0;
+        record.decode_lists(fields, extent_count, log_len, is_left_out)?;
+        Ok(record)
+    }
+
+    fn decode_lists(
+        &mut self,
+        mut fields: ByteReader<'_>,
+        extent_count: u32,
+        log_len: u32,
+        is_left_out: bool,
+    ) -> Result<(), RecordFault> {
         if fields.len() as u64
             != u64::from(extent_count) * WRITTEN_EXTENT_LEN as u64 + u64::from(log_len)
         {
@@ -461,9 +514,9 @@ impl Record {
         let extents = (0..extent_count)
             .map(|_| Extent::new(fields.u32(), fields.u32()))
             .collect();
-        record.written = (flags & WRITTEN_LEFT_OUT == 0).then_some(extents);
-        record.space_log = fields.rest().to_vec();
-        Ok(record)
+        self.written = (!is_left_out).then_some(extents);
+        self.space_log = fields.rest().to_vec();
+        Ok(())
     }
 
     /// Checks that the fields of the record are valid.
@@ -514,7 +567,7 @@ impl Record {
             ),
             (
                 roots.iter().all(|root| is_page(root.page)),
-                "the space map is behind the end",
+                "the free-space map is beyond the end",
             ),
             (
                 self.written.iter().flatten().all(is_extent),

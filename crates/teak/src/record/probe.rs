@@ -1,12 +1,21 @@
 //! Finds the page size of a file. It is stored in the records, which are at multiples of it.
 
-use super::{Record, RecordFault, SLOT_COUNT};
+use super::{Record, RecordFault, SLOT_COUNT, is_page_size};
 
 /// Length of the beginning of the file that suffices to find a record with any page size.
 pub(crate) const PROBE_LEN: usize = SLOT_COUNT as usize * PAGE_SIZE_MAX;
 
 const PAGE_SIZE_MIN: usize = 4096;
 const PAGE_SIZE_MAX: usize = 65536;
+
+const _: () = assert!(
+    is_page_size(PAGE_SIZE_MIN as u32) && is_page_size(PAGE_SIZE_MAX as u32),
+    "the limits are page sizes that a record may have"
+);
+const _: () = assert!(
+    !is_page_size(PAGE_SIZE_MIN as u32 / 2) && !is_page_size(PAGE_SIZE_MAX as u32 * 2),
+    "a record may have no page size beyond the limits"
+);
 
 /// Returns the page size of a file that begins with `head`: its first [`PROBE_LEN`] bytes, or all
 /// of it if it is shorter. A record counts only at the offset that its own page size and slot give.

@@ -1,6 +1,9 @@
 //! References to commit records by their slot.
 
-use crate::{PageNumber, TransactionId, record::Record};
+use crate::{
+    PageNumber, TransactionId,
+    record::{Record, SLOT_COUNT},
+};
 
 /// A commit whose record was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +15,10 @@ pub(crate) struct RecordRef {
 
 impl RecordRef {
     pub(crate) fn of(record: &Record) -> Self {
+        debug_assert!(
+            record.slot < SLOT_COUNT,
+            "a record that counts is in one of the slots"
+        );
         Self {
             transaction: record.transaction,
             slot: record.slot,

@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     io::{ForkGeneration, GateGuard, LockFile, Storage},
-    record::Record,
+    record::{Record, SLOT_COUNT},
     share::{LockOutcome, Membership, REGION_HEAD_LEN, ReaderSlot, Region, SharedLock},
 };
 use crate::{io::file_reads, sync::lock};
@@ -41,6 +41,10 @@ impl Shared {
         storage: Arc<dyn Storage>,
         page_size: usize,
     ) -> Self {
+        assert!(
+            page_size.is_power_of_two(),
+            "the page size was checked when a record was read"
+        );
         Self {
             page_size,
             epoch,
@@ -85,7 +89,7 @@ impl Shared {
         if self.region.is_lost() {
             return Error::io("reading the lock file")(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "somebody has cut it short, or its disk does not give it; nothing was written since; close the database and open it again",
+                "it was truncated, or its disk cannot read it; nothing was written since; close the database and reopen it",
             ))
             .at(self.lock_file.path());
         }
@@ -133,6 +137,10 @@ impl Shared {
             .storage
             .mapping()
             .map_err(Error::io("mapping the file"))?;
+        assert!(
+            slot < SLOT_COUNT,
+            "numbers of slots in the shared memory are taken modulo their count"
+        );
         let mut bytes = vec![0; self.page_size];
         let offset = u64::from(slot) * self.page_size as u64;
         if !file_reads::copy(&mapping, offset, &mut bytes)? {
@@ -174,7 +182,7 @@ impl Shared {
     pub(crate) fn take_block(&self) -> Result<Option<Vec<ReaderSlot>>> {
         let table = &self.region.readers;
         let taken = table.take_block(self.owner(), |bytes| self.lock_file.allocate(bytes));
-        let refused = Error::io("making room for readers in the lock file");
+        let refused = Error::io("growing the lock file for readers");
         taken.map_err(|error| refused(error).at(self.lock_file.path()))
     }
 

@@ -58,6 +58,10 @@ pub(crate) enum LockOutcome {
 
 impl SharedLock {
     pub(crate) fn new(memory: Arc<Memory>, index: usize) -> Self {
+        assert!(
+            memory.half_words().len() > index + 2,
+            "all three words of a lock are in the memory"
+        );
         Self { memory, index }
     }
 
@@ -69,6 +73,10 @@ impl SharedLock {
         limit: Option<Duration>,
         is_alive: impl Fn(u32) -> bool,
     ) -> Option<LockOutcome> {
+        debug_assert!(
+            is_holder(me),
+            "the token of a holder is not that of a free or an abandoned lock"
+        );
         match self.word().compare_exchange(0, me, Acquire, Relaxed) {
             Ok(_) => Some(self.note_taker(me)),
             Err(_) => self.wait(me, limit, is_alive),
@@ -138,6 +146,10 @@ impl SharedLock {
     /// Releases the lock that `me` took. Does nothing if another process has taken it from this one
     /// meanwhile.
     pub(crate) fn give_back(&self, me: u32) {
+        debug_assert!(
+            is_holder(me),
+            "only a process that can hold the lock releases it"
+        );
         let word = self.word();
         let mut found = word.load(Relaxed);
         loop {
@@ -213,4 +225,9 @@ impl SharedLock {
     fn passed_over(&self) -> &AtomicU32 {
         &self.memory.half_words()[self.index + 1]
     }
+}
+
+/// Whether a token can be that of a process that holds a lock.
+fn is_holder(token: u32) -> bool {
+    token != 0 && token != ABANDONED && token & WAITED_FOR == 0
 }

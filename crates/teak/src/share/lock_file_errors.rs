@@ -25,5 +25,5 @@ pub(crate) const OPENING: &str = "opening the lock file";
 
 /// Whether a database was not opened because the disk has no block for a lock file.
 pub(crate) fn is_lack_of_lock_file(error: &Error) -> bool {
-    matches!(error, Error::Io { operation: OPENING, source, .. } if is_full(source))
+    matches!(error, Error::Io { operation: OPENING, cause, .. } if is_full(cause))
 }

@@ -47,7 +47,7 @@ pub(crate) fn refuse_as_own_lock(target: &Path, chosen: Option<&Path>) -> Result
     match chosen.is_some_and(is_target) {
         false => Ok(()),
         true => Err(Error::InvalidArgument(format!(
-            "{} is to be the database and its lock file; name another lock file",
+            "{} cannot be both the database and its lock file; use another lock file",
             shown(target)
         ))),
     }
@@ -136,6 +136,10 @@ pub(crate) fn lock_name(name: &OsStr) -> OsString {
         lock.push(format!("~{number:016x}"));
     }
     lock.push(LOCK_SUFFIX);
+    assert!(
+        lock.len() <= NAME_MAX,
+        "the file system accepts the name of the lock file, however long that of the database is"
+    );
     lock
 }
 

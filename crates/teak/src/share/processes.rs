@@ -23,6 +23,11 @@ const PLACE_BITS: u32 = 13;
 /// A token leaves the highest bit of a 32-bit word free.
 const TOKEN_MASK: u32 = u32::MAX >> 1;
 
+const _: () = assert!(
+    PROCESSES_MAX < (1 << PLACE_BITS) - 1,
+    "a token has bits for each entry counted from 1, and no token has all bits of it set"
+);
+
 /// A process at its entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Membership {
@@ -80,10 +85,18 @@ impl ProcessTable {
 
     /// Begins a new incarnation at an entry whose lock this process holds.
     pub(crate) fn enter(&self, place: u32, process: u32, namespace: u64) -> Membership {
+        assert!(place < PROCESSES_MAX, "the table has an entry at the index");
+        assert_ne!(process, 0, "an entry without process id is empty");
         self.word(place, 1).store(namespace, Relaxed);
         let entry = next_incarnation(self.word(place, 0).load(Relaxed)) | u64::from(process);
         self.word(place, 0).store(entry, Release);
-        Membership { place, entry }
+        let membership = Membership { place, entry };
+        assert_eq!(
+            place_of(membership.token()),
+            Some(place),
+            "a token leads back to the entry of its process"
+        );
+        membership
     }
 
     /// Whether this process was not declared dead.
@@ -123,6 +136,7 @@ impl ProcessTable {
 
     /// The bytes of an entry in the memory.
     pub(crate) fn entry_bytes(&self, place: u32) -> Range<usize> {
+        assert!(place < PROCESSES_MAX, "the table has an entry at the index");
         let start = self.start + place as usize * ENTRY_WORDS;
         start * size_of::<u64>()..(start + ENTRY_WORDS) * size_of::<u64>()
     }

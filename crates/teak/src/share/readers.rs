@@ -95,6 +95,14 @@ impl ReaderTable {
 
     /// The table in `memory` from word `start` on. The memory contains such a table, or zeros.
     pub(crate) fn new(memory: Arc<Memory>, start: usize, block_count: usize) -> Self {
+        assert!(
+            start.is_multiple_of(LINE),
+            "the table begins at a cache line, so that each slot has one"
+        );
+        assert!(
+            block_count.saturating_mul(SLOTS_PER_BLOCK) <= u32::MAX as usize,
+            "each slot has a number"
+        );
         Self {
             memory,
             start,
@@ -149,6 +157,10 @@ impl ReaderTable {
         // A cancellation between the two accesses was for the previous reader. Release, also for
         // the following stores: see `readers`.
         let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
+        debug_assert!(
+            next & CANCELLED == 0,
+            "a reader begins without being cancelled"
+        );
         overwrite(number, next);
         line[THREAD].store(thread, Release);
         line[BEGAN].store(began, Release);
@@ -317,6 +329,7 @@ impl ReaderTable {
         owner: u64,
         make_room: impl Fn(Range<usize>) -> io::Result<()>,
     ) -> io::Result<Option<Vec<ReaderSlot>>> {
+        assert_ne!(owner, 0, "a block without owner is free");
         let used = self.blocks_used(Acquire);
         for block in 0..self.block_count {
             let bytes = self.block_bytes(block);
@@ -337,6 +350,10 @@ impl ReaderTable {
 
     /// The bytes of a block in the memory.
     fn block_bytes(&self, block: usize) -> Range<usize> {
+        debug_assert!(
+            block <= self.block_count,
+            "the table has the block, or ends where it would begin"
+        );
         let words = SLOTS_PER_BLOCK * LINE;
         let start = self.start + PAGE + block * words;
         start * size_of::<u64>()..(start + words) * size_of::<u64>()
@@ -369,6 +386,7 @@ impl ReaderTable {
     /// The system's error from mapping blocks that this process has not mapped before. No block is
     /// released then.
     pub(crate) fn give_up_blocks(&self, owner: u64) -> io::Result<()> {
+        debug_assert_ne!(owner, 0, "free blocks have no owner that gives them up");
         for block in self.blocks_in_sight()? {
             if self.owner(block).load(Acquire) == owner {
                 for slot in slots_of(block) {
@@ -388,6 +406,10 @@ impl ReaderTable {
     /// The words of a slot.
     #[inline]
     fn line(&self, slot: ReaderSlot) -> &[AtomicU64; LINE] {
+        debug_assert!(
+            (slot.0 as usize) < self.block_count * SLOTS_PER_BLOCK,
+            "the slot is in one of the blocks of the table"
+        );
         self.memory.line(self.start + PAGE + slot.0 as usize * LINE)
     }
 

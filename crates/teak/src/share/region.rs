@@ -55,7 +55,31 @@ const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
 /// Length of the file without any reader. It is a multiple of the page size of every system.
 pub(crate) const REGION_LEN: usize = 6 << 16;
 const READERS: usize = REGION_LEN / 8 - PAGE;
-const _: () = assert!(READERS >= PLACES + PLACE_COUNT * PLACE_WORDS);
+const _: () = assert!(
+    READERS >= PLACES + PLACE_COUNT * PLACE_WORDS,
+    "the records end before the reader table"
+);
+const _: () = assert!(
+    WRITER % 64 == 0
+        && FLUSH == WRITER + 64
+        && STATE_LOCK == FLUSH + 64
+        && WHICH * 8 == STATE_LOCK + 64,
+    "each lock has a cache line"
+);
+const _: () = assert!(
+    COPIES[0] > GIVEN_BACK
+        && COPIES[1] >= COPIES[0] + STATE_LEN
+        && PROCESSES >= COPIES[1] + STATE_LEN,
+    "the copies of the commit state overlap neither each other nor what is around them"
+);
+const _: () = assert!(
+    PLACE_WORDS >= 8 + 65_536 / 8,
+    "an area has room for a record that fills the longest page"
+);
+const _: () = assert!(
+    REGION_LEN.is_multiple_of(65_536),
+    "blocks of slots begin at a system page, whatever its size"
+);
 /// Blocks of slots: 1,048,576 readers.
 const BLOCK_COUNT: usize = 16_384;
 /// Blocks that are allocated from the start, so that the first readers have room even if the disk
@@ -84,6 +108,10 @@ pub(crate) struct Region {
 
 impl Region {
     pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        assert!(
+            memory.words().len() >= HEAD_LEN,
+            "the memory has the words at its head"
+        );
         let lock = |byte: usize| SharedLock::new(Arc::clone(&memory), byte / 4);
         Self {
             writer: lock(WRITER),
@@ -213,6 +241,14 @@ impl Region {
     /// Stores the record of a state for all processes, with two counts of the caller, and makes the
     /// state visible. One thread at a time does that.
     pub(crate) fn publish(&self, transaction: u64, record: &[u8], counts: [u64; 2]) {
+        assert!(
+            record.len().is_multiple_of(8) && record.len() / 8 <= PLACE_WORDS - 8,
+            "a record is whole words, and fits into its area"
+        );
+        assert!(
+            transaction < u64::MAX,
+            "every state has a number that is not 0 in the shared memory"
+        );
         let visible = self.readers.visible().wrapping_add(1);
         let is_of_visible = |place: &usize| self.word(place_at(*place)).load(Relaxed) == visible;
         let of_visible = (0..PLACE_COUNT).find(is_of_visible);

@@ -18,3 +18,8 @@ pub(super) fn overwrite(word: &AtomicU64, value: u64) {
 pub(super) const PAGE: usize = 512;
 /// Slots that a process takes at once: one system page, with a cache line for each slot.
 pub(super) const SLOTS_PER_BLOCK: usize = 64;
+
+const _: () = assert!(
+    SLOTS_PER_BLOCK * LINE == PAGE,
+    "a block of reader slots is one system page, and no two slots share a cache line"
+);

@@ -50,6 +50,14 @@ impl<T> WriterLock<T> {
     /// Waits up to `limit` for the lock; `None` if it was not free in time.
     pub(crate) fn take(self: &Arc<Self>, limit: Option<Duration>) -> Option<WriterLockGuard<T>> {
         let mut state = lock(&self.state);
+        debug_assert!(
+            state.overtaken_count <= OVERTAKEN_MAX,
+            "the first waiting thread is passed over a limited number of times"
+        );
+        debug_assert!(
+            state.waiting.iter().is_sorted_by(|(a, _), (b, _)| a < b),
+            "threads wait in the order in which they came"
+        );
         if (state.waiting.is_empty() || state.overtaken_count < OVERTAKEN_MAX)
             && let Some(value) = state.value.take()
         {
@@ -101,6 +109,10 @@ impl<T> WriterLock<T> {
 
     fn give_back(&self, value: Box<T>) {
         let mut state = lock(&self.state);
+        assert!(
+            state.value.is_none(),
+            "the state of the writer is in one place: with the holder, or in the lock"
+        );
         state.value = Some(value);
         let first = state.thread_to_wake();
         drop(state);
@@ -129,7 +141,7 @@ impl<T> Deref for WriterLockGuard<T> {
     fn deref(&self) -> &T {
         self.value
             .as_ref()
-            .expect("a turn holds its state until it ends")
+            .expect("the guard has the state until it is dropped")
     }
 }
 
@@ -137,7 +149,7 @@ impl<T> DerefMut for WriterLockGuard<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.value
             .as_mut()
-            .expect("a turn holds its state until it ends")
+            .expect("the guard has the state until it is dropped")
     }
 }
 

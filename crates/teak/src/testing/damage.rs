@@ -35,7 +35,7 @@ impl Mutation {
 ///
 /// # Errors
 ///
-/// Those of [`Database::page_kinds`].
+/// [`crate::Error::Corrupted`] if the free-space map cannot be read.
 pub fn live_pages(database: &Database) -> Result<Vec<(PageNumber, PageUse)>> {
     let kinds = database.page_kinds()?;
     let pages = (0..).map(PageNumber).zip(kinds);

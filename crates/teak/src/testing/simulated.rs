@@ -14,7 +14,7 @@ use std::{path::Path, sync::Arc};
 ///
 /// # Errors
 ///
-/// Those of [`Options::open`].
+/// Errors of recovery, such as [`Error::Corrupted`], and of the simulated disk ([`Error::Io`]).
 pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> Result<Database> {
     options.open_storage(Arc::new(disk.clone()), is_new, boot)
 }
@@ -24,7 +24,8 @@ pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> 
 ///
 /// # Errors
 ///
-/// Those of [`Options::open`].
+/// Errors of recovery, such as [`Error::Corrupted`]; [`Error::InUse`]; [`Error::Io`] of the simulated
+/// disk or the lock file.
 pub fn open_apart(
     disk: &SimDisk,
     lock_file: &Path,
@@ -70,7 +71,8 @@ fn die(database: &Database) {
 ///
 /// # Errors
 ///
-/// Those of [`salvage`](crate::salvage).
+/// [`Error::NotADatabase`] if no commit record can be read; [`Error::Corrupted`] if none leads to
+/// tables; [`Error::Io`] of the target disk.
 pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let damaged_file =

@@ -91,10 +91,10 @@ fn a_write_that_fails_fails_all_commits_that_share_it() {
     first.join().unwrap().unwrap();
     for other in others {
         let error = other.join().unwrap().unwrap_err();
-        let Error::Io { source, .. } = &error else {
+        let Error::Io { cause, .. } = &error else {
             panic!("{error}");
         };
-        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(cause.kind(), io::ErrorKind::StorageFull);
     }
     assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
     assert!(matches!(

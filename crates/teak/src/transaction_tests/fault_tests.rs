@@ -142,8 +142,8 @@ impl Course {
 /// Fails unless the error is the one that the disk gave, or follows from it.
 fn expect_error(course: &mut Course, error: &Error, fault: Fault, context: &str) {
     match error {
-        Error::Io { source, .. } => {
-            assert_eq!(source.raw_os_error(), Some(fault.errno), "{context}");
+        Error::Io { cause, .. } => {
+            assert_eq!(cause.raw_os_error(), Some(fault.errno), "{context}");
             assert!(
                 !course.has_failed || fault.sticky,
                 "{context}: a second error"

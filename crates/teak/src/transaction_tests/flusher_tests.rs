@@ -224,10 +224,10 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
     disk.set_open(true);
     for thread in [first, second] {
         let error = thread.join().unwrap().unwrap_err();
-        let Error::Io { source, .. } = error else {
+        let Error::Io { cause, .. } = error else {
             panic!("{error}")
         };
-        assert_eq!(source.raw_os_error(), Some(libc::EIO));
+        assert_eq!(cause.raw_os_error(), Some(libc::EIO));
     }
     assert!(matches!(late.commit(), Err(Error::Poisoned)));
     assert!(matches!(engine.sync(), Err(Error::Poisoned)));

@@ -1,7 +1,11 @@
 //! Beginning to write: acquiring the writer lock, and the state that a write transaction starts
 //! from.
 
-use crate::{Error, Result, TransactionId, btree::TreeRoot, io::Mapping};
+use crate::{
+    Error, Result, TransactionId,
+    btree::{PageSink, TreeRoot},
+    io::Mapping,
+};
 use crate::{
     instance::{dropped_trees::DropBacklog, engine::Engine, held_writer_lock::HeldWriterLock},
     observe::events::Event,
@@ -56,6 +60,11 @@ impl WriteTransaction {
     ) -> Result<Self> {
         let beginning = engine.named(WriteStart::new(engine, &mut writer))?;
         let mut txn = Self::of(engine, beginning, writer);
+        assert_eq!(
+            txn.id(),
+            txn.pages.transaction(),
+            "pages are born in the transaction that commits them"
+        );
         txn.release_backlog(backlog)?;
         Ok(txn)
     }
@@ -86,7 +95,10 @@ impl WriteTransaction {
 
     /// Begins again on the newest state, keeping the writer lock. The transaction must have ended.
     pub(crate) fn begin_again(&mut self) -> Result<()> {
-        debug_assert!(self.status.is_ended, "what it has is undone or committed");
+        assert!(
+            self.status.is_ended,
+            "a transaction begins again when all that it did is committed or undone"
+        );
         let beginning = WriteStart::new(&self.engine, &mut self.pages.writer)?;
         let (durability, began_ms) = (self.pages.limits.durability, self.timing.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
@@ -119,7 +131,24 @@ impl WriteStart {
         let pending = writer.space.pending_count();
         let used = writer.space.used_count();
         writer.high_water.note(used, durable);
+        assert_eq!(
+            writer.newest.transaction,
+            base.transaction(),
+            "the writer continues from the newest commit"
+        );
+        debug_assert!(
+            pins.contains(base.transaction()),
+            "the state that the transaction starts from is pinned"
+        );
         writer.space.reclaim(&pins);
+        assert!(
+            pending >= writer.space.pending_count(),
+            "reclaiming makes no page pending"
+        );
+        assert!(
+            writer.arena.is_empty(),
+            "a transaction begins without pages of the one before"
+        );
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();

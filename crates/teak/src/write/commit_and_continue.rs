@@ -20,7 +20,7 @@ impl WriteTransaction {
     pub(crate) fn checkpoint(&mut self) -> Result<TransactionId> {
         self.refuse_broken()?;
         if self.is_nested() {
-            let text = "a nested transaction makes no checkpoint; end it first";
+            let text = "a nested transaction cannot make a checkpoint; end it first";
             return Err(Error::InvalidArgument(text.into()));
         }
         let unfinished = EndedByPanic(self);
@@ -57,6 +57,10 @@ impl WriteTransaction {
             .write()
             .map_err(|error| error.at(&self.engine.file.path))?
             .transaction();
+        assert!(
+            transaction == self.base.transaction() || self.status.is_ended,
+            "a transaction that was committed has ended"
+        );
         self.undo();
         if !self.pages.limits.durability.is_seen_at_once() {
             self.engine
@@ -96,6 +100,7 @@ impl WriteTransaction {
         self.refuse_broken()?;
         let durability = self.pages.limits.durability;
         let engine = Arc::clone(&self.engine);
+        let base = self.base.transaction();
         let mut slot = ReservedSlot::take(&engine)?;
         self.status.stays = true;
         let written = self.write_to_stay();
@@ -108,6 +113,10 @@ impl WriteTransaction {
             engine.flusher.wake_all();
         }
         let transaction = engine.named(written)?.transaction();
+        assert!(
+            transaction == base || transaction == base.next(),
+            "a commit makes the next state, or none if nothing changed"
+        );
         // Readers must not see a state that a failure may take back.
         if !durability.is_seen_at_once() || transaction > engine.visible() {
             engine.named(engine.flusher.wait(transaction))?;

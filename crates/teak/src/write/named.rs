@@ -177,6 +177,10 @@ impl WriteTransaction {
     /// Creates a snapshot of the state that this transaction commits.
     pub(crate) fn create_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
+        debug_assert!(
+            self.named.pins.is_none(),
+            "names change before their list is written"
+        );
         match self.find_named(name) {
             Err(Error::SnapshotNotFound(_)) => {
                 self.named.changes.push(NamedChange::Create(
@@ -193,6 +197,10 @@ impl WriteTransaction {
     /// Drops a named snapshot.
     pub(crate) fn drop_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
+        debug_assert!(
+            self.named.pins.is_none(),
+            "names change before their list is written"
+        );
         match self.find_named(name)? {
             Some(named) => self
                 .named
@@ -208,7 +216,7 @@ impl WriteTransaction {
     /// The state of a named snapshot that existed before this transaction.
     pub(crate) fn committed_named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         self.find_named(name)?.ok_or_else(|| {
-            let text = "this transaction has only just created the snapshot; commit it first";
+            let text = "this transaction created the snapshot; commit it first";
             Error::InvalidArgument(text.into())
         })
     }
@@ -229,6 +237,10 @@ impl WriteTransaction {
         if self.named.changes.is_empty() {
             return seal::seal(&mut self.pages, &mut self.named.list);
         }
+        assert!(
+            self.named.pins.is_none(),
+            "the list is written once, as the last step before the commit"
+        );
         let oldest = self.engine.flusher.own_pins().into_iter().min();
         let before = &self.pages.writer.named;
         let mut over = before.dropped.clone();

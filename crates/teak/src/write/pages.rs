@@ -79,6 +79,14 @@ impl WritePages {
         writer: HeldWriterLock,
         limits: WriteLimits,
     ) -> Self {
+        debug_assert!(
+            writer.unwritten.is_sorted_by(|a, b| a.number < b.number),
+            "pages that are not in the file yet are found by bisection"
+        );
+        assert!(
+            limits.room_at >= limits.memory_bytes,
+            "leaves are not written early while there is memory for them"
+        );
         Self {
             file: TransactionFile::new(storage, mapping, PageSource::page_size(base)),
             checked: base.checked.clone(),
@@ -178,6 +186,10 @@ impl WritePages {
 
     /// Notes that a page will be built.
     fn note_taken(&mut self, number: PageNumber) {
+        debug_assert!(
+            !self.arena().is_written(number),
+            "a page is taken once, unless it was given back meanwhile"
+        );
         self.writer.arena.make_resident(number);
         self.supply.taken_count += 1;
         self.checksum_oldest_recent(number);
@@ -258,6 +270,10 @@ impl WritePages {
             self.file.storage.mark_written(offset, len);
             return Ok(());
         }
+        assert!(
+            value.len() as u64 <= len,
+            "the pages of a large value have room for it"
+        );
         let rest = vec![0; len as usize - value.len()];
         self.file
             .storage
@@ -306,6 +322,10 @@ impl WritePages {
         // Raises the threshold if mostly inner pages are left, so that they are not all visited
         // again for each new page.
         let left = self.counted_bytes();
+        debug_assert!(
+            left <= self.dirty_bytes(),
+            "no page counts against the memory limit that is not in memory"
+        );
         self.limits.room_at = self.limits.memory_bytes.max(left + left / 4);
         Ok(())
     }
@@ -316,13 +336,34 @@ impl WritePages {
         self.writer
             .arena
             .for_each_unwritten(|number, page| pages.push((number, page)));
+        assert!(
+            pages.is_sorted_by(|(a, _), (b, _)| a < b),
+            "pages are written in the order of their numbers, each once"
+        );
         pages
     }
 
     /// Gives back pages that were taken and not used. Returns all extents that were written.
     pub(crate) fn settle(&mut self) -> Vec<Extent> {
         self.give_back_rest();
-        self.writer.arena.written_extents()
+        assert!(
+            self.supply.is_empty(),
+            "no page is left that is neither free nor used"
+        );
+        let written = self.writer.arena.written_extents();
+        assert!(
+            Extent::are_apart(&written),
+            "the extents of a transaction are sorted and disjoint"
+        );
+        assert_eq!(
+            written
+                .iter()
+                .map(|extent| u64::from(extent.len))
+                .sum::<u64>(),
+            self.supply.taken_count,
+            "each page that was taken was written or given back"
+        );
+        written
     }
 
     /// Gives all pages back.
@@ -343,6 +384,10 @@ impl WritePages {
             let detail = "it says that it was born in a transaction to come";
             return Err(Error::corrupted(extent.start, "write", detail));
         }
+        debug_assert!(
+            self.savepoints.death_floor <= self.deaths.len(),
+            "deaths from before a savepoint stay in the list"
+        );
         let is_floor = self.savepoints.death_floor == self.deaths.len();
         match self.deaths.last_mut() {
             Some((last, same))
@@ -507,7 +552,15 @@ impl PageSink for WritePages {
             self.supply.open_extent = self.take_extent(self.supply.next_extent_len, false)?;
             self.map_open_extent()?;
             self.supply.next_extent_len = (self.supply.next_extent_len * 2).min(EXTENT_LEN_MAX);
+            debug_assert!(
+                self.supply.next_extent_len > FIRST_EXTENT_LEN,
+                "extents get longer, since a transaction that took pages takes more"
+            );
         }
+        debug_assert!(
+            self.supply.open_extent.len > 0,
+            "an extent that was just taken has pages"
+        );
         let number = self.supply.open_extent.start;
         self.supply.open_extent =
             Extent::new(number.0.wrapping_add(1), self.supply.open_extent.len - 1);
@@ -564,6 +617,10 @@ impl PageSink for WritePages {
                 .ok_or_else(|| outside(&self.file.mapping, new))?;
             page.copy_from_slice(old);
         }
+        debug_assert!(
+            self.is_own(new),
+            "the copy of a page belongs to the transaction"
+        );
         let birth = self.transaction;
         let page = self.page_mut(new)?;
         let header = Header {
@@ -613,9 +670,13 @@ impl PageSink for WritePages {
             birth: self.transaction,
         };
         let too_long =
-            |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
+            |_| Error::InvalidArgument("a value of this length does not fit into a file".into());
         let pages = extent.pages(self.file.page_size).map_err(too_long)?;
         let taken = self.take_extent(pages.len, true)?;
+        assert_eq!(
+            taken.len, pages.len,
+            "a large value has one extent, with all its pages"
+        );
         extent.start = taken.start;
         if let Err(error) = self.write_value(taken, value) {
             self.writer.space.give_back(taken);
@@ -684,5 +745,5 @@ impl PageSink for WritePages {
 
 #[cold]
 fn used_twice(number: PageNumber) -> Error {
-    Error::corrupted(number, "write", "it is in use and free at once")
+    Error::corrupted(number, "write", "it is both in use and free")
 }

@@ -27,7 +27,7 @@ impl WriteTransaction {
             || self.named.revived.is_some()
             || self.tables.open.values().any(|table| table.is_changed)
         {
-            let text = "only a transaction that has changed no table, and has no savepoint, can roll the database back to a snapshot; begin a new one";
+            let text = "a transaction that has changed a table, or has a savepoint, cannot roll back to a snapshot; begin a new one";
             return Err(Error::InvalidArgument(text.into()));
         }
         let named = self.committed_named(name)?;

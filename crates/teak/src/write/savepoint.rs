@@ -54,6 +54,22 @@ impl WriteTransaction {
             marks: self.marks,
         };
         self.savepoints.push(state);
+        self.assert_stack();
+    }
+
+    /// Asserts that savepoints end in the reverse of the order in which they began.
+    fn assert_stack(&self) {
+        assert_eq!(
+            self.savepoints.len(),
+            self.pages.savepoint_count(),
+            "pages are kept for each savepoint of the transaction, and for no other"
+        );
+        debug_assert!(
+            self.savepoints.is_sorted_by(|outer, inner| {
+                outer.death_count <= inner.death_count && outer.id != inner.id
+            }),
+            "an inner savepoint has all deaths of the outer one"
+        );
     }
 
     /// The outermost savepoint.
@@ -78,6 +94,7 @@ impl WriteTransaction {
             let state = self.savepoints.pop().expect("there are more savepoints");
             self.pages.end_savepoint(state.fresh);
         }
+        self.assert_stack();
         Ok(())
     }
 
@@ -96,6 +113,13 @@ impl WriteTransaction {
             self.named.changes = state.named;
             self.marks = state.marks;
         }
+        debug_assert!(
+            self.tables
+                .open
+                .values()
+                .all(|table| table.version <= self.tables.version),
+            "a rollback makes no version of a table that is used again"
+        );
         // A change that failed halfway is undone too.
         self.status.is_broken = false;
         self.push_savepoint(savepoint.0, is_nested);

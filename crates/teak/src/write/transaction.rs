@@ -150,7 +150,11 @@ impl WriteTransaction {
             version: 0,
             hint: Vec::new(),
         };
-        self.tables.open.insert(handle, table);
+        let before = self.tables.open.insert(handle, table);
+        debug_assert!(
+            before.is_none_or(|before| !before.is_changed),
+            "a table with changes is not forgotten"
+        );
     }
 
     /// Refuses to read after a failed checkpoint.
@@ -233,6 +237,10 @@ impl WriteTransaction {
         change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<PathStep>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
+        debug_assert!(
+            !self.status.is_ended,
+            "a transaction that has ended, and was not begun again, is broken"
+        );
         self.tables.version += 1;
         let version = self.tables.version;
         self.open(handle, name)?;
@@ -241,6 +249,10 @@ impl WriteTransaction {
         let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };
+        debug_assert!(
+            table.version < version,
+            "each change of a table has a version of its own"
+        );
         table.version = version;
         let before = *root;
         self.status.is_broken = true;
@@ -303,6 +315,10 @@ impl WriteTransaction {
         self.tables.version += 1;
         let version = self.tables.version;
         let table = self.open(handle, name)?;
+        debug_assert!(
+            table.version < version,
+            "each change of a table has a version of its own"
+        );
         table.root = root;
         table.is_changed = false;
         table.version = version;

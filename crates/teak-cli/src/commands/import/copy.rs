@@ -88,13 +88,13 @@ fn refused(item: &PlannedTable, error: teak::Error) -> Failure {
     let name = printable(&item.old_name);
     let context = match &error {
         teak::Error::NotSorted { index } => format!(
-            "record {index} of table \"{name}\" of the source is not behind the one before it in the order of the table's flags: the \
+            "record {index} of table \"{name}\" of the source is not greater than the one before it in the order of the table's flags: the \
              application compares keys by a function of its own, or the file is damaged. With --unordered \"{name}\" the table is \
              sorted into the order of bytes; nothing was imported"
         ),
         teak::Error::InvalidArgument(_) if item.is_sorted => format!(
             "table \"{name}\" of the source has a record that its flags do not allow: keys or values that are not of one size. With \
-             --unordered \"{name}\" its flags do not count, and it is sorted into the order of bytes; nothing was imported"
+             --unordered \"{name}\" the table is sorted in byte order, whatever its flags are; nothing was imported"
         ),
         _ => format!("table \"{name}\" of the source was being copied; nothing was imported"),
     };

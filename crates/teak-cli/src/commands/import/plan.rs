@@ -129,7 +129,7 @@ impl<'a> TableChoice<'a> {
         for name in named {
             if !self.met.contains(name) {
                 return Err(Failure::NotFound(format!(
-                    "there is no table \"{}\" among those that are imported; names are those of the source",
+                    "there is no table \"{}\" among the imported tables; use the names of the source",
                     printable(name)
                 )));
             }

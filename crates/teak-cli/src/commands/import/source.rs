@@ -25,7 +25,7 @@ impl ForeignSource {
             (Engine::Mdbx, path)
         } else {
             return Err(Failure::Usage(format!(
-                "the source {argument:?} does not say whose file it is; write lmdb:PATH or mdbx:PATH"
+                "the source {argument:?} has no prefix; write lmdb:PATH or mdbx:PATH"
             )));
         };
         let path = file_of(Path::new(OsStr::from_bytes(path)), engine)?;
@@ -108,7 +108,7 @@ fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
     let file = path.join(own);
     if !file.exists() && path.join(other.0).exists() {
         return Err(Failure::Usage(format!(
-            "there is no {own} in {0}, but {1}; write {2}:{0}",
+            "{0} has no {own}, but {1}; write {2}:{0}",
             shown_path(path),
             other.0,
             other.1,

@@ -29,7 +29,7 @@ impl StagingDirectory {
             let directory = tempfile::Builder::new()
                 .prefix(PREFIX)
                 .tempdir_in(parent(target))
-                .map_err(Failure::file("creating a directory beside", target))?;
+                .map_err(Failure::file("creating a directory next to", target))?;
             let lock = lock(directory.path());
             // Somebody may have come between, and taken it for one that was left.
             if !matches!(lock, StagingLock::Taken) && directory.path().exists() {

@@ -22,7 +22,7 @@ pub(super) fn run(
         progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
     })?;
     if !report.is_clean() {
-        let text = "the new database does not read back as it was written; nothing was imported";
+        let text = "the new database differs from what was written; nothing was imported";
         return Err(Failure::Unverified(text.to_owned()));
     }
     progress.begin_records();
@@ -60,7 +60,7 @@ fn compare(
             }
             match Checksum::of_table(txn, &table)? == expected {
                 true => Ok(()),
-                false => Err(unlike(item, "other records than the source")),
+                false => Err(unlike(item, "different records than the source")),
             }
         }
     }
@@ -78,7 +78,7 @@ fn compare_in_order(
         let expected = next(source, records)?;
         let is_same = expected.is_some_and(|(k, v)| *k == *key && *v == *value);
         if !is_same {
-            let description = format!("another record {index} than the source");
+            let description = format!("a different record {index} than the source");
             return Err(unlike(item, &description));
         }
         progress.count(index);

@@ -33,7 +33,7 @@ fn load_table(
     let table = engine::open_or_create_table(&mut txn, &name, header.kind)?;
     if table.len(&txn)? > 0 {
         return Err(Failure::Usage(format!(
-            "table \"{}\" has records already, and --bulk builds a table anew; load without --bulk, or clear it first",
+            "table \"{}\" is not empty, and --bulk loads only into empty tables; load without --bulk, or clear it first",
             printable(&name)
         )));
     }

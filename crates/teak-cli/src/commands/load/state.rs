@@ -108,7 +108,7 @@ impl<'a> LoadState<'a> {
         }
         let name = match (&self.arguments.table, &header.name) {
             (Some(_), _) if !self.table_names.is_empty() => {
-                let message = "the input holds more than one table; load it without --table, under the names it has";
+                let message = "the input holds more than one table; load it without --table, which keeps their names";
                 return Err(Failure::Usage(message.to_owned()));
             }
             (Some(name), _) => name.as_encoded_bytes().to_vec(),
@@ -202,7 +202,7 @@ impl<'a> LoadState<'a> {
         let context = match self.tally.last_transaction {
             None => "nothing was loaded".to_owned(),
             Some(transaction) => format!(
-                "{} loaded before that and stay, up to transaction {transaction}",
+                "{} loaded before the error and stay, up to transaction {transaction}",
                 match self.tally.committed_records {
                     1 => "1 record was".to_owned(),
                     records => format!("{} records were", indicatif::HumanCount(records)),
@@ -234,7 +234,7 @@ impl<'a> LoadState<'a> {
 
 fn unverified(name: &[u8], expected: Checksum, found: Checksum) -> Failure {
     Failure::Unverified(format!(
-        "table \"{}\" does not read back as it was loaded: {} records expected, {} read, and their contents \
+        "table \"{}\" differs from what was loaded: {} records expected, {} read, and their contents \
          differ; run `teak check`, and load into a new database",
         printable(name),
         expected.records,

@@ -88,7 +88,7 @@ fn write_text(
     if let Some(replaced) = report.replaced.filter(|replaced| *replaced > 0) {
         writeln!(
             output,
-            "  {} had a key that was there before",
+            "  {} replaced an existing value",
             counted(replaced, "record")
         )?;
     }

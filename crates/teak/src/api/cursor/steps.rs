@@ -200,6 +200,6 @@ fn check_same(one: &TreeRoot, other: &TreeRoot) -> Result<()> {
     if one == other {
         return Ok(());
     }
-    let text = "these cursors are of different tables, or of different states of one; only places of one state have a distance";
+    let text = "these cursors belong to different tables, or to different states of one; only positions of one state have a distance";
     Err(Error::InvalidArgument(text.into()))
 }

@@ -152,7 +152,8 @@ impl DetachedCursor {
             (CursorPosition::At, _) => false,
             (_, true) => true,
             (CursorPosition::Unset, _) if scope != DeleteScope::All => {
-                let text = "the cursor is nowhere yet, so there is nothing before or behind it; seek first";
+                let text =
+                    "the cursor has no position yet, so nothing is before or after it; seek first";
                 return Err(Error::InvalidArgument(text.into()));
             }
             (CursorPosition::BeforeFirst, _) => scope.side() == ScopeSide::Before,

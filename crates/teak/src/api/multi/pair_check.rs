@@ -58,6 +58,6 @@ impl PairCheck {
 /// The error for a table whose values have no fixed size, where they are requested as one slice.
 #[cold]
 pub(super) fn not_packed() -> Error {
-    let text = "values are one behind the other only where all have one size; create the table with `TableOptions::value_size`";
+    let text = "values are packed only in tables whose values all have one size; create the table with `TableOptions::value_size`";
     Error::InvalidArgument(text.into())
 }

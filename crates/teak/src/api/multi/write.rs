@@ -122,7 +122,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
         if !values.len().is_multiple_of(size) {
             let len = values.len();
-            let text = format!("{len} bytes are not a whole number of values of {size} bytes");
+            let text = format!("{len} bytes are not a multiple of the value size of {size} bytes");
             return Err(Error::InvalidArgument(text));
         }
         self.add_values(txn, &key, values.chunks_exact(size).collect())
@@ -272,7 +272,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             PairReplaced::Done => Ok(true),
             PairReplaced::NoOld => Ok(false),
             PairReplaced::NewThere => {
-                let text = "the key has the new value already; remove the old one instead";
+                let text = "the key already has the new value; remove the old one instead";
                 Err(Error::InvalidArgument(text.into()))
             }
         }

@@ -112,7 +112,7 @@ impl WriteTxn {
         options: TableOptions,
     ) -> Result<Table<K, V>> {
         if options.is_multi() {
-            let text = "options of values are for tables in which a key has several; create it with `create_multi_table_with`, or leave them out";
+            let text = "value options are for multi-value tables; use `create_multi_table_with`, or leave them out";
             return Err(Error::InvalidArgument(text.into()));
         }
         self.create(name.as_ref(), options)?;
@@ -215,7 +215,7 @@ impl WriteTxn {
             });
         }
         if dropped::is_reserved(name) {
-            let text = "names of 20 bytes that begin with a zero and \"dropped\" are for what is left of tables that were dropped; choose another";
+            let text = "names of 20 bytes that begin with a zero and \"dropped\" are reserved for dropped tables; choose another";
             return Err(Error::InvalidArgument(text.into()));
         }
         Ok(())

@@ -160,7 +160,7 @@ impl TreeRoot {
                     .into()
             }
             size if size != 0 && size != len => {
-                format!("the values of this table have {size} bytes, and this one has {len}")
+                format!("values of this table have {size} bytes; this one has {len}")
             }
             _ => return Ok(()),
         };

@@ -88,7 +88,7 @@ impl Redo {
     }
 
     fn nonsense(&self) -> Error {
-        let detail = "an entry of the journal makes no sense";
+        let detail = "an entry of the journal is invalid";
         Error::corrupted(self.journal, "recovery", detail)
     }
 
@@ -218,11 +218,11 @@ impl SpacePages for JournalOverlay<'_> {
         let prefaulted = self.mapping.prefault(offset, self.page_size);
         prefaulted.map_err(Error::io("reading the file"))?;
         let page = self.mapping.bytes(offset, self.page_size);
-        page.ok_or_else(|| Error::corrupted(number, "recovery", "it is behind the end of the file"))
+        page.ok_or_else(|| Error::corrupted(number, "recovery", "it is beyond the end of the file"))
     }
 }
 
-const REDOING: &str = "writing what the journal says";
+const REDOING: &str = "redoing the journal";
 
 /// The entry that begins on page `at` of the journal, if it follows `before` in the chain.
 fn entry_at(

@@ -80,6 +80,10 @@ impl Ahead {
 
     fn run(&self, file: Arc<LockedFile>) {
         let mut state = lock(&self.state);
+        debug_assert!(
+            state.is_running,
+            "one thread at a time grows the file ahead"
+        );
         while state.made < state.wanted {
             let (known, wanted) = (state.known, state.wanted);
             drop(state);

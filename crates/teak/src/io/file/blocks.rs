@@ -34,6 +34,11 @@ pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// with them.
 static ZEROS: [u8; 32 << 10] = [0; 32 << 10];
 
+const _: () = assert!(
+    (HUGE_PAGE_LEN as usize).is_multiple_of(ZEROS.len()),
+    "a huge page is filled with whole slices of zeros"
+);
+
 /// The `statfs` type of ext2, ext3 and ext4.
 const EXT: u32 = 0xEF53;
 
@@ -69,6 +74,7 @@ enum OverwriteInPlace {
 /// Grows the file to `new_len` bytes, and returns whether blocks were allocated. After an error the
 /// file has length `old_len`.
 pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool> {
+    assert!(old_len < new_len, "a file that is extended becomes longer");
     refuse_file_len(new_len)?;
     // The system page at the end of the file may have a hole before the end.
     let start = pages_with(&(old_len..old_len)).start;
@@ -109,6 +115,11 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
 pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
     let mut zeros = vec![IoSlice::new(&ZEROS); len / ZEROS.len()];
     zeros.push(IoSlice::new(&ZEROS[..len % ZEROS.len()]));
+    debug_assert_eq!(
+        zeros.iter().map(|part| part.len()).sum::<usize>(),
+        len,
+        "the parts together are as long as requested"
+    );
     zeros
 }
 
@@ -185,6 +196,10 @@ impl FileBlocks {
 
     /// Notes that the file has grown, with or without allocated blocks.
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
+        assert!(
+            range.start < range.end,
+            "a file that has grown has more bytes"
+        );
         match is_allocated {
             true => self.known.insert(range),
             false => self.in_place = Some(OverwriteInPlace::No),
@@ -198,6 +213,10 @@ impl FileBlocks {
             return Ok(false);
         }
         self.forget(range.clone());
+        debug_assert!(
+            !self.known.covers(&range),
+            "bytes are forgotten before their blocks are given back"
+        );
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
             Ok(()) => Ok(true),

@@ -33,10 +33,10 @@ impl FileStorage {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(Error::AlreadyExists(path.into()))
             }
-            Err(source) => Err(Error::Io {
+            Err(cause) => Err(Error::Io {
                 operation: "giving the new database file its name",
                 path: None,
-                source,
+                cause,
             }),
         }
     }

@@ -144,6 +144,10 @@ impl FileStorage {
 
     fn shrink(&self, old_len: u64, new_len: u64) -> io::Result<()> {
         self.refuse_cut()?;
+        assert!(
+            new_len <= old_len,
+            "a file that shrinks does not become longer"
+        );
         self.publish_len(new_len)?;
         self.file.set_len(new_len).inspect_err(|_| {
             // Growing the claims' length is never refused: only a live extent after its end could
@@ -178,8 +182,9 @@ impl FileStorage {
     #[cold]
     fn cut_to(&self, is: u64) -> io::Error {
         let was = self.len();
-        let text =
-            format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
+        let text = format!(
+            "another program has truncated the file from {was} to {is} bytes; restore a backup"
+        );
         io::Error::new(io::ErrorKind::UnexpectedEof, text)
     }
 
@@ -195,6 +200,10 @@ impl FileStorage {
             None => false,
         });
         if let Some(mapping) = &views.current {
+            debug_assert!(
+                !mapping.contains(len, 1),
+                "no mapping gives access to bytes beyond the end of the file"
+            );
             self.advisor.note_growth(len, mapping);
         }
         Ok(())
@@ -407,6 +416,10 @@ impl Storage for FileStorage {
             return Ok(Arc::clone(mapping));
         }
         let mapping = Arc::new(Mapping::new(self.map(len, Protection::Read)?, len));
+        assert!(
+            mapping.contains(0, len as usize) && !mapping.contains(len, 1),
+            "a new mapping gives access to the file, and to nothing beyond it"
+        );
         views.mappings.push(Arc::downgrade(&mapping));
         views.current = Some(Arc::clone(&mapping));
         Ok(mapping)
@@ -446,6 +459,10 @@ impl Storage for FileStorage {
             return Ok(Some(Arc::clone(mapping)));
         }
         let stretch = self.map(len, Protection::ReadWrite)?;
+        assert!(
+            stretch.len() >= len,
+            "every page of the file can be built in a new writable mapping"
+        );
         let mapping = Arc::new(WritableMapping::new(stretch, Arc::clone(&self.claims)));
         views.writable = Some(Arc::clone(&mapping));
         Ok(Some(mapping))

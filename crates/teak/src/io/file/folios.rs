@@ -69,6 +69,14 @@ impl SmallWrites {
         for index in self.written.drain(..) {
             self.stretches[index].is_written = false;
         }
+        debug_assert!(
+            !self.stretches.iter().any(|stretch| stretch.is_written),
+            "after a flush no range counts as written"
+        );
+        debug_assert!(
+            self.due.len() <= DUE_MAX,
+            "few ranges wait to be split, however large the file is"
+        );
         let kept = self.due.len().saturating_sub(SPLITS_MAX);
         self.due.split_off(kept)
     }

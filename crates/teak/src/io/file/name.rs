@@ -45,8 +45,13 @@ impl Name {
             let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
             std::io::Result::Ok(parent.join(name))
         });
+        let path = resolved.ok();
+        debug_assert!(
+            path.as_ref().is_none_or(|path| path.is_absolute()),
+            "a name stays valid if the working directory changes"
+        );
         Self {
-            path: resolved.ok(),
+            path,
             looked_up_ms: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
             is_unlinked: AtomicBool::new(false),

@@ -45,7 +45,7 @@ impl FileStorage {
                 Created::No,
             )),
             (Create::New, Access::ReadOnly) => Err(Error::InvalidArgument(
-                "a database cannot be created for reading only; create it for writing".into(),
+                "a database cannot be created read-only; create it for writing".into(),
             )),
             (Create::New, Access::ReadWrite) => match fs::symlink_metadata(path) {
                 Ok(_) => Err(Error::AlreadyExists(path.into())),

@@ -239,7 +239,7 @@ fn a_file_that_was_cut_short_is_not_made_whole_by_a_write() {
             result
                 .unwrap_err()
                 .to_string()
-                .contains("cut the file short")
+                .contains("truncated the file")
         );
     }
     assert!(storage.refuse_cut().is_err());

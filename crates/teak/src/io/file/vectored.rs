@@ -49,6 +49,10 @@ fn advance<'a, 'b>(mut parts: &'a [IoSlice<'b>], mut len: usize) -> (&'a [IoSlic
         len -= first.len();
         parts = &parts[1..];
     }
+    assert!(
+        parts.first().map_or(len == 0, |first| len < first.len()),
+        "the system writes no more than it was given"
+    );
     (parts, len)
 }
 

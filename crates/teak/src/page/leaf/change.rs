@@ -48,7 +48,7 @@ pub(crate) fn insert(
     }
     let leaf = Leaf::with_nodes(page, &header)?;
     if index > leaf.count() {
-        return Err(PageDamage("an index lies behind the last record"));
+        return Err(PageDamage("an index is beyond the last record"));
     }
     let arrays = LeafArrays::of(&header);
     let mut heap = NodeHeap::of(&leaf, order, arrays.end + SLOT_LEN);
@@ -310,7 +310,7 @@ pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), P
     }
     let leaf = Leaf::with_nodes(page, &header)?;
     if range.start > range.end || range.end > leaf.count() {
-        return Err(PageDamage("an index lies behind the last record"));
+        return Err(PageDamage("an index is beyond the last record"));
     }
     let mut garbage_len = header.garbage_len;
     for index in range.clone() {

@@ -234,7 +234,7 @@ impl Extent {
     fn assert_injected(&self, error: &Error) {
         let is_injected = matches!(
             error,
-            Error::Io { source, .. } if source.raw_os_error() == Some(self.fault.errno)
+            Error::Io { cause, .. } if cause.raw_os_error() == Some(self.fault.errno)
         );
         assert!(is_injected, "{self}: {error}");
     }

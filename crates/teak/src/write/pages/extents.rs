@@ -3,7 +3,7 @@
 use super::WritePages;
 use crate::{
     Error, Extent, Result,
-    alloc::PlacementPolicy,
+    alloc::{FIRST_PAGE, PlacementPolicy},
     error::is_full,
     io::{Fill, WritableExtent, WritableMapping},
     observe::events::Event,
@@ -35,6 +35,14 @@ impl WritePages {
         loop {
             let extent = self.find_extent(want, is_exact);
             let extent = extent.inspect_err(|_| self.want_space(want))?;
+            debug_assert!(
+                extent.len > 0 && (extent.len == want || !is_exact && extent.len < want),
+                "an extent has no more pages than were asked for, and exactly those if it matters"
+            );
+            debug_assert!(
+                extent.end() <= self.writer.space.page_count(),
+                "an extent is inside of the file"
+            );
             match self.secure(extent) {
                 Ok(is_secured) => {
                     self.supply.is_secured &= is_secured;
@@ -79,6 +87,10 @@ impl WritePages {
         let Some(extent) = extent else {
             return Ok(None);
         };
+        assert_eq!(
+            extent.len, pages,
+            "the journal has one extent, with all its pages"
+        );
         if !matches!(self.secure(extent), Ok(true)) {
             self.writer.space.give_back(extent);
             return Ok(None);
@@ -243,6 +255,10 @@ impl WritePages {
             });
             self.file.writable.extend(counted);
         }
+        debug_assert!(
+            extent.start.0 >= FIRST_PAGE,
+            "no page is built over a commit record"
+        );
         let offset = self.offset_of(extent.start);
         let last = self.file.writable.last();
         Ok(last.and_then(|(writable, _)| writable.extent(offset, len)))
@@ -299,6 +315,10 @@ impl WritePages {
         let new = self
             .extend_file(new, fill)
             .or_else(|_| self.extend_file(least, fill))?;
+        assert!(
+            new >= least && new <= limit.max(least),
+            "the file grows by what is needed, and not beyond its limit"
+        );
         if fill == Fill::HugePages {
             self.grow_ahead(new, limit);
         }
@@ -352,7 +372,7 @@ impl WritePages {
             self.file
                 .storage
                 .grow(bytes, fill)
-                .map_err(Error::io("making the file longer"))?;
+                .map_err(Error::io("growing the file"))?;
             self.writer.flusher().events.note(|| Event::Grown {
                 old_bytes,
                 file_bytes: bytes,

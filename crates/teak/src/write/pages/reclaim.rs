@@ -24,6 +24,10 @@ impl WritePages {
         least: u64,
         policy: PlacementPolicy,
     ) -> Result<Option<Extent>> {
+        debug_assert!(
+            least > 0 && least <= u64::from(want),
+            "no more pages are needed than wanted"
+        );
         if self.writer.space.pending_count() < least {
             return Ok(None);
         }

@@ -17,7 +17,16 @@ use super::WritePages;
 use crate::{Extent, PageNumber, instance::arena::FreshBits, write::pages::kept_pages::KeptPages};
 
 impl WritePages {
+    /// How many savepoints there are.
+    pub(crate) fn savepoint_count(&self) -> usize {
+        self.savepoints.kept.len()
+    }
+
     pub(crate) fn begin_savepoint(&mut self) -> FreshBits {
+        debug_assert!(
+            self.savepoints.death_floor <= self.deaths.len(),
+            "an inner savepoint begins with at least as many deaths as the outer one"
+        );
         self.savepoints.kept.push(KeptPages::default());
         self.savepoints.death_floor = self.deaths.len();
         self.writer.arena.begin_savepoint()
@@ -25,7 +34,8 @@ impl WritePages {
 
     /// Ends the innermost savepoint and keeps the changes since then.
     pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
-        let KeptPages { unused, aside } = self.savepoints.kept.pop().unwrap_or_default();
+        let kept = self.savepoints.kept.pop();
+        let KeptPages { unused, aside } = kept.expect("a savepoint ends after it has begun");
         if let Some(outer) = self.savepoints.kept.last_mut() {
             let is_older = |(number, _): &(PageNumber, _)| !before.contains(*number);
             outer.aside.extend(aside.into_iter().filter(is_older));
@@ -36,9 +46,18 @@ impl WritePages {
 
     /// Undoes the changes since the innermost savepoint.
     pub(crate) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
-        let kept = self.savepoints.kept.pop().unwrap_or_default();
+        let kept = self.savepoints.kept.pop();
+        let kept = kept.expect("a savepoint is undone after it has begun");
+        assert!(
+            death_count <= self.deaths.len(),
+            "deaths since a savepoint are at the end of the list"
+        );
         let arena = &mut self.writer.arena;
         for (number, bytes) in kept.aside {
+            debug_assert!(
+                arena.is_written(number),
+                "a page that was put aside belongs to the transaction until the savepoint ends"
+            );
             // The page may have been written early meanwhile.
             arena.make_resident(number).copy_from_slice(&bytes);
             arena.set_fresh(number, false);
@@ -48,6 +67,10 @@ impl WritePages {
                 .pages()
                 .for_each(|number| self.writer.arena.forget(number));
             self.writer.space.give_back(extent);
+            assert!(
+                self.supply.taken_count >= u64::from(extent.len),
+                "no more pages are given back than were taken"
+            );
             self.supply.taken_count -= u64::from(extent.len);
         }
         self.writer.arena.end_savepoint(before);
@@ -76,7 +99,11 @@ impl WritePages {
         ) else {
             return false;
         };
-        kept.aside.insert(number, page.into());
+        let before = kept.aside.insert(number, page.into());
+        debug_assert!(
+            before.is_none(),
+            "a savepoint puts the bytes of a page aside once"
+        );
         self.writer.arena.set_fresh(number, true);
         true
     }
@@ -91,6 +118,10 @@ impl WritePages {
             _ => {
                 self.writer.arena.forget(number);
                 self.writer.space.give_back(Extent::new(number.0, 1));
+                assert!(
+                    self.supply.taken_count > 0,
+                    "no more pages are given back than were taken"
+                );
                 self.supply.taken_count -= 1;
             }
         }

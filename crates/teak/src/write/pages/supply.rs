@@ -29,6 +29,13 @@ pub(crate) struct PageSupply {
     pub(crate) is_secured: bool,
 }
 
+impl PageSupply {
+    /// Whether every allocated page belongs to a tree or a value.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open_extent.len == 0 && self.hot_extent.len == 0
+    }
+}
+
 impl Default for PageSupply {
     fn default() -> Self {
         Self {

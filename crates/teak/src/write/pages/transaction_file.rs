@@ -22,6 +22,10 @@ pub(crate) struct TransactionFile {
 
 impl TransactionFile {
     pub(crate) fn new(storage: Arc<dyn Storage>, mapping: Arc<Mapping>, page_size: usize) -> Self {
+        assert!(
+            page_size.is_power_of_two(),
+            "pages are numbers shifted to offsets; a record with another page size is refused"
+        );
         Self {
             storage,
             mapping,

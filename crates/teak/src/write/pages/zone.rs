@@ -57,6 +57,10 @@ impl WritePages {
                 None => return Ok(None),
             };
         }
+        debug_assert!(
+            self.supply.hot_count < HOT_MAX && self.supply.hot_extent.len > 0,
+            "one transaction fills only a part of the zone"
+        );
         let new = self.supply.hot_extent.start;
         self.supply.hot_extent = Extent::new(new.0.wrapping_add(1), self.supply.hot_extent.len - 1);
         self.supply.hot_count += 1;
@@ -74,6 +78,10 @@ impl WritePages {
             .saturating_sub(self.supply.hot_count)
             .clamp(2, ROW_MAX);
         let extent = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
+        debug_assert!(
+            extent.len <= want && zone.pages.contains(&u64::from(extent.start.0)),
+            "pages that die soon are put into the zone"
+        );
         let Ok(is_secured) = self.secure(extent) else {
             // Without blocks, or with a failing disk, the error is reported where the page is taken
             // elsewhere.

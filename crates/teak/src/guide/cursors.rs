@@ -1,0 +1,148 @@
+//! Cursors and ranges: walking a table, counting, comparing.
+//!
+//! # How do I read a range?
+//!
+//! [`Table::range`] takes any Rust range of keys and returns an iterator from both ends.
+//! [`Table::iter`] is all records, [`Table::prefix`] those whose key begins with some bytes.
+//!
+//! ```
+//! # use teak::{Database, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! let mut txn = database.begin_write()?;
+//! let heights = txn.create_table::<Str, U64>("heights")?;
+//! heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35), ("teak", 45)])?;
+//!
+//! let names = |records: teak::Range<'_, Str, U64>| -> teak::Result<Vec<String>> {
+//!     records.map(|record| Ok(record?.0)).collect()
+//! };
+//! assert_eq!(names(heights.range(&txn, "b".."p")?)?, ["elm", "oak"]);
+//! assert_eq!(names(heights.range(&txn, "oak"..)?)?, ["oak", "teak"]);
+//! assert_eq!(names(heights.prefix(&txn, b"a")?)?, ["ash"]);
+//! let (tallest_last, _) = heights.iter(&txn)?.next_back().expect("four records")?;
+//! assert_eq!(tallest_last, "teak");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each item is a `Result`: a page is read when the walk comes to it, and may be damaged. After the
+//! first error the iterator ends. Keys are owned, because pages store their common prefix once;
+//! values are borrowed from the file.
+//!
+//! # Which kind of walk should I use?
+//!
+//! | | borrows the transaction | table may change meanwhile | moves to another thread | speed per record |
+//! |---|---|---|---|---|
+//! | [`Range`](crate::Range), [`Cursor`](crate::Cursor) | yes | no | no | 15 to 20 ns |
+//! | [`OwnedRange`](crate::OwnedRange), [`OwnedCursor`](crate::OwnedCursor) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
+//! | [`DetachedCursor`] | no; each call names it | yes | yes | 100 ns; its [`scan`](DetachedCursor::scan) 16 ns |
+//!
+//! Ranges are for loops. Cursors seek to and fro, over raw bytes. Detached cursors are for changing
+//! a table while walking it, and for programs that keep positions across transactions.
+//!
+//! # How do I seek?
+//!
+//! A [`Cursor`](crate::Cursor) moves with `first`, `last`, `next`, `prev`, `seek` and `seek_exact`.
+//! Each returns whether it is on a record.
+//!
+//! ```
+//! # use teak::{Database, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! # let mut txn = database.begin_write()?;
+//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35)])?;
+//! # txn.commit()?;
+//! let txn = database.begin_read()?;
+//! let mut cursor = heights.cursor(&txn)?;
+//! assert!(cursor.seek(b"b")?, "the first key that is not smaller");
+//! assert_eq!(cursor.key(), b"elm");
+//! assert!(cursor.next()?);
+//! assert_eq!(cursor.value()?, 35u64.to_be_bytes());
+//! assert!(!cursor.next()?, "after the last record");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! For a single key, [`Table::get_or_next`](crate::Table::get_or_next) finds it or the next one
+//! without a cursor. [`DetachedCursor`] also seeks the last key that is smaller
+//! ([`seek_less`](DetachedCursor::seek_less)), not greater
+//! ([`seek_less_or_equal`](DetachedCursor::seek_less_or_equal)), or the first that is greater
+//! ([`seek_greater`](DetachedCursor::seek_greater)).
+//!
+//! # How do I change a table while walking it?
+//!
+//! With a [`DetachedCursor`], whose position is a key. It stays right whatever is changed, by the
+//! cursor or otherwise. If its record is removed, the cursor is in the gap, and
+//! [`next`](DetachedCursor::next) goes to the record after it.
+//!
+//! ```
+//! # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! # let mut txn = database.begin_write()?;
+//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35)])?;
+//! let mut cursor = DetachedCursor::new(&heights);
+//! while cursor.next(&txn)? {
+//!     let is_small = *cursor.value(&txn)? < 35u64.to_be_bytes()[..];
+//!     if is_small {
+//!         cursor.remove(&mut txn)?;
+//!     }
+//! }
+//! assert_eq!(heights.len(&txn)?, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! To remove everything between two keys, [`Table::remove_range`] drops whole pages.
+//!
+//! # How do I count?
+//!
+//! | question | method | cost |
+//! |---|---|---|
+//! | records of the table | [`Table::len`] | the root is read |
+//! | records of a range | [`Table::count_range`](crate::Table::count_range) | the pages of the range; two descents if the table is [counted](crate::TableOptions::counted) |
+//! | about how many records a range has | [`Table::estimate_range`](crate::Table::estimate_range) | two descents |
+//! | which number a key has; the n-th record | [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth) | one descent if the table is counted |
+//!
+//! A counted table stores the number of records below each child, which takes 8 bytes per child and
+//! makes changes slightly slower.
+//!
+//! # How do I scan with several threads?
+//!
+//! [`Table::split`](crate::Table::split) cuts a range into parts of similar size, each an iterator
+//! of the same transaction. [`Table::split_owned`](crate::Table::split_owned) returns parts that can
+//! move to threads of their own.
+//!
+//! # How do I find what changed?
+//!
+//! [`Table::differences`](crate::Table::differences) walks two states of a table and skips the pages
+//! that they share, so it takes as long as there are changes. The older state is a transaction that
+//! was kept, or a [named snapshot](crate::Database::open_snapshot). [`Database::follow`] returns a
+//! feed of all commits, by whichever process.
+//!
+//! ```
+//! # use teak::{Database, Difference, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! # let mut txn = database.begin_write()?;
+//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40)])?;
+//! # txn.commit()?;
+//! let older = database.begin_read()?;
+//! # let mut txn = database.begin_write()?;
+//! heights.insert(&mut txn, "oak", 35)?;
+//! # txn.commit()?;
+//! let newer = database.begin_read()?;
+//! for difference in heights.differences(&older, &newer)? {
+//!     assert!(matches!(difference?, Difference::Inserted { .. }));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What about data that is not in memory?
+//!
+//! A walk then waits for the disk at each leaf. [`Options::read_ahead`](crate::Options::read_ahead)
+//! lets the system read ahead, which makes scans several times as fast and single lookups slower.
+//! [`Table::get_many`](crate::Table::get_many) requests the pages of 32 keys at once.
+
+#[allow(unused_imports, reason = "for the links above")]
+use crate::{Database, DetachedCursor, Table};

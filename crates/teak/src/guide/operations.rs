@@ -1,0 +1,152 @@
+//! Operations: backup, check, salvage, metrics, slow readers, sizes.
+//!
+//! All of this works while other threads and processes read and write. The program `teak` has a
+//! command for each (`docs/program.md` in the repository).
+//!
+//! # How do I make a backup?
+//!
+//! | | copies | use it for |
+//! |---|---|---|
+//! | [`Database::backup`] | the newest state and all named snapshots, page by page | a full copy, as fast as the disk |
+//! | [`Database::backup_since`] | the pages changed since a named snapshot | daily increments; [`restore`](crate::restore) puts them together |
+//! | [`Database::backup_compact`] | the records of the newest state, rebuilt densely | a small copy to ship; no named snapshots |
+//! | [`ReadTxn::write_backup`](crate::ReadTxn::write_backup) | like the first, to any writer | pipes and object stores |
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! # use teak::{Database, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! let copy = directory.path().join("copy.teak");
+//! database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+//! assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Every page is compared with its checksum while it is copied, so a backup is never a copy of
+//! damage. The file gets its name when it is complete and on disk. Do not copy the file of an open
+//! database with other tools: the copy mixes states.
+//!
+//! For increments, name a state with each backup ([`Database::create_snapshot`]), make the next
+//! increment since that name, and then drop it:
+//!
+//! ```
+//! # use std::{fs::File, ops::ControlFlow};
+//! # use teak::{Database, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let path = |name: &str| directory.path().join(name);
+//! # let database = Database::open(path("x.teak"))?;
+//! # let go_on = ControlFlow::Continue(());
+//! database.create_snapshot("sunday")?;
+//! database.backup(path("full.teak"), &mut |_| go_on)?;
+//! # let mut txn = database.begin_write()?;
+//! # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+//! # txn.commit()?;
+//! let since = database.open_snapshot("sunday")?;
+//! database.backup_since(&since, path("monday.delta"), &mut |_| go_on)?;
+//!
+//! let (mut full, mut monday) = (File::open(path("full.teak"))?, File::open(path("monday.delta"))?);
+//! let restored = path("restored.teak");
+//! let report = teak::restore(&mut full, &mut [&mut monday], &restored, &mut |_| go_on)?;
+//! assert!(report.is_clean());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Is my database sound?
+//!
+//! [`Database::check`] reads every page and compares it with its checksum and with the page that
+//! refers to it. Damage is listed with page, table and keys. Reads find damage too, when they come
+//! to it: [`Error::Corrupted`](crate::Error::Corrupted), never wrong data
+//! ([`Verification`](crate::Verification), which costs less than 3 % by default).
+//!
+//! # What do I do about damage?
+//!
+//! 1. Keep the damaged file, and look into the system's log: the disk may be failing.
+//! 2. Restore the newest backup.
+//! 3. Without one, [`salvage`](crate::salvage) copies everything that can be read into a new
+//!    database, and lists what was lost. It also reads files that cannot be opened.
+//!
+//! Records on sound pages can be read and written meanwhile. Dropping or replacing damaged records
+//! works where it needs no damaged page.
+//!
+//! # How do I see what happens?
+//!
+//! | | |
+//! |---|---|
+//! | [`Database::metrics`] | counters since opening: commits, flushes, pages copied, splits |
+//! | [`Database::stat`] | file length, used, free and pending pages, readers |
+//! | [`Table::stat`](crate::Table::stat) | records, depth and pages of a table |
+//! | [`Options::on_event`] | a callback for commits, flushes, growth, slow readers, deaths of other processes |
+//! | [`WriteTxn::commit_measured`](crate::WriteTxn::commit_measured) | where the time of a commit went |
+//! | [`inspect`](crate::inspect) | the records of a file, without opening it |
+//!
+//! ```
+//! # use teak::Options;
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("x.teak");
+//! let database = Options::new()
+//!     .on_event(|event| eprintln!("x.teak: {event}"))
+//!     .open(&path)?;
+//! let stat = database.stat()?;
+//! assert!(stat.file_bytes >= 4 * 4096);
+//! assert_eq!(database.metrics().commits, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What makes the file grow?
+//!
+//! Data, and states that something keeps: a slow reader, a named snapshot, lazy commits that were
+//! not flushed. A state keeps the pages that it uses, and nothing younger.
+//!
+//! - [`Database::readers`] lists the readers of all processes, with their age and the bytes that
+//!   each keeps. [`Database::cancel_reader`] ends one: its next operation returns
+//!   [`Error::SnapshotLost`](crate::Error::SnapshotLost).
+//! - [`Options::on_slow_reader`] is asked before the file grows because of a reader. It decides to
+//!   wait, to cancel the reader, to grow, or to fail. By default the file grows.
+//! - [`Database::snapshots`] lists named snapshots with the bytes that each keeps.
+//!   [`Database::drop_snapshot`] drops one.
+//!
+//! # How do I bound the file, or make it shorter?
+//!
+//! - [`Options::size_limit_bytes`] is stored in the file. A change that does not fit returns
+//!   [`Error::Full`](crate::Error::Full) and does not affect committed data. Deleting works at the
+//!   limit.
+//! - [`Options::geometry`] sets the least and the greatest length, and the steps in which the file
+//!   grows and shrinks.
+//! - The file shrinks by itself, as part of commits and when it is closed, when free pages amount
+//!   to a third of the used ones for a while. [`Options::move_percent`] turns that off.
+//! - [`Database::compact`] makes it as short as possible now, in commits of some thousand pages.
+//!   [`Database::compact_with`] limits its speed and extent.
+//!
+//! ```
+//! # use teak::{Database, codec::{Bytes, U64}};
+//! # use std::ops::ControlFlow;
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! # let mut txn = database.begin_write()?;
+//! # let numbers = txn.create_table::<U64, Bytes>("numbers")?;
+//! # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
+//! # txn.commit()?;
+//! let mut txn = database.begin_write()?;
+//! numbers.remove_range(&mut txn, 100..)?;
+//! txn.commit()?;
+//! let done = database.compact(&mut |_| ControlFlow::Continue(()))?;
+//! assert!(done.obstacle.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How much memory does it use?
+//!
+//! Reading uses the page cache of the system, which counts as memory of the process in some tools
+//! and can be taken away at any time. The engine itself needs one bit for each page of the file,
+//! twice, and up to 256 MiB for the changed pages of a durable write transaction
+//! ([`Options::write_memory_bytes`]). [`Database::warm_up`] reads the file into memory, or locks it
+//! there; [`Database::release_memory`] gives memory back.
+//!
+//! # How do I delete a database?
+//!
+//! With [`delete`](crate::delete), which also removes the lock file and refuses if somebody has the
+//! database open.
+
+#[allow(unused_imports, reason = "for the links above")]
+use crate::{Database, Options};

@@ -2,8 +2,11 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod check_audit;
+pub(crate) mod check_report;
 pub(crate) mod copy_length;
 pub(crate) mod delta;
+mod named_state_audit;
 pub(crate) mod page_usage;
 pub(crate) mod page_walk;
 pub(crate) mod salvage;

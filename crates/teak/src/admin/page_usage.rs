@@ -6,7 +6,7 @@ use crate::{
     page::print,
 };
 use crate::{
-    admin::check::{CheckAudit, PageUse},
+    admin::{check_audit::CheckAudit, check_report::PageUse},
     read::{prefault::Prefault, snapshot::Snapshot},
 };
 use std::ops::ControlFlow;

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 use crate::{
-    admin::check::PageUse,
+    admin::check_report::PageUse,
     maintain::dropped,
     read::{catalog, prefault::Prefault, snapshot::Snapshot},
 };

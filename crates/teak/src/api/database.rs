@@ -10,7 +10,7 @@ use crate::{
     btree::PageSource,
     instance::opening::Opening,
     maintain::{
-        compact::{CompactOptions, CompactProgress},
+        compact_options::{CompactOptions, CompactProgress},
         dropped,
     },
     observe::slow_reader::ReaderInfo,

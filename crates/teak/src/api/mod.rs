@@ -37,13 +37,13 @@ mod value_guard;
 pub use crate::{
     admin::{
         backup::BackupProgress,
-        check::{CheckProgress, CheckReport, Damage, PageUse},
+        check_report::{CheckProgress, CheckReport, Damage, PageUse},
         page_walk::PageVisit,
         salvage::Loss,
         warm_up::{WarmUp, Warmed},
     },
     commit::ticket::Ticket,
-    maintain::compact::{CompactObstacle, CompactOptions, CompactProgress},
+    maintain::compact_options::{CompactObstacle, CompactOptions, CompactProgress},
     observe::{
         events::Event,
         latency::CommitLatency,

@@ -214,24 +214,12 @@ impl WriteTransaction {
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
         let taken_count = self.pages.taken_count();
         let writer = &mut *self.pages.writer;
-        let page_count = writer.space.page_count();
-        let lower_limit = self
-            .pages
-            .limits
-            .geometry
-            .lower_limit_bytes
-            .div_ceil(page_size as u64);
-        let shrunk = match self.status.is_compacting {
-            true => Some((page_count - writer.space.trailing_free()).max(lower_limit))
-                .filter(|kept| *kept < page_count),
-            false if self.pages.supply.has_grown => None,
-            false => writer.shrunk(&self.pages.limits.geometry),
-        };
-        if let Some(page_count) = shrunk {
-            writer.space.shrink(page_count);
-            writer.written.cut(page_count);
+        match self.status.is_compacting {
+            true => writer.cut_all_free(self.pages.limits.geometry),
+            false if self.pages.supply.has_grown => {}
+            false => writer.cut_long_free(self.pages.limits.geometry),
         }
-        writer.high_water.note_written(taken_count);
+        writer.shrink.high_water.note_written(taken_count);
         let written = writer.written.with(taken);
         // A checkpoint adds some extents; some may be durable by now.
         let reserved = written.map_or(0, |extents| extents.len() + 8);

@@ -20,52 +20,24 @@
 //! - A page is checksummed if it was written early, or if it is built at its final position and was
 //!   taken out of memory.
 
+use crate::instance::block_table::{BLOCK_PAGES, Block, BlockTable, bits, split};
 use crate::{Checksum, Extent, PageNumber, io::WritableExtent};
 
-const BLOCK_PAGES: usize = 64;
-const GROUP_BLOCKS: usize = 512;
 /// Pages in a slab of memory.
 const SLAB_PAGES: usize = 64;
 /// Bytes of slabs that are kept for the next transaction.
 const KEPT_BYTES_MAX: usize = 64 << 20;
-
-/// Blocks without pages that are kept for the next transaction.
-const SPARE_BLOCKS_MAX: usize = 64;
 /// Words of the filter over the written pages.
 const FILTER_WORDS: usize = 16;
 
 /// A slot with this bit is the index of a mapped extent.
 const MAPPED: u32 = 1 << 31;
 
-/// The pages `64 n` to `64 n + 63`.
-#[derive(Debug)]
-struct Block {
-    written: u64,
-    fresh: u64,
-    resident: u64,
-    /// Pages of mapped extents.
-    mapped: u64,
-    checksummed: u64,
-    /// The slot of each resident page.
-    slots: [u32; BLOCK_PAGES],
-    /// Checksums of the checksummed pages.
-    checksums: Option<Box<[Checksum; BLOCK_PAGES]>>,
-}
-
-type BlockGroup = [Option<Box<Block>>; GROUP_BLOCKS];
-
 /// The pages of one write transaction.
 #[derive(Debug)]
 pub(crate) struct Arena {
     page_size: usize,
-    groups: Vec<Option<Box<BlockGroup>>>,
-    /// Blocks in use, in the order of first use.
-    blocks: Vec<u32>,
-    #[allow(
-        clippy::vec_box,
-        reason = "they come from the table and go back to it as they are"
-    )]
-    spare_blocks: Vec<Box<Block>>,
+    blocks: BlockTable,
     /// One bit for each written page, selected by the low bits of its number. For a small
     /// transaction it usually shows at once that a page was not written.
     filter: [u64; FILTER_WORDS],
@@ -105,30 +77,6 @@ impl FreshBits {
     }
 }
 
-fn split(number: PageNumber) -> (u32, usize) {
-    (number.0 / BLOCK_PAGES as u32, number.index() % BLOCK_PAGES)
-}
-
-impl Block {
-    fn empty() -> Box<Self> {
-        Box::new(Self {
-            written: 0,
-            fresh: 0,
-            resident: 0,
-            mapped: 0,
-            checksummed: 0,
-            slots: [0; BLOCK_PAGES],
-            checksums: None,
-        })
-    }
-
-    /// Removes all pages and keeps the memory.
-    fn clear(&mut self) {
-        (self.written, self.fresh, self.resident) = (0, 0, 0);
-        (self.mapped, self.checksummed) = (0, 0);
-    }
-}
-
 /// The word and the bit of a page in [`Arena::filter`].
 fn filter_place(number: PageNumber) -> (usize, usize) {
     (number.index() / 64 % FILTER_WORDS, number.index() % 64)
@@ -138,9 +86,7 @@ impl Arena {
     pub(crate) fn new(page_size: usize) -> Self {
         Self {
             page_size,
-            groups: Vec::new(),
-            blocks: Vec::new(),
-            spare_blocks: Vec::new(),
+            blocks: BlockTable::default(),
             filter: [0; FILTER_WORDS],
             slabs: Vec::new(),
             free_slots: Vec::new(),
@@ -150,37 +96,9 @@ impl Arena {
         }
     }
 
-    #[inline]
-    fn block(&self, index: u32) -> Option<&Block> {
-        let index = index as usize;
-        let group = self.groups.get(index / GROUP_BLOCKS)?.as_ref()?;
-        group[index % GROUP_BLOCKS].as_deref()
-    }
-
-    #[inline]
-    fn block_mut(&mut self, index: u32) -> Option<&mut Block> {
-        let index = index as usize;
-        let group = self.groups.get_mut(index / GROUP_BLOCKS)?.as_mut()?;
-        group[index % GROUP_BLOCKS].as_deref_mut()
-    }
-
-    fn block_or_new(&mut self, index: u32) -> &mut Block {
-        let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
-        if self.groups.len() <= group {
-            self.groups.resize_with(group + 1, || None);
-        }
-        let group =
-            self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP_BLOCKS]));
-        let (blocks, spare_blocks) = (&mut self.blocks, &mut self.spare_blocks);
-        group[slot].get_or_insert_with(|| {
-            blocks.push(index);
-            spare_blocks.pop().unwrap_or_else(Block::empty)
-        })
-    }
-
     /// Whether no page was written or mapped since the arena was cleared.
     pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.mapped.is_empty()
+        self.blocks.indices().is_empty() && self.mapped.is_empty()
     }
 
     /// Whether this transaction wrote the page.
@@ -191,7 +109,8 @@ impl Arena {
             return false;
         }
         let (index, bit) = split(number);
-        self.block(index)
+        self.blocks
+            .get(index)
             .is_some_and(|block| block.written >> bit & 1 != 0)
     }
 
@@ -199,7 +118,8 @@ impl Arena {
     #[inline]
     pub(crate) fn is_fresh(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
-        self.block(index)
+        self.blocks
+            .get(index)
             .is_some_and(|block| block.fresh >> bit & 1 != 0)
     }
 
@@ -213,7 +133,7 @@ impl Arena {
     #[inline]
     fn slot(&self, number: PageNumber) -> Option<u32> {
         let (index, bit) = split(number);
-        let block = self.block(index)?;
+        let block = self.blocks.get(index)?;
         (block.resident >> bit & 1 != 0).then(|| block.slots[bit])
     }
 
@@ -257,7 +177,7 @@ impl Arena {
     #[inline]
     pub(crate) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
         let (index, bit) = split(number);
-        self.block_mut(index)?.checksummed &= !(1 << bit);
+        self.blocks.get_mut(index)?.checksummed &= !(1 << bit);
         Some(match self.place(number)? {
             PageLocation::Slab(slab, words) => {
                 bytemuck::cast_slice_mut(&mut self.slabs[slab][words])
@@ -273,7 +193,7 @@ impl Arena {
         while at < pages.end() {
             let (index, bit) = split(PageNumber(at as u32));
             let len = (BLOCK_PAGES - bit).min((pages.end() - at) as usize);
-            let block = self.block_or_new(index);
+            let block = self.blocks.get_or_new(index);
             block.mapped |= u64::MAX >> (BLOCK_PAGES - len) << bit;
             block.slots[bit..bit + len].fill(slot);
             at += len as u64;
@@ -284,7 +204,8 @@ impl Arena {
     /// Whether a page is or was built at its final position.
     pub(crate) fn is_mapped(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
-        self.block(index)
+        self.blocks
+            .get(index)
             .is_some_and(|block| block.mapped >> bit & 1 != 0)
     }
 
@@ -296,7 +217,7 @@ impl Arena {
     /// Makes a page resident, with undefined bytes. A new page becomes fresh.
     pub(crate) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
         let (index, bit) = split(number);
-        let block = self.block_or_new(index);
+        let block = self.blocks.get_or_new(index);
         let mask = 1 << bit;
         let is_new = block.written & mask == 0;
         let was_resident = block.resident & mask != 0;
@@ -310,7 +231,7 @@ impl Arena {
         } else if !was_resident {
             let slot = self.take_slot();
             self.resident_count += 1;
-            self.block_or_new(index).slots[bit] = slot;
+            self.blocks.get_or_new(index).slots[bit] = slot;
         }
         self.page_mut(number).expect("the page was made resident")
     }
@@ -335,7 +256,7 @@ impl Arena {
     pub(crate) fn add_written(&mut self, extent: Extent) {
         for number in extent.pages() {
             let (index, bit) = split(number);
-            let block = self.block_or_new(index);
+            let block = self.blocks.get_or_new(index);
             block.written |= 1 << bit;
             block.fresh |= 1 << bit;
             self.note_in_filter(number);
@@ -346,7 +267,7 @@ impl Arena {
     pub(crate) fn forget(&mut self, number: PageNumber) {
         self.give_up(number);
         let (index, bit) = split(number);
-        let Some(block) = self.block_mut(index) else {
+        let Some(block) = self.blocks.get_mut(index) else {
             return;
         };
         block.written &= !(1 << bit);
@@ -360,7 +281,7 @@ impl Arena {
             return;
         };
         let (index, bit) = split(number);
-        if let Some(block) = self.block_mut(index) {
+        if let Some(block) = self.blocks.get_mut(index) {
             block.resident &= !(1 << bit);
         }
         if slot & MAPPED != 0 {
@@ -385,7 +306,7 @@ impl Arena {
     #[inline]
     pub(crate) fn checksum(&self, number: PageNumber) -> Option<Checksum> {
         let (index, bit) = split(number);
-        let block = self.block(index)?;
+        let block = self.blocks.get(index)?;
         if block.checksummed >> bit & 1 == 0 {
             return None;
         }
@@ -395,7 +316,7 @@ impl Arena {
     /// Notes the checksum of a page that will hardly change any more.
     pub(crate) fn set_checksum(&mut self, number: PageNumber, checksum: Checksum) {
         let (index, bit) = split(number);
-        let block = self.block_or_new(index);
+        let block = self.blocks.get_or_new(index);
         let checksums = block
             .checksums
             .get_or_insert_with(|| Box::new([Checksum::default(); BLOCK_PAGES]));
@@ -411,17 +332,12 @@ impl Arena {
 
     /// All pages that this transaction wrote, as sorted extents.
     pub(crate) fn written_extents(&mut self) -> Vec<Extent> {
-        self.blocks.sort_unstable();
-        let blocks = self
-            .blocks
-            .iter()
-            .filter_map(|&index| self.block(index).map(|block| (index, block.written)));
-        extents_of(blocks)
+        self.blocks.extents(|block| block.written)
     }
 
     /// Calls `visit` for each page that still has to be written to its final position, in order.
     pub(crate) fn for_each_unwritten<'a>(&'a mut self, visit: impl FnMut(PageNumber, &'a [u8])) {
-        self.blocks.sort_unstable();
+        self.blocks.sort();
         self.for_each(|block| block.resident & !block.mapped, visit);
     }
 
@@ -435,8 +351,14 @@ impl Arena {
         pages: impl Fn(&Block) -> u64,
         mut visit: impl FnMut(PageNumber, &'a [u8]),
     ) {
-        for &index in &self.blocks {
-            for bit in self.block(index).map(&pages).into_iter().flat_map(bits) {
+        for &index in self.blocks.indices() {
+            for bit in self
+                .blocks
+                .get(index)
+                .map(&pages)
+                .into_iter()
+                .flat_map(bits)
+            {
                 let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
                 visit(number, self.page(number).expect("the page is resident"));
             }
@@ -447,11 +369,16 @@ impl Arena {
     /// savepoint.
     pub(crate) fn begin_savepoint(&mut self) -> FreshBits {
         let mut saved = Vec::new();
-        self.blocks.sort_unstable();
-        for index in self.blocks.clone() {
-            let Some(block) = self.block_mut(index) else {
+        self.blocks.sort();
+        for index in self.blocks.indices().to_vec() {
+            let Some(block) = self.blocks.get_mut(index) else {
                 continue;
             };
+            debug_assert_eq!(
+                (block.fresh | block.resident) & !block.written,
+                0,
+                "fresh and resident pages are written pages"
+            );
             if block.fresh != 0 {
                 saved.push((index, std::mem::take(&mut block.fresh)));
             }
@@ -462,7 +389,7 @@ impl Arena {
     /// Ends a savepoint whose changes stay: pages that were fresh before are fresh again.
     pub(crate) fn end_savepoint(&mut self, before: FreshBits) {
         for (index, fresh) in before.0 {
-            if let Some(block) = self.block_mut(index) {
+            if let Some(block) = self.blocks.get_mut(index) {
                 block.fresh |= fresh & block.written;
             }
         }
@@ -471,7 +398,7 @@ impl Arena {
     /// Sets whether a page that this transaction wrote may be changed in place.
     pub(crate) fn set_fresh(&mut self, number: PageNumber, is_fresh: bool) {
         let (index, bit) = split(number);
-        if let Some(block) = self.block_mut(index) {
+        if let Some(block) = self.blocks.get_mut(index) {
             let rest = block.fresh & !(1 << bit);
             block.fresh = rest | u64::from(is_fresh) << bit;
         }
@@ -479,26 +406,12 @@ impl Arena {
 
     /// All fresh pages, as sorted extents.
     pub(crate) fn fresh_extents(&mut self) -> Vec<Extent> {
-        self.blocks.sort_unstable();
-        let blocks = self
-            .blocks
-            .iter()
-            .filter_map(|&index| self.block(index).map(|block| (index, block.fresh)));
-        extents_of(blocks)
+        self.blocks.extents(|block| block.fresh)
     }
 
     /// Empties the arena. Some memory is kept for the next transaction.
     pub(crate) fn clear(&mut self) {
-        for index in std::mem::take(&mut self.blocks) {
-            let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
-            let group = self.groups[group].as_mut();
-            if let Some(mut block) = group.and_then(|group| group[slot].take())
-                && self.spare_blocks.len() < SPARE_BLOCKS_MAX
-            {
-                block.clear();
-                self.spare_blocks.push(block);
-            }
-        }
+        self.blocks.clear();
         self.filter = [0; FILTER_WORDS];
         self.resident_count = 0;
         self.mapped_count = 0;
@@ -509,28 +422,4 @@ impl Arena {
         self.free_slots
             .extend((0..(self.slabs.len() * SLAB_PAGES) as u32).rev());
     }
-}
-
-/// The set bits, lowest first.
-fn bits(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = (word != 0).then(|| word.trailing_zeros())?;
-        word &= word - 1;
-        Some(bit)
-    })
-}
-
-/// The set bits of sorted blocks, as extents.
-fn extents_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Extent> {
-    let mut extents: Vec<Extent> = Vec::new();
-    for (index, word) in blocks {
-        for bit in bits(word) {
-            let number = index * BLOCK_PAGES as u32 + bit;
-            match extents.last_mut() {
-                Some(extent) if extent.end() == u64::from(number) => extent.len += 1,
-                _ => extents.push(Extent::new(number, 1)),
-            }
-        }
-    }
-    extents
 }

@@ -11,7 +11,7 @@ use crate::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
         openings::Openings,
-        policies::{Policies, RequestedPolicies, Settings},
+        policies::{OpenRequest, Policies, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         table_handles::TableHandles,
         writer::WriterState,
@@ -61,12 +61,13 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(
-        path: PathBuf,
+        request: OpenRequest,
         storage: Arc<dyn Storage>,
-        settings: &Settings,
         recovered: RecoveredDatabase,
         shared: Option<Arc<Shared>>,
     ) -> Self {
+        let OpenRequest { path, settings, .. } = request;
+        let settings = &settings;
         let RecoveredDatabase {
             snapshot: newest,
             state,

@@ -2,6 +2,7 @@
 //! keeps between transactions.
 
 pub(crate) mod arena;
+mod block_table;
 pub(crate) mod database_file;
 pub(crate) mod dropped_trees;
 pub(crate) mod engine;
@@ -11,8 +12,7 @@ pub(crate) mod hot_zone;
 pub(crate) mod opening;
 pub(crate) mod openings;
 pub(crate) mod policies;
-pub(crate) mod punching;
 pub(crate) mod recovered;
+pub(crate) mod shrink_state;
 pub(crate) mod table_handles;
-pub(crate) mod truncate_state;
 pub(crate) mod writer;

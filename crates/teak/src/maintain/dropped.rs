@@ -44,14 +44,6 @@ const NAME_LEN: usize = NAME_START.len() + 8 + 4;
 
 /// A failed release is not tried again before this many transactions.
 const REST: u32 = 16;
-/// Free pages that are left for pages still to be written: for the paths to the tree and to the
-/// catalog, which are longer in a large file; for the free-space map, which has a page of bits for
-/// at most 32,768 pages each, and may write all of them; and for a log with this many deaths in a
-/// page.
-const SPARED: u64 = 4;
-const PAGES_FOR_EACH_SPARED: u64 = 4096;
-const DEATHS_OF_A_PAGE: u64 = 64;
-
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
     name.len() == NAME_LEN && name.starts_with(NAME_START)
@@ -180,16 +172,11 @@ impl WriteTransaction {
         if self.status.is_broken || self.status.is_compacting || self.named.revived.is_some() {
             return Ok(false);
         }
-        let (limits, taken) = (self.engine.policies.drop_limits, self.pages.taken_count());
-        let share = taken.saturating_mul(limits.later_share);
-        let mut budget = share.clamp(limits.later_min, limits.later_max.max(taken));
-        if self.pages.supply.has_grown {
-            budget = budget.saturating_mul(limits.wanted);
-        }
-        let space = &self.pages.writer.space;
-        let spared = SPARED + space.page_count() / PAGES_FOR_EACH_SPARED;
-        let room = space.ready_count().saturating_sub(spared);
-        budget = budget.min(room.saturating_mul(DEATHS_OF_A_PAGE));
+        let (limits, taken) = (&self.engine.policies.drop_limits, self.pages.taken_count());
+        let has_grown = self.pages.supply.has_grown;
+        let budget = self
+            .shrink_policy()
+            .release_budget(taken, limits, has_grown);
         if budget == 0 || !self.is_rested() {
             return Ok(false);
         }
@@ -236,7 +223,13 @@ impl WriteTransaction {
             }
             self.end_savepoint(savepoint)?;
             match kept {
-                Ok(()) => return Ok(Released::Some),
+                Ok(()) => {
+                    assert!(
+                        self.pages.parked.trees.is_empty(),
+                        "a release keeps what it parks"
+                    );
+                    return Ok(Released::Some);
+                }
                 // Nothing can be done about it here; `check` reports the damage.
                 Err(Error::Corrupted { .. }) => {
                     self.pages.writer.dropped.damaged.insert(name);

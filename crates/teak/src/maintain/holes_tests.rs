@@ -9,39 +9,6 @@ use crate::{
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
-const MIB_PAGES: u64 = (1 << 20) / PAGE;
-
-#[test]
-fn limits_of_the_geometry_are_kept() {
-    let goal = |geometry| PunchGoal::new(&geometry, PAGE, 1000, 1000);
-    let never = Geometry {
-        shrink_threshold_bytes: u64::MAX,
-        ..Geometry::default()
-    };
-    assert_eq!(goal(never), None);
-    let little = Geometry {
-        shrink_threshold_bytes: 2 * PAGE,
-        ..Geometry::default()
-    };
-    assert_eq!(
-        goal(little),
-        Some(PunchGoal {
-            kept: 2 + 62,
-            least: 2
-        })
-    );
-    let long = Geometry {
-        lower_limit_bytes: 5000 * PAGE,
-        ..Geometry::default()
-    };
-    assert_eq!(
-        goal(long),
-        Some(PunchGoal {
-            kept: 4000,
-            least: MIB_PAGES
-        })
-    );
-}
 
 /// Other processes learn where holes are by the count of what was given back.
 #[test]
@@ -71,9 +38,12 @@ fn stretches_that_are_holes_already_count_as_given_back() {
         let writer = &mut *writer;
         (writer.space).reclaim(&engine.flusher.pins(&writer.named).unwrap());
         for durable in 1..3 {
-            writer.high_water.note_written(10_000);
+            writer.shrink.high_water.note_written(10_000);
             let used = writer.space.used_count();
-            writer.high_water.note(used, TransactionId(durable + 1000));
+            writer
+                .shrink
+                .high_water
+                .note(used, TransactionId(durable + 1000));
         }
         if !is_first {
             assert!(writer.punch_some(&*engine.file.storage));

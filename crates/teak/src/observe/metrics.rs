@@ -44,22 +44,39 @@ pub(crate) struct WriteWork {
     pub(crate) large_values: u64,
 }
 
-/// The counters. They are independent of each other.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    commits: AtomicU64,
-    deferred_commits: AtomicU64,
-    flushes: AtomicU64,
-    flushed_bytes: AtomicU64,
-    taken_pages: AtomicU64,
-    copied_pages: AtomicU64,
-    dead_pages: AtomicU64,
-    reclaimed_pages: AtomicU64,
-    early_pages: AtomicU64,
-    splits: AtomicU64,
-    merges: AtomicU64,
-    large_values: AtomicU64,
+/// Defines the counters, one for each field of [`Metrics`].
+macro_rules! counters {
+    ($($name:ident),+) => {
+        /// The counters. They are independent of each other.
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $($name: AtomicU64),+
+        }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> Metrics {
+                Metrics {
+                    $($name: self.$name.load(Relaxed)),+
+                }
+            }
+        }
+    };
 }
+
+counters!(
+    commits,
+    deferred_commits,
+    flushes,
+    flushed_bytes,
+    taken_pages,
+    copied_pages,
+    dead_pages,
+    reclaimed_pages,
+    early_pages,
+    splits,
+    merges,
+    large_values
+);
 
 impl Counters {
     pub(crate) fn note_commit(
@@ -90,22 +107,5 @@ impl Counters {
 
     pub(crate) fn note_reclaimed(&self, pages: u64) {
         self.reclaimed_pages.fetch_add(pages, Relaxed);
-    }
-
-    pub(crate) fn read(&self) -> Metrics {
-        Metrics {
-            commits: self.commits.load(Relaxed),
-            deferred_commits: self.deferred_commits.load(Relaxed),
-            flushes: self.flushes.load(Relaxed),
-            flushed_bytes: self.flushed_bytes.load(Relaxed),
-            taken_pages: self.taken_pages.load(Relaxed),
-            copied_pages: self.copied_pages.load(Relaxed),
-            dead_pages: self.dead_pages.load(Relaxed),
-            reclaimed_pages: self.reclaimed_pages.load(Relaxed),
-            early_pages: self.early_pages.load(Relaxed),
-            splits: self.splits.load(Relaxed),
-            merges: self.merges.load(Relaxed),
-            large_values: self.large_values.load(Relaxed),
-        }
     }
 }

@@ -111,9 +111,7 @@ impl Engine {
         self.flusher.flush_journaled()?;
         // Pages that the last durable commit used and this one does not are free now.
         writer.space.reclaim(&self.flusher.pins(&writer.named)?);
-        let used = writer.space.page_count() - writer.space.trailing_free();
-        let lower = writer.newest.geometry.lower_limit_bytes / self.file.page_size as u64;
-        (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
+        writer.cut_all_free(writer.newest.geometry);
         let page_count = writer.space.page_count();
         // Two records, so that one may be damaged: the earlier records may refer to a longer file.
         let ([one, other], sequence) = {

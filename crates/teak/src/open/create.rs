@@ -110,14 +110,13 @@ impl Engine {
     fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
         let (storage, request) = open_file(file, FileSharing::Exclusive, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
+        Self::recover_alone(request, storage)
+    }
+
+    /// Recovers the database, for this process alone.
+    pub(super) fn recover_alone(request: OpenRequest, storage: Arc<dyn Storage>) -> Result<Self> {
         let recovered = recover_database(&storage, &request)?;
-        Ok(Self::new(
-            request.path,
-            storage,
-            &request.settings,
-            recovered,
-            None,
-        ))
+        Ok(Self::new(request, storage, recovered, None))
     }
 
     /// Joins the processes that have the database open. If there are none, or the database is not
@@ -132,14 +131,7 @@ impl Engine {
             let shared = attach.finish(&storage, newest.page_size as usize);
             let mut recovered = join(&storage, &request, newest)?;
             shared.join(&mut recovered.state);
-            let shared = Some(shared);
-            return Ok(Self::new(
-                request.path,
-                storage,
-                &request.settings,
-                recovered,
-                shared,
-            ));
+            return Ok(Self::new(request, storage, recovered, Some(shared)));
         }
         let mut recovered = recover_database(&storage, &request)?;
         if let Some(writer) = recovered.writer.as_mut().filter(|_| !attach.is_alone()) {
@@ -149,14 +141,7 @@ impl Engine {
         admit_others().map_err(Error::io("locking the database file"))?;
         let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
         shared.join(&mut recovered.state);
-        let shared = Some(shared);
-        Ok(Self::new(
-            request.path,
-            storage,
-            &request.settings,
-            recovered,
-            shared,
-        ))
+        Ok(Self::new(request, storage, recovered, Some(shared)))
     }
 
     /// Opens the database in a storage as one of several simulated processes, all in this process.
@@ -214,14 +199,7 @@ impl Engine {
             settings,
             boot,
         };
-        let recovered = recover_database(&storage, &request)?;
-        Ok(Self::new(
-            request.path,
-            storage,
-            &request.settings,
-            recovered,
-            None,
-        ))
+        Self::recover_alone(request, storage)
     }
 }
 

@@ -1,19 +1,15 @@
 //! Inspecting a database without opening it: the content of its commit records.
 
+use crate::open::slots::{SlotRecords, acknowledged, refusal};
 use crate::{
     Error, Geometry, Result, TransactionId,
     io::read_head,
-    record::{
-        Record, RecordFault, SLOT_COUNT,
-        probe::{PROBE_LEN, find_page_size},
-    },
+    record::{Record, RecordFault, durability::Durability, probe::PROBE_LEN},
 };
 use std::{
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-
-use crate::record::durability::Durability;
 
 /// The result of [`inspect`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +67,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
     let mut unreadable_records = Vec::new();
     let records = records_in(&head, path, &mut unreadable_records)?;
     let Some(newest) = records.first() else {
-        return Err(refusal(RecordFault::NotARecord, path));
+        return Err(not_a_database(&RecordFault::NotARecord, path));
     };
     Ok(FileInfo {
         page_size: newest.page_size as usize,
@@ -95,48 +91,15 @@ pub(crate) fn records_in(
     path: &Path,
     passed_over: &mut Vec<String>,
 ) -> Result<Vec<Record>> {
-    let page_size = find_page_size(head).map_err(|fault| refusal(fault, path))? as usize;
-    let mut records: Vec<Record> = Vec::new();
-    for slot in 0..SLOT_COUNT {
-        let bytes = head.chunks(page_size).nth(slot.into());
-        match Record::decode(bytes.unwrap_or_default(), slot) {
-            Ok(record) if record.page_size as usize == page_size => records.push(record),
-            Ok(_) => {}
-            Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
-                return Err(refusal(fault, path));
-            }
-            Err(fault) => passed_over.push(format!("page {slot}: {fault}")),
-        }
-    }
-    records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
-    let id = records.first().map(|record| record.database_id);
-    records.retain(|record| Some(record.database_id) == id && record.reserved_per_page == 0);
+    let slots = SlotRecords::decode(head).map_err(|fault| not_a_database(&fault, path))?;
+    let faults = slots.faults.iter();
+    passed_over.extend(faults.map(|(slot, fault)| format!("page {slot}: {fault}")));
+    let mut records = slots.records;
+    records.retain(|record| record.reserved_per_page == 0);
     Ok(records)
 }
 
-/// The last transaction that the records prove to be durable.
-pub(crate) fn known_durable(records: &[Record]) -> TransactionId {
-    let known = records.iter().map(|record| match record.clean_close {
-        true => record.transaction,
-        false => record.durable_transaction,
-    });
-    known.max().unwrap_or_default()
-}
-
-pub(crate) fn refusal(fault: RecordFault, path: &Path) -> Error {
-    match fault {
-        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
-            Error::UnknownFormat(fault.to_string())
-        }
-        fault => Error::NotADatabase {
-            path: path.to_path_buf(),
-            reason: format!("{fault}; all possible positions were checked"),
-        },
-    }
-}
-
-/// The last transaction that the records report as durable, by a flush or by the journal.
-pub(crate) fn acknowledged(records: &[Record]) -> TransactionId {
-    let acknowledged = records.iter().map(|record| record.acknowledged).max();
-    acknowledged.unwrap_or_default().max(known_durable(records))
+/// The error for a file without a record in any of the slots.
+pub(crate) fn not_a_database(fault: &RecordFault, path: &Path) -> Error {
+    refusal(fault, path, "; all possible positions were checked")
 }

@@ -7,5 +7,7 @@ pub(crate) mod inspect;
 pub(crate) mod limits;
 pub(crate) mod open_file;
 pub(crate) mod recover;
+pub(crate) mod recovery_audit;
 pub(crate) mod settle;
+pub(crate) mod slots;
 pub(crate) mod unlocked;

@@ -12,7 +12,7 @@ use crate::{
 use crate::{
     instance::policies::{OpenRequest, Settings},
     io::file_reads,
-    open::{inspect::refusal, settle::format},
+    open::{inspect::not_a_database, settle::format},
     process::attach::Attach,
 };
 use std::{
@@ -104,7 +104,7 @@ pub(crate) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
         return Ok(());
     }
     match find_page_size(&head) {
-        Err(RecordFault::NotARecord) => Err(refusal(RecordFault::NotARecord, path)),
+        Err(RecordFault::NotARecord) => Err(not_a_database(&RecordFault::NotARecord, path)),
         _ => Ok(()),
     }
 }

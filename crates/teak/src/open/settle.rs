@@ -12,13 +12,11 @@ use crate::{
     instance::{
         arena::Arena,
         dropped_trees::DroppedTrees,
-        high_water::HighWater,
         hot_zone::Zone,
         policies::{OpenRequest, RequestedPolicies, Settings},
-        punching::Punching,
         recovered::RecoveredDatabase,
-        truncate_state::Tail,
-        writer::{TruncationPoint, WriterState},
+        shrink_state::ShrinkState,
+        writer::WriterState,
     },
     observe::recovery::Recovery,
     open::recover::{self, Decision, RecoveredCommit},
@@ -49,21 +47,13 @@ pub(crate) fn recover_database(
         false => request.formatted.clone(),
     };
     let found = find_and_recover(storage, request, formatted.as_ref())?;
-    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     // Records that continue from here, or are taken back to here, belong to this boot.
     let newest = Record {
         boot_id: request.boot,
         clean_close: false,
         ..found.newest.clone()
     };
-    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
-    let mut snapshot = Snapshot::new(
-        newest.clone(),
-        mapping,
-        checked,
-        request.settings.comparisons.clone(),
-        KnownRoots::default(),
-    )?;
+    let mut snapshot = first_snapshot(storage, request, newest.clone())?;
     let space = match snapshot.load_space_map() {
         Ok(space) => space,
         // Reading works without the free-space map, so the data can be saved.
@@ -104,15 +94,7 @@ pub(crate) fn join(
     storage
         .refresh(true)
         .map_err(Error::io("reading the length of the file"))?;
-    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(
-        newest.clone(),
-        mapping,
-        checked,
-        request.settings.comparisons.clone(),
-        KnownRoots::default(),
-    )?;
+    let snapshot = first_snapshot(storage, request, newest.clone())?;
     let writer = (!request.is_read_only).then(|| WriterState {
         is_stale: true,
         ..writer(
@@ -132,6 +114,18 @@ pub(crate) fn join(
         writer,
         recovery: Recovery::Joined,
     })
+}
+
+/// The state that readers of an opened database begin with.
+fn first_snapshot(
+    storage: &Arc<dyn Storage>,
+    request: &OpenRequest,
+    newest: Record,
+) -> Result<Snapshot> {
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
+    let comparisons = request.settings.comparisons.clone();
+    Snapshot::new(newest, mapping, checked, comparisons, KnownRoots::default())
 }
 
 /// Decides which commit counts, and makes that permanent unless the database must not be written.
@@ -222,10 +216,7 @@ pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterSt
         blocks_given_back: 0,
         asked: RequestedPolicies::default(),
         named: NamedPins::default(),
-        truncation_point: TruncationPoint::of(&newest),
-        tail: Tail::default(),
-        punching: Punching::default(),
-        high_water: HighWater::default(),
+        shrink: ShrinkState::new(&newest),
         zone: Zone::default(),
         dropped: DroppedTrees::default(),
         newest,

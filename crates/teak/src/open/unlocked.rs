@@ -25,7 +25,7 @@ use crate::{
         policies::{OpenRequest, Settings, Sharing},
     },
     io::file_reads,
-    open::{open_file::retry_while_in_use, settle::recover_database},
+    open::open_file::retry_while_in_use,
     read::published::foreign_snapshot,
     share::names::lock_path,
 };
@@ -74,8 +74,7 @@ impl Engine {
             settings,
             boot: boot_id(),
         };
-        let recovered = recover_database(&storage, &request)?;
-        let mut engine = Self::new(request.path, storage, &request.settings, recovered, None);
+        let mut engine = Self::recover_alone(request, storage)?;
         engine.readers.has_unknown_writers = has_other_users;
         Ok(engine)
     }

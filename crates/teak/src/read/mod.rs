@@ -1,11 +1,13 @@
 //! Read transactions: snapshots, readers, and the bitmap of verified pages.
 
+mod cached_slots;
 pub(crate) mod catalog;
 pub(crate) mod located;
 pub(crate) mod named_list;
 pub(crate) mod prefault;
 pub(crate) mod published;
 pub(crate) mod reader;
+mod reader_hold;
 pub(crate) mod readers;
 pub(crate) mod roots;
 pub(crate) mod slow_readers;

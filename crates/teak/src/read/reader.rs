@@ -1,161 +1,22 @@
-//! Reader holds, and how a thread that reads often begins and ends reads without touching shared
-//! cache lines.
-//!
-//! A *hold* consists of a slot in the reader table, the state that it pins, and the database. When
-//! a reader ends, its hold stays in a *cached reader slot* of the thread that ended it, and the
-//! slot pins nothing. The next reader of that thread takes it from there. If no other state is
-//! visible by then, the reader only has to pin. After a commit it also takes a reference to the new
-//! state, which the committing thread created.
-//!
-//! Cached slots must not keep a database open. The last handle empties them when it is dropped:
-//! from then on no thread can begin to read, and a reader that ends later does not cache its hold.
-//! Either side may come first. All accesses are sequentially consistent, so one of the two sees the
-//! other.
+//! Readers: beginning, parking, resetting and ending a read of one state.
 
-use crate::{
-    Checksum, Error, PageNumber, Result, TransactionId,
-    btree::{
-        PageSource,
-        reading::{Faults, IoWaitEstimator},
-    },
-    io::{ArcCell, thread_id, uptime_ms},
-    page::value::ValueExtent,
-    share::ReaderSlot,
-};
+use crate::{Error, Result, TransactionId, btree::PageSource};
 use crate::{
     instance::engine::Engine,
-    read::{readers::HoldsSlot, snapshot::Snapshot, verified_bitmap::Trust},
-    sync::lock,
-};
-use std::{
-    cell::RefCell,
-    ops::Deref,
-    sync::{
-        Arc, Weak,
-        atomic::{
-            AtomicBool, AtomicU64,
-            Ordering::{Acquire, Relaxed, SeqCst},
-            fence,
-        },
+    read::{
+        cached_slots::{put_cached, take_cached},
+        reader_hold::ReaderHold,
+        snapshot::Snapshot,
+        verified_bitmap::Trust,
     },
 };
-
-/// Cached slots of a thread, for all databases together. Enough for nested readers of a few
-/// databases.
-const CACHED_SLOTS_MAX: usize = 16;
-
-/// A slot and the state that it pins while a [`Reader`] has this hold. Pages can be read through it
-/// until the reader is cancelled.
-#[derive(Debug)]
-pub(crate) struct ReaderHold {
-    pub(crate) slot: ReaderSlot,
-    /// Number of the last reader that had this hold.
-    number: AtomicU64,
-    // Declared in this order: the state is dropped before the engine.
-    snapshot: Arc<Snapshot>,
-    engine: Arc<Engine>,
-}
-
-impl Drop for ReaderHold {
-    fn drop(&mut self) {
-        if self.engine.generation.is_past() {
-            return;
-        }
-        self.unpin();
-        lock(&self.engine.readers.free).push(self.slot);
-    }
-}
-
-impl ReaderHold {
-    /// Notes in the slot which thread is about to pin, and when.
-    #[inline]
-    fn note(&self) {
-        let table = &self.engine.readers.table;
-        let number = table.note(self.slot, thread_id(), uptime_ms());
-        self.number.store(number, Relaxed);
-    }
-
-    /// Ends the pin, unless the slot belongs to another process by now, which took this one for
-    /// dead.
-    #[inline]
-    fn unpin(&self) {
-        let table = &self.engine.readers.table;
-        table.unpin_own(self.slot, self.number.load(Relaxed));
-    }
-}
-
-impl PageSource for ReaderHold {
-    #[inline]
-    fn page_size(&self) -> usize {
-        PageSource::page_size(&*self.snapshot)
-    }
-
-    fn page_limit(&self) -> u64 {
-        self.snapshot.page_limit()
-    }
-
-    #[inline]
-    fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        PageSource::page(&*self.snapshot, number)
-    }
-
-    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        self.snapshot.value(extent)
-    }
-
-    #[inline]
-    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        self.snapshot.prefetch(number, offset, lines);
-    }
-
-    #[inline]
-    fn io_wait(&self) -> &IoWaitEstimator {
-        self.snapshot.io_wait()
-    }
-
-    fn announce(&self, pages: &mut [PageNumber]) {
-        PageSource::announce(&*self.snapshot, pages);
-    }
-
-    #[inline]
-    fn faults(&self) -> &'static Faults {
-        self.snapshot.faults()
-    }
-
-    #[inline]
-    fn refuse_cancelled(&self) -> Result<()> {
-        let number = self.number.load(Relaxed);
-        match self.engine.readers.table.is_cancelled(self.slot, number) {
-            true => Err(Error::SnapshotLost),
-            false => Ok(()),
-        }
-    }
-
-    #[inline]
-    fn needs_check(&self, number: PageNumber) -> bool {
-        self.snapshot.needs_check(number)
-    }
-
-    #[cold]
-    fn check_page(
-        &self,
-        number: PageNumber,
-        checksum: Checksum,
-        written: TransactionId,
-        operation: &'static str,
-    ) -> Result<()> {
-        let checked = self
-            .snapshot
-            .check_page(number, checksum, written, operation);
-        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
-    }
-
-    #[cold]
-    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        let checked = self.snapshot.check_value(extent);
-        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
-    }
-}
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{Ordering::Acquire, fence},
+    },
+};
 
 /// A state that stays while this reader or a clone of it lives.
 #[derive(Clone, Debug)]
@@ -171,7 +32,7 @@ impl Reader {
         prepare(engine)?;
         let hold = match take_cached(engine.id()) {
             Some(hold) => hold,
-            None => Arc::new(new_hold(engine)?),
+            None => Arc::new(ReaderHold::new(engine)?),
         };
         Self::begin_with(hold)
     }
@@ -197,7 +58,7 @@ impl Reader {
         let mut newest = Self::begin(engine)?;
         loop {
             let named = newest.named(name)?;
-            let mut hold = new_hold(engine)?;
+            let mut hold = ReaderHold::new(engine)?;
             hold.snapshot = Arc::new(newest.past(&named, trust)?);
             hold.note();
             (engine.readers.table).pin_state(hold.slot, named.transaction.0);
@@ -247,7 +108,7 @@ pub(crate) struct ReservedSlot(ReaderHold);
 
 impl ReservedSlot {
     pub(crate) fn take(engine: &Arc<Engine>) -> Result<Self> {
-        new_hold(engine).map(Self)
+        ReaderHold::new(engine).map(Self)
     }
 
     /// Pins the newest state, whether or not readers see it yet. The caller holds the writer lock,
@@ -393,17 +254,6 @@ fn prepare(engine: &Engine) -> Result<()> {
     }
 }
 
-#[cold]
-fn new_hold(engine: &Arc<Engine>) -> Result<ReaderHold> {
-    let slot = engine.readers.take_slot()?;
-    Ok(ReaderHold {
-        slot,
-        number: AtomicU64::new(engine.readers.table.number(slot)),
-        snapshot: engine.flusher.published.newest_here(),
-        engine: Arc::clone(engine),
-    })
-}
-
 /// Takes a reference to the pinned state. If another state is visible by now, pins that one
 /// instead.
 #[cold]
@@ -418,90 +268,6 @@ fn refresh(hold: &mut Arc<ReaderHold>, mut state: u64) -> Result<()> {
         }
         state = hold.engine.readers.table.pin(hold.slot);
     }
-}
-
-impl HoldsSlot for ArcCell<ReaderHold> {
-    fn empty(&self) {
-        drop(self.take());
-    }
-}
-
-/// A cached reader slot of this thread.
-struct CachedReaderSlot {
-    engine: u64,
-    cell: Arc<ArcCell<ReaderHold>>,
-    /// The flag of the engine's `Readers`. It may outlive them.
-    is_closing: Arc<AtomicBool>,
-}
-
-thread_local! {
-    static CACHED_SLOTS: RefCell<Vec<CachedReaderSlot>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Takes a cached hold on this engine, if this thread has one.
-#[inline]
-fn take_cached(engine: u64) -> Option<Arc<ReaderHold>> {
-    // A thread that is ending has no cached slots any more.
-    let taken = CACHED_SLOTS.try_with(|cached_slots| {
-        let cached_slots = cached_slots.borrow();
-        let mut own = cached_slots.iter().filter(|own| own.engine == engine);
-        own.find_map(|own| own.cell.take())
-    });
-    taken.ok().flatten()
-}
-
-/// Caches a hold, whose slot pins nothing, for the next reader of this thread.
-#[inline]
-fn put_cached(hold: Arc<ReaderHold>) {
-    let engine = hold.engine.id();
-    // A hold that is not cached is dropped after the borrow ends: dropping it may close the
-    // database.
-    let _left = CACHED_SLOTS.try_with(|cached_slots| {
-        let mut hold = hold;
-        for own in cached_slots
-            .borrow()
-            .iter()
-            .filter(|own| own.engine == engine)
-        {
-            match own.cell.put(hold) {
-                Some(other) => hold = other,
-                None if own.is_closing.load(SeqCst) => return own.cell.take(),
-                None => return None,
-            }
-        }
-        add_cached_slot(&mut cached_slots.borrow_mut(), hold)
-    });
-}
-
-/// Caches a hold in a new slot. Returns the hold if there is no room.
-#[cold]
-fn add_cached_slot(
-    cached_slots: &mut Vec<CachedReaderSlot>,
-    hold: Arc<ReaderHold>,
-) -> Option<Arc<ReaderHold>> {
-    cached_slots.retain(|own| !own.is_closing.load(SeqCst));
-    if cached_slots.len() >= CACHED_SLOTS_MAX {
-        return Some(hold);
-    }
-    let (engine, is_closing) = (
-        hold.engine.id(),
-        Arc::clone(&hold.engine.readers.is_closing),
-    );
-    let cell = Arc::new(ArcCell::default());
-    let listed: Weak<ArcCell<ReaderHold>> = Arc::downgrade(&cell);
-    hold.engine.readers.add_cached_slot(listed);
-    let own = CachedReaderSlot {
-        engine,
-        cell,
-        is_closing,
-    };
-    let displaced = own.cell.put(hold);
-    let left = match own.is_closing.load(SeqCst) {
-        true => own.cell.take(),
-        false => displaced,
-    };
-    cached_slots.push(own);
-    left
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl WriteStart {
         writer.written.forget(durable);
         let pending = writer.space.pending_count();
         let used = writer.space.used_count();
-        writer.high_water.note(used, durable);
+        writer.shrink.high_water.note(used, durable);
         assert_eq!(
             writer.newest.transaction,
             base.transaction(),

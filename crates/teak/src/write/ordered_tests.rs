@@ -14,7 +14,7 @@ use crate::{
 use crate::{
     admin::check,
     instance::{engine::Engine, policies::Settings},
-    maintain::compact::CompactOptions,
+    maintain::compact_options::CompactOptions,
     observe::recovery::Recovery,
     record::durability::Durability,
     transaction_tests::test_kit::{

@@ -5,23 +5,14 @@
 //! whose catalog cannot be read at all is skipped too. If no other record is left, the newest
 //! skipped record with a readable catalog is used.
 
-use super::pages::SeenPages;
-use crate::read::prefault::Prefault;
 use crate::{
-    Checksum, Error, Extent, PageNumber, Result, TransactionId,
-    btree::{
-        PageSource, TreeRoot,
-        walk::{self, Finding, PageRole, Visitor},
-    },
+    Checksum, Error, PageNumber, Result,
+    btree::PageSource,
     commit::journal::Redo,
     io::{Mapping, Storage},
-    open::inspect::{known_durable, records_in},
-    page::{
-        comparison::Comparisons,
-        header::{Header, PageKind},
-        value::{StoredValue, ValueKind},
-    },
-    read::{catalog, snapshot::Snapshot},
+    open::{inspect::records_in, recovery_audit::young_fault, slots::known_durable},
+    page::header::{Header, PageKind},
+    read::{prefault::Prefault, snapshot::Snapshot},
     record::{Record, probe::PROBE_LEN},
 };
 use std::{path::Path, sync::Arc};
@@ -70,7 +61,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
         };
         if !has_catalog(&state) {
             pass("the root of its catalog is damaged");
-        } else if !is_durable && let Some(page) = young_fault(&state, storage.len()) {
+        } else if !is_durable && let Some(page) = young_fault(&state) {
             pass(&format!(
                 "it is not known to have been durable, and page {page}, which it or a commit shortly \
                  before it wrote, is not whole"
@@ -135,57 +126,4 @@ fn has_catalog(state: &Snapshot) -> bool {
         };
         Checksum::of(page) == root.checksum && header.kind == kind as u8 && header.level == level
     })
-}
-
-/// An incomplete page among those written between the last durable commit and this one.
-fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
-    let pages = Prefault(state);
-    let mut young = YoungPageWalk {
-        written: state.record.written.as_deref(),
-        durable: state.record.durable_transaction,
-        seen: SeenPages::nothing_of(state, file_len),
-        tables: Vec::new(),
-        fault: None,
-    };
-    walk::walk(&pages, state.catalog(), state.transaction(), &mut young);
-    while let Some(table) = young.tables.pop() {
-        walk::walk(&pages, &table, state.transaction(), &mut young);
-    }
-    young.fault
-}
-
-/// Walks young pages, up to the first damaged one.
-struct YoungPageWalk<'r> {
-    written: Option<&'r [Extent]>,
-    durable: TransactionId,
-    seen: SeenPages,
-    tables: Vec<TreeRoot>,
-    fault: Option<PageNumber>,
-}
-
-impl Visitor for YoungPageWalk<'_> {
-    fn enter(&mut self, extent: Extent, _role: PageRole) -> bool {
-        let is_written = self.written.is_none_or(|extents| {
-            let behind = extents.partition_point(|written| written.start <= extent.start);
-            behind > 0 && u64::from(extent.start.0) < extents[behind - 1].end()
-        });
-        let is_new = !self.seen.is_in_file(extent) || self.seen.insert(extent);
-        self.fault.is_none() && is_written && is_new
-    }
-
-    fn finding(&mut self, finding: Finding) {
-        self.fault.get_or_insert(finding.page);
-    }
-
-    fn record(&mut self, leaf: PageNumber, _key: &[u8], value: StoredValue<'_>) {
-        if value.kind == ValueKind::Tree
-            && let Ok(entry) = catalog::decode(leaf, value, &Comparisons::default())
-        {
-            self.tables.extend(entry.root());
-        }
-    }
-
-    fn descend(&mut self, birth: TransactionId) -> bool {
-        birth > self.durable
-    }
 }

@@ -30,7 +30,7 @@ impl WriteTransaction {
         let page_count = self.pages.writer.space.page_count();
         let boundary = match self.status.is_compacting {
             true => Some(0),
-            false => self.pages.writer.tail.boundary(),
+            false => self.pages.writer.shrink.tail.boundary(),
         };
         if let Some(journal) = self.journal {
             if boundary.is_some_and(|boundary| journal.extent.end() > boundary) {

@@ -196,10 +196,6 @@ impl FileBlocks {
 
     /// Notes that the file has grown, with or without allocated blocks.
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
-        assert!(
-            range.start < range.end,
-            "a file that has grown has more bytes"
-        );
         match is_allocated {
             true => self.known.insert(range),
             false => self.in_place = Some(OverwriteInPlace::No),

@@ -151,7 +151,7 @@ impl WritePages {
     fn find_extent(&mut self, want: u32, is_exact: bool) -> Result<Extent> {
         let is_small = self.limits.durability != Durability::Lazy
             && self.supply.taken_count < SMALL_TRANSACTION_PAGES;
-        let boundary = self.writer.tail.boundary();
+        let boundary = self.writer.shrink.tail.boundary();
         let writer = &mut *self.writer;
         let zone = writer.zone.pages();
         let space = &mut writer.space;

@@ -97,7 +97,7 @@ impl WritePages {
     /// Finds a zone, or replaces one that is half full. There is none while the end of the file is
     /// being emptied.
     fn renew_zone(&mut self) {
-        let boundary = self.writer.tail.boundary();
+        let boundary = self.writer.shrink.tail.boundary();
         let page_count = self.writer.space.page_count();
         let want = u32::try_from(page_count / ZONE_PART).unwrap_or(ZONE_PAGES_MAX);
         let want = want.clamp(ZONE_PAGES_MIN, ZONE_PAGES_MAX);

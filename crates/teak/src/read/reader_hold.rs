@@ -1,0 +1,142 @@
+//! Reader holds: a slot in the reader table, the state that it pins, and the database.
+
+use crate::{
+    Checksum, Error, PageNumber, Result, TransactionId,
+    btree::{
+        PageSource,
+        reading::{Faults, IoWaitEstimator},
+    },
+    io::{thread_id, uptime_ms},
+    page::value::ValueExtent,
+    share::ReaderSlot,
+};
+use crate::{instance::engine::Engine, read::snapshot::Snapshot, sync::lock};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// A slot and the state that it pins while a reader has this hold. Pages can be read through it
+/// until the reader is cancelled.
+#[derive(Debug)]
+pub(crate) struct ReaderHold {
+    pub(crate) slot: ReaderSlot,
+    /// Number of the last reader that had this hold.
+    number: AtomicU64,
+    // Declared in this order: the state is dropped before the engine.
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) engine: Arc<Engine>,
+}
+
+impl Drop for ReaderHold {
+    fn drop(&mut self) {
+        if self.engine.generation.is_past() {
+            return;
+        }
+        self.unpin();
+        lock(&self.engine.readers.free).push(self.slot);
+    }
+}
+
+impl ReaderHold {
+    /// A hold that pins nothing, with a slot of its own.
+    #[cold]
+    pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
+        let slot = engine.readers.take_slot()?;
+        Ok(Self {
+            slot,
+            number: AtomicU64::new(engine.readers.table.number(slot)),
+            snapshot: engine.flusher.published.newest_here(),
+            engine: Arc::clone(engine),
+        })
+    }
+
+    /// Notes in the slot which thread is about to pin, and when.
+    #[inline]
+    pub(super) fn note(&self) {
+        let table = &self.engine.readers.table;
+        let number = table.note(self.slot, thread_id(), uptime_ms());
+        self.number.store(number, Relaxed);
+    }
+
+    /// Ends the pin, unless the slot belongs to another process by now, which took this one for
+    /// dead.
+    #[inline]
+    pub(super) fn unpin(&self) {
+        let table = &self.engine.readers.table;
+        table.unpin_own(self.slot, self.number.load(Relaxed));
+    }
+}
+
+impl PageSource for ReaderHold {
+    #[inline]
+    fn page_size(&self) -> usize {
+        PageSource::page_size(&*self.snapshot)
+    }
+
+    fn page_limit(&self) -> u64 {
+        self.snapshot.page_limit()
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        PageSource::page(&*self.snapshot, number)
+    }
+
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        self.snapshot.value(extent)
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
+        self.snapshot.prefetch(number, offset, lines);
+    }
+
+    #[inline]
+    fn io_wait(&self) -> &IoWaitEstimator {
+        self.snapshot.io_wait()
+    }
+
+    fn announce(&self, pages: &mut [PageNumber]) {
+        PageSource::announce(&*self.snapshot, pages);
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        self.snapshot.faults()
+    }
+
+    #[inline]
+    fn refuse_cancelled(&self) -> Result<()> {
+        let number = self.number.load(Relaxed);
+        match self.engine.readers.table.is_cancelled(self.slot, number) {
+            true => Err(Error::SnapshotLost),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        self.snapshot.needs_check(number)
+    }
+
+    #[cold]
+    fn check_page(
+        &self,
+        number: PageNumber,
+        checksum: Checksum,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        let checked = self
+            .snapshot
+            .check_page(number, checksum, written, operation);
+        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
+    }
+
+    #[cold]
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        let checked = self.snapshot.check_value(extent);
+        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
+    }
+}

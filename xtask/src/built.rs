@@ -1,6 +1,6 @@
-//! What cargo builds of the workspace for tasks.
+//! Cargo, and the programs that it builds for tasks.
 
-use crate::{Failure, scratch};
+use crate::Failure;
 use std::{
     env,
     path::{Path, PathBuf},
@@ -10,11 +10,11 @@ use std::{
 /// Cargo, in the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(scratch::workspace());
+    command.current_dir(workspace());
     command
 }
 
-/// What cargo knows of the package in a directory and of what it depends on, as one line of JSON.
+/// The output of `cargo metadata` for the package in a directory: one line of JSON.
 pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
     let output = cargo()
         .args(["metadata", "--format-version", "1"])
@@ -30,7 +30,7 @@ pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
     }
 }
 
-/// The text behind `mark` up to the next quote, of the first such place that `is_it` says it is.
+/// The first text between `mark` and the next quote that satisfies `is_it`.
 pub(crate) fn quoted<'m>(
     metadata: &'m str,
     mark: &str,
@@ -43,7 +43,7 @@ pub(crate) fn quoted<'m>(
 
 /// Where cargo puts what it builds.
 pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
-    let metadata = metadata(scratch::workspace())?;
+    let metadata = metadata(workspace())?;
     let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
     let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
     Ok(target.into())
@@ -55,7 +55,8 @@ pub(crate) fn directory(profile: &str) -> Result<PathBuf, Failure> {
     Ok(target_directory()?.join(name))
 }
 
-/// How a package is built as this program was: with the same features of what both need, so that there is one engine for all.
+/// How a package is built as this program was: with the same features of what both need, so that
+/// there is one engine for all.
 fn command(package: &str) -> Command {
     let mut command = cargo();
     command
@@ -76,7 +77,8 @@ pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result
     found(name)
 }
 
-/// The same for one that may not be built everywhere: what cargo says of that is an answer.
+/// Like [`program`] for a program that cannot be built on every machine. Returns the output of a
+/// failed build.
 pub(crate) fn try_program(package: &str, name: &str) -> Result<Result<PathBuf, Output>, Failure> {
     let output = command(package)
         .args(["--bin", name])
@@ -93,11 +95,29 @@ fn found(name: &str) -> Result<PathBuf, Failure> {
     Ok(directory("campaign")?.join(program))
 }
 
-/// Builds the library of a package; says where it is.
+/// Builds the library of a package; returns its path.
 pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf, Failure> {
     let status = command(package).arg("--lib").status()?;
     if !status.success() {
         return Err(Failure(format!("{file} cannot be built ({status})")));
     }
     Ok(directory("campaign")?.join(file))
+}
+
+/// The root of the workspace.
+pub(crate) fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+}
+
+/// The standard output of a program that runs in the workspace, if it succeeds.
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(workspace())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
 }

@@ -1,6 +1,6 @@
 //! All that continuous integration does, in one command: each step is named, shown and timed.
 
-use crate::{Failure, built, scratch};
+use crate::{Failure, built, campaign::scratch};
 use std::{
     env,
     path::Path,
@@ -10,7 +10,7 @@ use std::{
 
 struct CiStep {
     name: &'static str,
-    /// What a person types, with a space between its words.
+    /// The command line, with spaces between its words.
     command: &'static str,
     environment: &'static [(&'static str, &'static str)],
 }
@@ -25,7 +25,8 @@ const fn step(name: &'static str, command: &'static str) -> CiStep {
 
 /// Where a step may put files: a directory that goes away.
 const SCRATCH: &str = "SCRATCH";
-/// Where the tests are built, and with them programs that would need another engine as packages on their own.
+/// Where the tests are built, and with them programs that would need another engine as packages on
+/// their own.
 const BUILT: &str = "BUILT";
 
 /// The cheap steps first. The model, the kills and the power cuts take a minute or two.
@@ -110,9 +111,9 @@ const STEPS: &[CiStep] = &[
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 
-/// Runs every step, also behind one that failed, so that one run tells all.
+/// Runs every step, even after a failed one, so that one run shows all failures.
 pub(crate) fn run() -> Result<(), Failure> {
-    // Looked up now, since a step may build this program anew.
+    // Looked up before a step can rebuild this program.
     let this = env::current_exe()?;
     let scratch = scratch::directory(None)?;
     let built = built::directory("dev")?;
@@ -173,9 +174,9 @@ impl CiStep {
         let status = command
             .args(words)
             .envs(self.environment.iter().copied())
-            // What would make the next build of changed sources quick makes this one slow.
+            // Incremental compilation would slow down this build and speed up only the next one.
             .env("CARGO_INCREMENTAL", "0")
-            .current_dir(scratch::workspace())
+            .current_dir(built::workspace())
             .status()?;
         Ok(status.success())
     }

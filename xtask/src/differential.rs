@@ -11,7 +11,7 @@ pub(crate) struct DifferentialArguments {
     /// How many operations to perform
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
-    /// Everything that is random follows from this number
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Begin with this episode; a difference names its own

@@ -1,6 +1,6 @@
 //! The documentation of the interfaces for C and C++, made by Doxygen. Its warnings are errors.
 
-use crate::{Failure, scratch};
+use crate::{Failure, built};
 use clap::Parser;
 use std::{
     env, fs,
@@ -12,13 +12,13 @@ use std::{
 /// Builds the documentation of the interfaces for C and C++
 #[derive(Parser)]
 pub(crate) struct DocsCArguments {
-    /// Where to; `doc-c` in the target directory if it is not said
+    /// The target; `doc-c` in the target directory if it is not given
     #[arg(long)]
     directory: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &DocsCArguments) -> Result<(), Failure> {
-    let workspace = scratch::workspace();
+    let workspace = built::workspace();
     let directory = match &arguments.directory {
         Some(directory) => directory.clone(),
         None => env::var_os("CARGO_TARGET_DIR")

@@ -60,7 +60,7 @@ mod tests {
     use super::{read, write};
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_dump_is_read() {
         let records = vec![(b"".to_vec(), b"value".to_vec()), (vec![0, 255], vec![])];
         let text = write("coins", &records).unwrap();
         assert_eq!(read(&text).unwrap(), records);

@@ -1,7 +1,7 @@
-//! Lets calls to the disk fail, each call of a script in each way, and looks at what is left.
+//! Lets calls to the disk fail, each call of a script in each mode, and checks what is left.
 //!
 //! A *script* is drawn from the seed: transactions, readers, reopening. It is played once without a
-//! fault, which says what calls it makes; then with each call failing, in each way, with the errors
+//! fault, to list its calls; then with each call failing, in each mode, with the errors
 //! of the system taking turns.
 
 mod cases;
@@ -9,36 +9,35 @@ mod crash_checks;
 mod episode;
 mod model;
 mod script;
+mod soundness;
 mod tally;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, panics, results, threads};
-use cases::FaultCase;
-use episode::{FaultCheck, FaultEpisode};
-use fastrand::Rng;
-use script::FaultScript;
-use std::{
-    path::PathBuf,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
+use crate::{
+    Failure,
+    campaign::{
+        draw::episode as rng,
+        panics, parallel,
+        results::{Campaign, CampaignCounts},
+        violations,
     },
-    time::Instant,
 };
+use cases::FaultCase;
+use episode::FaultEpisode;
+use script::FaultScript;
+use soundness::FaultCheck;
+use std::{path::PathBuf, sync::Mutex};
 use tally::FaultTally;
 
-/// Violations that are told in full; later ones are only counted.
-const VIOLATIONS_TOLD_MAX: u64 = 10;
-
-/// Lets each call to the disk fail in each way, and looks at what the engine makes of it.
+/// Lets each call to the disk fail in each mode, and checks the reaction of the engine.
 #[derive(clap::Args)]
 pub(crate) struct FaultsArguments {
     /// How many faults
     #[arg(long, default_value_t = 10_000)]
     count: u64,
-    /// Everything that is random follows from this number
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Play this script alone, with all of its faults
@@ -47,64 +46,47 @@ pub(crate) struct FaultsArguments {
     /// Of that script, play this case alone
     #[arg(long, requires = "script")]
     case: Option<usize>,
-    /// Append a line with what came of it to this file
+    /// Append a line of results to this file
     #[arg(long)]
     results: Option<PathBuf>,
 }
 
-/// A script, and which of its cases are to be played.
+/// A script, and its cases to play.
 struct FaultPlan {
     number: u64,
     script: FaultScript,
     cases: Vec<(usize, FaultCase)>,
 }
 
-/// Plays faults until all are done, several at once.
+/// Plays all faults, in parallel.
 pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
     let plans = plan(arguments)?;
-    let next = AtomicUsize::new(0);
     let tally = Mutex::new(FaultTally::default());
-    let run_all = || -> Result<(), Failure> {
-        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut own = FaultTally::default();
-            for (index, case) in &plan.cases {
-                run_case(arguments.seed, plan, *index, case, &mut own);
-            }
-            tally.lock()?.add(&own);
+    let run = Campaign::begin("faults", arguments.seed, arguments.results.as_deref());
+    parallel::each(&plans, |plan| {
+        let mut own = FaultTally::default();
+        for (index, case) in &plan.cases {
+            run_case(arguments.seed, plan, *index, case, &mut own);
         }
+        tally.lock()?.add(&own);
         Ok(())
-    };
-    let (begin, commit) = (Instant::now(), results::commit());
-    threads::share(run_all)?;
-    let seconds = begin.elapsed().as_secs_f64();
+    })?;
+    let seconds = run.seconds();
     let tally = tally.into_inner()?;
     tally.print();
-    let (faults, violations) = (tally.faults, tally.violations);
     println!(
         "seed {}: {} scripts in {seconds:.1} s, {:.0} faults/s",
         arguments.seed,
         plans.len(),
-        faults as f64 / seconds
+        tally.faults as f64 / seconds
     );
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "faults",
-            seed: arguments.seed,
-            count: faults,
-            violations,
-            counters: tally.counters(),
-            commit,
-        },
-    )?;
-    println!("{faults} faults, {violations} violations");
-    if violations == 0 {
-        Ok(())
-    } else {
-        Err(Failure(
-            "a fault of the disk had wrong consequences".to_owned(),
-        ))
-    }
+    let counts = CampaignCounts {
+        count: tally.faults,
+        unit: "faults",
+        violations: tally.violations,
+        counters: tally.counters(),
+    };
+    run.finish(&counts, "a fault of the disk had wrong consequences")
 }
 
 /// The cases that make up the number of faults asked for.
@@ -157,12 +139,6 @@ fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
     })
 }
 
-/// The random numbers of a script, independent of those of all others.
-fn rng(seed: u64, number: u64) -> Rng {
-    let mut seeds = Rng::with_seed(seed);
-    Rng::with_seed(seeds.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
 /// Plays a script with a fault. A panic is a violation too.
 fn run_case(seed: u64, plan: &FaultPlan, index: usize, case: &FaultCase, tally: &mut FaultTally) {
     let mut episode = FaultEpisode::new(&plan.script, Some(case));
@@ -178,11 +154,11 @@ fn run_case(seed: u64, plan: &FaultPlan, index: usize, case: &FaultCase, tally: 
     tally.count(case, episode.site);
     if let Err(text) = outcome {
         tally.violations += 1;
-        if tally.violations <= VIOLATIONS_TOLD_MAX {
+        if tally.violations <= violations::PRINTED_MAX {
             let number = plan.number;
-            println!("violation: {case}; at {episode}: {text}");
-            println!(
-                "  repeat it with: cargo xtask faults --seed {seed} --script {number} --case {index}"
+            violations::print(
+                format_args!("{case}; at {episode}: {text}"),
+                format_args!("faults --seed {seed} --script {number} --case {index}"),
             );
         }
     }

@@ -1,11 +1,11 @@
 //! The header of the C interface, made from the sources of `crates/teak-c`.
 
-use crate::{Failure, scratch};
+use crate::{Failure, built};
 use cbindgen::{Config, DocumentationLength, DocumentationStyle, ItemType, Language, Style};
 use clap::Parser;
 use std::{fs, path::Path};
 
-/// Writes crates/teak-c/include/teak.h anew
+/// Regenerates crates/teak-c/include/teak.h
 #[derive(Parser)]
 pub(crate) struct HeaderArguments {
     /// Only say whether it is what would be written
@@ -59,7 +59,7 @@ static inline teak_slice teak_bytes(const void *data, size_t len) {
 "#;
 
 pub(crate) fn run(arguments: &HeaderArguments) -> Result<(), Failure> {
-    let directory = scratch::workspace().join("crates/teak-c");
+    let directory = built::workspace().join("crates/teak-c");
     let path = directory.join("include/teak.h");
     let header = header(&directory)?;
     let before = fs::read_to_string(&path).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! The interfaces for C and C++, installed: headers, libraries, the `pkg-config` file and the CMake package.
+//! The interfaces for C and C++, installed: headers, libraries, the `pkg-config` file and the CMake
+//! package.
 
 mod trial;
 
-use crate::{Failure, built, scratch};
+use crate::{Failure, built};
 use clap::Parser;
 use std::{
     env, fs,
@@ -13,7 +14,7 @@ use std::{
 /// Builds the interfaces for C and C++ and installs them
 #[derive(Parser)]
 pub(crate) struct InstallCArguments {
-    /// Where it is to be found: `lib` and `include` are below
+    /// The directory to install to: `lib` and `include` are below
     #[arg(long, default_value = "/usr/local")]
     prefix: PathBuf,
     /// Put before the prefix, for packages
@@ -37,7 +38,7 @@ const SONAME: &str = "libteak.so.0";
 pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     if arguments.prefix.is_relative() {
         let text = format!(
-            "the prefix {} is relative, and others are told of it; say where it is from the root",
+            "the prefix {} is relative, and other programs read it; give it as an absolute path",
             arguments.prefix.display()
         );
         return Err(Failure(text));
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     }
     // Tests that build the libraries leave them just there.
     let built = built::directory(&arguments.profile)?.join("deps");
-    let package = scratch::workspace().join("crates/teak-c");
+    let package = built::workspace().join("crates/teak-c");
     let below = arguments.prefix.strip_prefix("/");
     let prefix = arguments
         .destination
@@ -95,7 +96,7 @@ fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fills in a file that tells others where everything is; its name loses what says that this is to be done.
+/// Fills in a template that tells other programs the paths, and removes its `.in`.
 fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result<(), Failure> {
     let text = fs::read_to_string(template)?
         .replace("@prefix@", &arguments.prefix.display().to_string())

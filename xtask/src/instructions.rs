@@ -1,10 +1,11 @@
-//! How many instructions and cache misses Teak's hot paths take, which does not depend on how busy a machine is: `crates/hot-paths` runs
-//! under callgrind, which counts what is executed and simulates the same caches everywhere.
+//! How many instructions and cache misses Teak's hot paths take, which does not depend on how busy
+//! a machine is: `crates/hot-paths` runs under callgrind, which counts what is executed and
+//! simulates the same caches everywhere.
 //!
-//! What was found last is in the repository, so that each commit says what it costs, and a commit that costs more has to say so: it fails
-//! unless it brings the new figures with it.
+//! The last figures are in the repository. A commit that costs more fails unless it includes the
+//! new figures.
 
-use crate::{Failure, built, results, scratch};
+use crate::{Failure, built, campaign::scratch};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -13,7 +14,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Counts instructions and cache misses of the engine's hot paths, and compares them with what is recorded
+/// Counts instructions and cache misses of the engine's hot paths, and compares them with what is
+/// recorded
 #[derive(clap::Args)]
 pub(crate) struct InstructionsArguments {
     /// Record what is found instead of comparing it
@@ -38,17 +40,19 @@ const PATHS: [&str; 10] = [
     "lazy_commit",
     "durable_commit",
 ];
-/// The caches of a core of today, with a last level of its own: 32 KiB and 1 MiB, so that the database of 6 MB does not fit.
+/// The caches of a core of today, with a last level of its own: 32 KiB and 1 MiB, so that the
+/// database of 6 MB does not fit.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64"];
-/// By how much instructions may become more. Runs of one program differ by some hundredths of a percent; what is inlined where can differ by one or two from a
-/// change that has nothing to do with it.
+/// By how much instructions may become more. Runs of one program differ by some hundredths of a
+/// percent; what is inlined where can differ by one or two from a change that has nothing to do
+/// with it.
 const INSTRUCTIONS_TOLERANCE: f64 = 0.03;
-/// The same for misses, where a few bytes more or less in memory matter.
+/// The tolerance for misses, which depend on a few bytes of memory layout.
 const MISSES_TOLERANCE: f64 = 0.10;
 /// Where there is hardly any, a few more are no matter.
 const MISSES_ALLOWANCE: f64 = 0.05;
 
-/// What one operation of a path takes.
+/// The cost of one operation of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cost {
     instructions: f64,
@@ -81,7 +85,7 @@ pub(crate) fn run(arguments: &InstructionsArguments) -> Result<(), Failure> {
         compiler: compiler()?,
         paths: count(&program)?,
     };
-    let path = scratch::workspace().join(RECORDED);
+    let path = built::workspace().join(RECORDED);
     if arguments.accept {
         fs::write(&path, text(&found))?;
         println!("{RECORDED} has the new figures; commit it");
@@ -163,7 +167,7 @@ fn count(program: &Path) -> Result<BTreeMap<String, Cost>, Failure> {
     Ok(costs)
 }
 
-/// What callgrind's file says of all that it has counted.
+/// The total in callgrind's file.
 fn total(counts: &str) -> Option<Cost> {
     let line = |name: &str| counts.lines().find_map(|line| line.strip_prefix(name));
     let (events, totals) = (line("events:")?, line("totals:")?);
@@ -192,7 +196,7 @@ fn worse(recorded: &Costs, found: &Costs) -> Vec<String> {
     worse.map(|(path, _)| path.clone()).collect()
 }
 
-/// What is found beside what is recorded.
+/// A table of the recorded and the measured costs.
 fn table(recorded: &Costs, found: &Costs) -> String {
     let mut text = format!(
         "{:<20} {:>14} {:>14} {:>8} {:>10} {:>10}\n",
@@ -223,7 +227,7 @@ fn text(costs: &Costs) -> String {
     text
 }
 
-/// What [`text`] wrote.
+/// Parses the output of [`text`].
 fn parse(text: &str) -> Result<Costs, Failure> {
     let wrong = |line: &str| Failure(format!("{RECORDED} has a line that is no figure: {line:?}"));
     let mut lines = text.lines();
@@ -251,8 +255,8 @@ fn parse(text: &str) -> Result<Costs, Failure> {
 }
 
 fn compiler() -> Result<String, Failure> {
-    results::output("rustc", &["--version"])
-        .ok_or_else(|| Failure("the compiler does not tell its version".to_owned()))
+    built::output("rustc", &["--version"])
+        .ok_or_else(|| Failure("the compiler prints no version".to_owned()))
 }
 
 #[cfg(test)]
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn written_costs_can_be_read() {
         let costs = costs(1234.5, 0.125);
         assert_eq!(parse(&text(&costs)).unwrap(), costs);
         assert!(parse("compiler\tx\nlookup\t1\n").is_err());

@@ -1,10 +1,11 @@
-//! Kills programs, and looks at what they leave behind: nothing that returned may be lost, in
-//! any mode, and all must be whole.
+//! Kills programs, and inspects their databases: no commit that returned may be lost, in any mode,
+//! and everything must be whole.
 //!
 //! Three ways: at every call to the system that a program of commits makes ([`calls`]), at random
 //! moments of the same program ([`random_kills`]), and at random moments of `teak load` ([`load`]).
 
 mod calls;
+mod count;
 mod load;
 mod loader;
 mod random_kills;
@@ -12,23 +13,29 @@ mod random_kills;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, built, results, scratch};
+use crate::{
+    Failure, built,
+    campaign::{
+        results::{Campaign, CampaignCounts, named},
+        scratch,
+    },
+};
 use calls::{KillPoint, SyscallKills};
+use count::KillCount;
 use fastrand::Rng;
 use std::{path::PathBuf, time::Instant};
 
-pub(crate) use loader::wait_until;
-
-/// Kills programs that write, at every call to the system and at random moments, and checks what they leave
+/// Kills programs that write, at every call to the system and at random moments, and checks what
+/// they leave
 #[derive(clap::Args)]
 pub(crate) struct KillArguments {
     /// How often to kill at random moments; the calls to the system come on top
     #[arg(long, default_value_t = 100)]
     count: u64,
-    /// Everything that is random follows from this number, but for the machine's own timing
+    /// The seed of all random choices; the timing of the machine differs between runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the databases are put; in memory where the machine has a place for that
+    /// The directory for databases; by default in memory if the machine has a file system there
     #[arg(long)]
     dir: Option<PathBuf>,
     /// The program `teak`; built if it is not given
@@ -43,20 +50,14 @@ pub(crate) struct KillArguments {
     /// How many commits a program makes that is killed at its calls
     #[arg(long, default_value_t = 10)]
     commits: u64,
-    /// Appends a line of what was counted to this file
+    /// Append a line of results to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 }
 
-/// What was killed, and what was wrong.
-#[derive(Clone, Copy, Default, Debug)]
-struct KillCount {
-    kills: u64,
-    violations: u64,
-}
-
-/// Kills, and looks, as often as asked.
+/// Kills and inspects as often as requested.
 pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
+    let run = Campaign::begin("kill", arguments.seed, arguments.results.as_deref());
     let scratch = scratch::directory(arguments.dir.as_deref())?;
     let calls = SyscallKills {
         directory: scratch.path(),
@@ -76,29 +77,17 @@ pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
         }
     }
     let random = run_random(arguments, scratch.path())?;
-    let kills = at_calls.kills + random.kills;
-    let violations = at_calls.violations + random.violations;
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "kill",
-            seed: arguments.seed,
-            count: kills,
-            violations,
-            counters: results::named([("calls", at_calls.kills), ("random", random.kills)]),
-            commit: results::commit(),
-        },
-    )?;
     println!(
         "{} at calls to the system, {} at random moments",
         at_calls.kills, random.kills
     );
-    println!("{kills} kills, {violations} violations");
-    if violations == 0 {
-        Ok(())
-    } else {
-        Err(Failure("a killed program left something wrong".to_owned()))
-    }
+    let counts = CampaignCounts {
+        count: at_calls.kills + random.kills,
+        unit: "kills",
+        violations: at_calls.violations + random.violations,
+        counters: named([("calls", at_calls.kills), ("random", random.kills)]),
+    };
+    run.finish(&counts, "a killed program left something wrong")
 }
 
 /// Half of the random kills hit a load, half the program of commits.

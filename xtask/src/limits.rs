@@ -1,93 +1,98 @@
-//! Runs the program `teak` under limits that are too small, and looks at what it leaves behind: every run ends with success, or with an exit code
-//! of its own and a sentence; none by a signal, and none hangs. Nothing that was committed may be lost, and what a run that failed leaves
-//! is what was there before, or what it was to make.
+//! Runs the program `teak` under limits that are too small. Every run must succeed, or end with an
+//! exit code of its own and a message. No run may hang or die of a signal. No committed record may
+//! be lost. After a failed run, each record is as before, or as the run was to make it.
 //!
-//! The limits are those of the system for one process (length of files, address space, memory, open files), and file systems in images
-//! with next to no free blocks ([`directory`]). What is run is chosen at random ([`step`]).
+//! The limits are those of the system for one process (file length, address space, memory, open
+//! files), and file systems in images with almost no free blocks ([`directory`]). The runs are
+//! random ([`step`]).
 
 mod directory;
+mod records;
 mod step;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, built, results, scratch};
+use crate::{
+    Failure, built,
+    campaign::{
+        child::ChildProgram,
+        draw,
+        results::{Campaign, CampaignCounts, named},
+        scratch, violations,
+    },
+};
 use directory::DatabaseDirectory;
 use fastrand::Rng;
+use records::{compare, make, read};
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
 use step::{LeftoverFiles, ProgramStep};
-use teak::{Database, Transaction, codec::Bytes};
 
-/// Runs the program under small limits of the system and on full disks, and checks how it ends and what it leaves
+/// Runs the program under small limits of the system and on full disks, and checks how it ends and
+/// what it leaves
 #[derive(clap::Args)]
 pub(crate) struct LimitsArguments {
     /// How many rounds: each has a new database, and some runs of the program
     #[arg(long, default_value_t = 300)]
     count: u64,
-    /// Everything that is random follows from this number and that of the round
+    /// The seed of all random choices, with the number of the round
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The round to begin with, to repeat one
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Where the databases and the images of file systems are put; in memory where the machine has a place for that
+    /// The directory for databases and images of file systems; by default in memory if the machine
+    /// has a file system there
     #[arg(long)]
     dir: Option<PathBuf>,
     /// The program `teak`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
-    /// Appends a line of what was counted to this file
+    /// Append a line of results to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 }
 
-/// The table that all is about.
-const TABLE: &str = "main";
 /// Runs of a round.
 const STEPS: usize = 6;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The highest exit code that `docs/program.md` lists, and the one that says that a database is damaged, which none is.
+/// The highest exit code that `docs/program.md` lists, and the one for a damaged database, which
+/// must not occur.
 const EXIT_CODE_MAX: i32 = 6;
 const DAMAGED: i32 = 3;
 
-/// What is in the table.
-type ExpectedRecords = BTreeMap<Vec<u8>, Vec<u8>>;
-
-/// What came of the runs so far.
+/// The counts of the runs so far.
 #[derive(Default)]
 struct LimitsTally {
     runs: u64,
     succeeded: u64,
     /// The system could not even start the program.
     unstarted: u64,
-    /// The language's runtime said that there is no memory, and ended the program: it has no other way.
+    /// The language's runtime reported a failed allocation and ended the program, which it cannot
+    /// avoid.
     exhausted: u64,
     violations: u64,
 }
 
-/// Runs, and looks, as often as asked.
+/// Runs and inspects as often as requested.
 pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
+    let run = Campaign::begin("limits", arguments.seed, arguments.results.as_deref());
     let scratch = scratch::directory(arguments.dir.as_deref())?;
-    let commit = results::commit();
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let directories = DatabaseDirectory::all(scratch.path())?;
     let mut tally = LimitsTally::default();
     for round in arguments.first..arguments.first.saturating_add(arguments.count) {
-        // Neighbouring seeds have nothing to do with each other.
-        let mut rng = Rng::with_seed(arguments.seed);
-        let mut rng = Rng::with_seed(rng.u64(..) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut rng = draw::episode(arguments.seed, round);
         let database_directory = &directories[rng.usize(..directories.len())];
         if let Err(Failure(text)) = run_round(&program, database_directory, &mut rng, &mut tally) {
             tally.violations += 1;
-            println!(
-                "VIOLATION in round {round}, {}: {text}\n  repeat: cargo xtask limits --seed {} --first {round} --count 1",
-                database_directory.name(),
-                arguments.seed
+            violations::print(
+                format_args!("round {round}, {}: {text}", database_directory.name()),
+                format_args!("limits --seed {} --first {round} --count 1", arguments.seed),
             );
         }
     }
@@ -99,30 +104,21 @@ pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
         violations,
     } = tally;
     let failed = runs - succeeded - unstarted - exhausted;
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "limits",
-            seed: arguments.seed,
-            count: runs,
-            violations,
-            counters: results::named([
-                ("succeeded", succeeded),
-                ("failed", failed),
-                ("exhausted", exhausted),
-            ]),
-            commit,
-        },
-    )?;
     println!(
-        "{runs} runs: {succeeded} succeeded, {failed} ended with an error, {exhausted} for lack of memory, {unstarted} could not be started; {violations} violations"
+        "{succeeded} runs succeeded, {failed} ended with an error, {exhausted} for lack of memory, \
+         {unstarted} could not be started"
     );
-    match violations {
-        0 => Ok(()),
-        _ => Err(Failure(
-            "a limit was met with something else than an error".to_owned(),
-        )),
-    }
+    let counts = CampaignCounts {
+        count: runs,
+        unit: "runs",
+        violations,
+        counters: named([
+            ("succeeded", succeeded),
+            ("failed", failed),
+            ("exhausted", exhausted),
+        ]),
+    };
+    run.finish(&counts, "a limit was not met with an error")
 }
 
 /// A round: a new database, and runs of the program on it.
@@ -169,64 +165,6 @@ fn run_round(
     Ok(())
 }
 
-fn make(path: &Path, records: &ExpectedRecords) -> Result<(), Failure> {
-    let database = Database::open(path)?;
-    let mut txn = database.begin_write()?;
-    let table = txn.create_table::<Bytes, Bytes>(TABLE)?;
-    for (key, value) in records {
-        table.insert(&mut txn, key, value)?;
-    }
-    txn.commit()?;
-    database.close()?;
-    Ok(())
-}
-
-/// All records of a database that has to be sound.
-fn read(path: &Path) -> Result<ExpectedRecords, Failure> {
-    let database = Database::open(path)
-        .map_err(|error| Failure(format!("{} cannot be opened: {error}", path.display())))?;
-    let report = database.check(&mut |_| {})?;
-    if let Some(damage) = report.damages.first() {
-        return Err(Failure(format!(
-            "{} is damaged: {damage:?}",
-            path.display()
-        )));
-    }
-    let txn = database.begin_read()?;
-    let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
-    let mut records = ExpectedRecords::new();
-    for record in table.iter(&txn)? {
-        let (key, value) = record?;
-        records.insert(key.to_vec(), value.to_vec());
-    }
-    drop(txn);
-    database.close()?;
-    Ok(records)
-}
-
-/// What is found has to be what was there after a run that succeeded; after another one each record is as it was before, or as it was to become.
-fn compare(
-    found: &ExpectedRecords,
-    before: &ExpectedRecords,
-    after: &ExpectedRecords,
-    is_success: bool,
-) -> Result<(), String> {
-    if is_success {
-        return match found == after {
-            true => Ok(()),
-            false => Err("it succeeded, and what it was to do was not done".to_owned()),
-        };
-    }
-    let keys = found.keys().chain(before.keys()).chain(after.keys());
-    for key in keys {
-        let value = found.get(key);
-        if value != before.get(key) && value != after.get(key) {
-            return Err(format!("the record of key {key:02x?} is another, or lost"));
-        }
-    }
-    Ok(())
-}
-
 /// How a run ended.
 struct RunEnd {
     status: ExitStatus,
@@ -243,7 +181,7 @@ impl RunEnd {
             "cannot allocate memory in static TLS block",
         ];
         let is_loaders = MARKS.iter().any(|mark| self.errors.contains(mark));
-        // What has no address space for its program is killed by the system before that begins.
+        // The system kills a program early if there is no address space for it.
         let is_early = self.status.code().is_none() && self.errors.is_empty() && !self.has_hung;
         is_loaders || is_early && matches!(signal(self.status), Some(KILL | SEGV))
     }
@@ -279,34 +217,11 @@ fn signal(status: ExitStatus) -> Option<i32> {
 }
 
 fn end_of(command: &mut Command) -> Result<RunEnd, Failure> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut errors = child.stderr.take();
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        if let Some(errors) = &mut errors {
-            let _ = std::io::Read::read_to_end(errors, &mut text);
-        }
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let end = Instant::now() + PATIENCE;
-    let mut has_hung = false;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > end {
-            has_hung = true;
-            child.kill()?;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
+    let begin = Instant::now();
+    let ended = ChildProgram::spawn(command)?.wait_until(begin + PATIENCE)?;
     Ok(RunEnd {
-        status,
-        errors: reader.join().unwrap_or_default(),
-        has_hung,
+        status: ended.status,
+        errors: ended.errors,
+        has_hung: begin.elapsed() > PATIENCE,
     })
 }

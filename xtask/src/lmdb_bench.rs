@@ -1,9 +1,9 @@
-//! Works through `lmdb.h` alone on LMDB and on the library with its interface, and the same through Teak's own interface, in turns.
+//! Works through `lmdb.h` alone on LMDB and on the library with its interface, and the same through
+//! Teak's own interface, in turns.
 
 use crate::{
     Failure, built,
     lmdb_clients::library::{Prefix, find_lmdb},
-    scratch,
 };
 use std::{
     collections::BTreeMap,
@@ -95,7 +95,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
         let status = Command::new(&arguments.compiler)
             .args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-o"])
             .arg(&program)
-            .arg(scratch::workspace().join("crates/teak-lmdb/bench/works.c"))
+            .arg(built::workspace().join("crates/teak-lmdb/bench/works.c"))
             .arg(format!("-I{}", prefix.include().display()))
             .arg(format!("-L{}", prefix.libraries().display()))
             .arg(format!("-Wl,-rpath,{}", prefix.libraries().display()))
@@ -113,7 +113,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
     ])
 }
 
-/// What a program prints, in a database of its own.
+/// The output of a program that runs on a database of its own.
 fn run_one(
     arguments: &LmdbBenchArguments,
     program: &Path,
@@ -151,7 +151,8 @@ fn parse(printed: &str) -> Result<Vec<(String, f64)>, Failure> {
         .collect()
 }
 
-/// A line of the table. What is kept is the share of the native interface's speed, LMDB's being the same for both.
+/// A row of the table. The last column is the share of the native interface's speed. LMDB's figure
+/// is the same for both.
 fn row(work: &str, measured: &mut [Vec<f64>; 3]) -> String {
     let [lmdb, library, native] = measured.each_mut().map(|times| median(times));
     format!(

@@ -1,9 +1,10 @@
-//! What continuous integration and people run on Teak: `cargo xtask`, one task for each subcommand.
+//! The tasks of the project: `cargo xtask`, with one subcommand for each.
 
 // Only to fork, which a storm does: see `storm/fork.rs`.
 #![deny(unsafe_code)]
 
 mod built;
+mod campaign;
 mod ci;
 mod crash;
 mod differential;
@@ -11,7 +12,6 @@ mod docs_c;
 mod dump;
 mod failure;
 mod faults;
-mod geometry;
 mod header;
 mod install_c;
 mod instructions;
@@ -22,22 +22,19 @@ mod lmdb_bench;
 mod lmdb_clients;
 mod model;
 mod mutate;
-mod panics;
 mod peers;
 mod power;
 mod protocol;
 mod ratchet;
-mod results;
-mod scratch;
 mod seeds;
 mod size;
 mod sources;
 mod storm;
 mod style;
 mod teeth;
-mod threads;
 mod workload;
 
+use campaign::panics;
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
@@ -48,7 +45,7 @@ use teak::testing::{self, Planted};
     name = "cargo xtask",
     about = "What continuous integration and people run on Teak"
 )]
-struct Arguments {
+struct CommandLine {
     /// Plant this error in the engine: see `teeth`
     #[arg(long)]
     planted: Option<String>,
@@ -60,9 +57,9 @@ struct Arguments {
 enum Task {
     /// Everything that continuous integration does, each step named and timed
     Ci,
-    Layers(layers::Arguments),
-    Size(size::Arguments),
-    Style(style::Arguments),
+    Layers(layers::LayersArguments),
+    Size(size::SizeArguments),
+    Style(style::StyleArguments),
     Header(header::HeaderArguments),
     InstallC(install_c::InstallCArguments),
     DocsC(docs_c::DocsCArguments),
@@ -91,13 +88,13 @@ enum Task {
     /// One of the programs that storm starts
     #[command(hide = true)]
     StormWorker(storm::worker::WorkerArguments),
-    /// Writes the databases that fuzzing begins with anew, after a change of the format
+    /// Regenerates the databases that fuzzing starts with, after a change of the format
     Seeds,
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    if let Err(Failure(text)) = plant(arguments.planted.as_deref()) {
+    let arguments = CommandLine::parse();
+    if let Err(Failure(text)) = apply_planted(arguments.planted.as_deref()) {
         eprintln!("xtask: {text}");
         return ExitCode::FAILURE;
     }
@@ -110,21 +107,21 @@ fn main() -> ExitCode {
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),
         Task::Model(arguments) => {
-            panics::keep();
+            panics::record();
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Crash(arguments) => {
-            panics::keep();
+            panics::record();
             crash::run(&arguments)
         }
         Task::Faults(arguments) => {
-            panics::keep();
+            panics::record();
             faults::run(&arguments)
         }
         Task::Limits(arguments) => limits::run(&arguments),
         Task::Mutate(mutation) => {
-            panics::keep();
+            panics::record();
             mutate::run(&mutation, arguments.planted.as_deref())
         }
         Task::Protocol(arguments) => protocol::run(&arguments),
@@ -153,12 +150,12 @@ fn main() -> ExitCode {
 
 /// The names of all tasks.
 fn tasks() -> Vec<String> {
-    let command = Arguments::command();
+    let command = CommandLine::command();
     let tasks = command.get_subcommands();
     tasks.map(|task| task.get_name().to_owned()).collect()
 }
 
-fn plant(name: Option<&str>) -> Result<(), Failure> {
+fn apply_planted(name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     let error = Planted::ALL.iter().find(|error| error.name() == name);
     let error = error.ok_or_else(|| Failure(format!("there is no error {name} to plant")))?;

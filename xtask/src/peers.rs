@@ -1,9 +1,15 @@
 //! LMDB and libmdbx, crashed as Teak is: shows that what Teak is tested with finds what is there.
 //!
-//! The engines are in a program of their own (`crates/crash-peers`), since they are compiled from C,
-//! and one of them may kill the process that opens what a crash left.
+//! The engines are in a program of their own (`crates/crash-peers`), since they are compiled from
+//! C, and one of them may kill the process that opens what a crash left.
 
-use crate::{Failure, built, results, scratch};
+use crate::{
+    Failure, built,
+    campaign::{
+        results::{Campaign, CampaignCounts},
+        scratch,
+    },
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,10 +19,10 @@ use std::{
 /// Builds what crashes could have left of LMDB and libmdbx, and has them open it
 #[derive(clap::Args)]
 pub(crate) struct PeersArguments {
-    /// How many different images to look at, of each engine
+    /// How many different images to inspect, of each engine
     #[arg(long, default_value_t = 1000)]
     images: u64,
-    /// Everything that is random follows from this number
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// This engine alone: lmdb, lmdb-nometasync, lmdb-nosync, mdbx, mdbx-nometasync or
@@ -26,7 +32,7 @@ pub(crate) struct PeersArguments {
     /// Images of this episode alone
     #[arg(long)]
     episode: Option<u64>,
-    /// A file to append a line of counters to
+    /// Append a line of results to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// The program `crash-peers`; built if it is not given
@@ -34,7 +40,7 @@ pub(crate) struct PeersArguments {
     program: Option<PathBuf>,
 }
 
-/// What was counted of one engine.
+/// The counts of one engine.
 #[derive(PartialEq, Eq, Debug)]
 struct EngineRow {
     engine: String,
@@ -46,7 +52,7 @@ struct EngineRow {
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
-    let commit = results::commit();
+    let run = Campaign::begin("peers", arguments.seed, arguments.results.as_deref());
     let program = match find(arguments.program.as_deref())? {
         Ok(program) => program,
         Err(reason) => {
@@ -70,30 +76,25 @@ pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
         command.args(["--episode", &episode.to_string()]);
     }
     let status = command.status()?;
-    // Missing where nothing was looked at, which the program has said.
+    // Missing if nothing was inspected, which the program has reported.
     let rows = rows(&fs::read_to_string(&counts).unwrap_or_default());
     if rows.is_empty() && status.success() {
         return Ok(());
     }
     let images = rows.iter().map(|row| row.images).sum();
     let unexpected = rows.iter().filter(|row| row.is_unexpected).count() as u64;
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "peers",
-            seed: arguments.seed,
-            count: images,
-            violations: unexpected,
-            counters: counters(&rows),
-            commit,
-        },
-    )?;
-    println!("{images} images, {unexpected} engines not as they are known");
+    run.append(&CampaignCounts {
+        count: images,
+        unit: "images",
+        violations: unexpected,
+        counters: counters(&rows),
+    })?;
+    println!("{images} images, {unexpected} engines with other results than known");
     if status.success() {
         return Ok(());
     }
     Err(Failure(format!(
-        "other engines were not found to be as they are known ({status})"
+        "other engines had other results than known ({status})"
     )))
 }
 

@@ -1,27 +1,30 @@
 //! The protocol of records, flushes, reuse of pages and recovery, as a small model of which every
 //! state is looked at.
 //!
-//! The model has no bytes: a page is a number that says who wrote it. It has all that the promises of
+//! The model has no bytes: a page is the number of its write. It has all that the promises of
 //! durability hang upon: four slots, the rule by which pages are used again, flushes that run while
-//! commits go on and that may fail, a journal whose entries make commits durable before their pages are
-//! on the disk, kills, power cuts that leave any of what was written since the
-//! last flush, and recovery, which may be interrupted by all of these.
+//! commits go on and that may fail, a journal whose entries make commits durable before their pages
+//! are on the disk, kills, power cuts that leave any of what was written since the last flush, and
+//! recovery, which may be interrupted by all of these.
 //!
-//! What is looked for: an acknowledged commit that is lost, a visible one that is lost though power
-//! did not fail, a wrong page in what can be seen or was recovered, a commit that comes to life again
-//! after it was rolled back, corruption that is reported where nothing has rotted. Errors can be
+//! The search looks for: an acknowledged commit that is lost; a visible commit that is lost without
+//! a power cut; a wrong page in a state that is visible or was recovered; a commit that reappears
+//! after it was rolled back; corruption that is reported where nothing has rotted. Errors can be
 //! planted in the rules, to see that each of them is found.
 
 mod actions;
 mod canonical;
 mod crash;
+mod decision;
 mod engine;
+mod engine_memory;
 mod journal;
 mod recovery;
 mod redo;
 mod rules;
 mod search;
 mod state;
+mod successors;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +40,8 @@ pub(crate) struct ProtocolArguments {
     /// Commits in all
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u8).range(0..=8))]
     commits: u8,
-    /// Kills, power cuts, flushes and entries that fail, and caches that drop what such a flush left, in all
+    /// Kills, power cuts, flushes and entries that fail, and caches that drop what such a flush
+    /// left, in all
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(0..=6))]
     mishaps: u8,
     /// Pages of the file
@@ -54,7 +58,7 @@ pub(crate) struct ProtocolArguments {
     planted: Option<Planted>,
 }
 
-/// Searches, and tells the shortest way to what it found.
+/// Searches, and prints the shortest path to a violation.
 pub(crate) fn run(arguments: &ProtocolArguments) -> Result<(), Failure> {
     let rules = Rules {
         planted: arguments.planted,

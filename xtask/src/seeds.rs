@@ -1,8 +1,8 @@
 //! Writes the small databases that fuzzing, and the test of hostile files, begin with.
 //!
-//! They are kept beside the fuzz targets. After a change of the format they are to be written anew.
+//! They are stored next to the fuzz targets. Regenerate them after a change of the format.
 
-use crate::{Failure, scratch};
+use crate::{Failure, built, campaign::scratch};
 use std::{fs, path::Path};
 use teak::{Database, Durability, KeyOrder, Options, TableOptions, WriteTxn, codec::Bytes};
 
@@ -15,7 +15,7 @@ const SIZE_MAX: u64 = 96 << 10;
 /// Makes all seeds.
 pub(crate) fn run() -> Result<(), Failure> {
     let scratch = scratch::directory(None)?;
-    let seeds = scratch::workspace().join(SEEDS);
+    let seeds = built::workspace().join(SEEDS);
     for (name, make) in [
         (
             "tables.teak",

@@ -5,7 +5,7 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, ratchet::Ratchet, scratch, sources};
+use crate::{Failure, built, ratchet::Ratchet, sources};
 use clap::Args;
 use limits::{LIMITS, LINES_PER_ASSERTION};
 use measure::{ASSERTIONS, FILE_LINES, FILE_LINES_MAX, FUNCTION_LINES, Measures};
@@ -16,7 +16,7 @@ const ENGINE: &str = "teak";
 
 /// Counts lines, long functions and files, assertions and repeated type names in product code
 #[derive(Args, Default)]
-pub(crate) struct Arguments {
+pub(crate) struct SizeArguments {
     /// Print each long function, each long file and each type name that is defined twice
     #[arg(long)]
     list: bool,
@@ -26,9 +26,9 @@ pub(crate) struct Arguments {
 }
 
 /// Prints the figures. Fails if there are more offenders than the limits allow.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SizeArguments) -> Result<(), Failure> {
     let root = arguments.root.as_deref();
-    let packages = sources::packages(root.unwrap_or(scratch::workspace()))?;
+    let packages = sources::packages(root.unwrap_or(built::workspace()))?;
     let mut ratchet = Ratchet::default();
     let mut total = Measures::default();
     println!(

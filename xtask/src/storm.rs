@@ -1,13 +1,15 @@
 //! Several programs that work on one database at the same time, and are killed and stopped while
-//! they do: nothing that returned may be lost, every snapshot must be whole, and nobody may wait for
-//! ever.
+//! they do: nothing that returned may be lost, every snapshot must be whole, and no thread may wait
+//! for ever.
 //!
-//! The parent starts this program anew for each worker ([`worker`]), kills workers, stops them, and
-//! watches that each thread moves ([`process_pool`]). What a worker was promised stands in a file that all
-//! append to ([`journal`]), so that whoever begins a transaction afterwards knows what it must see
-//! ([`invariants`]). A round lasts some seconds ([`round`]); then the database is inspected
-//! ([`inspect`]), by a process of its own, so that the parent depends on nothing that it tests.
+//! The parent starts this program for each worker ([`worker`]), kills workers, stops them, and
+//! watches that each thread makes progress ([`process_pool`]). The promises to a worker are in a
+//! file that all workers append to ([`journal`]), so that every later transaction knows what it
+//! must see ([`invariants`]). After a round of some seconds ([`round`]) a separate process inspects
+//! the database ([`inspect`]), so the parent depends on nothing that it tests.
 
+mod arguments;
+mod context;
 mod fork;
 mod inspect;
 mod invariants;
@@ -25,7 +27,13 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, results, scratch};
+use crate::{
+    Failure,
+    campaign::{
+        results::{Campaign, CampaignCounts, named},
+        scratch,
+    },
+};
 use fastrand::Rng;
 use misbehaviour::Misbehaviour;
 use process_pool::WorkerPlan;
@@ -38,31 +46,33 @@ use std::{
 /// A round has at most so many seconds.
 const ROUND_SECONDS: f64 = 4.0;
 
-/// Where so much is wrong, more of it tells nothing.
+/// Violations after which the storm ends.
 const VIOLATIONS_MAX: u64 = 20;
 
-/// Has several programs work on one database, kills and stops them, and checks all they see and leave
+/// Has several programs work on one database, kills and stops them, and checks all they see and
+/// leave
 #[derive(clap::Args)]
 pub(crate) struct StormArguments {
     /// How long
     #[arg(long, default_value_t = 30)]
     seconds: u64,
-    /// Everything that is random follows from this number, but for the machine's own timing
+    /// The seed of all random choices; the timing of the machine differs between runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many programs at a time; of several numbers each round has one
     #[arg(long, default_value = "4..8")]
     processes: ProcessCounts,
-    /// Where the databases are put; in memory where the machine has a place for that
+    /// The directory for databases; by default in memory if the machine has a file system there
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Workers fork too, and their children use what they have inherited
     #[arg(long)]
     fork: bool,
-    /// Workers open, copy, hash, link, lock and rename the files of the database, as other programs do
+    /// Workers open, copy, hash, link, lock and rename the files of the database, as other programs
+    /// do
     #[arg(long)]
     meddle: bool,
-    /// Appends a line of what was counted to this file
+    /// Append a line of results to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Workers do this wrong, and it must be found
@@ -94,7 +104,7 @@ impl FromStr for ProcessCounts {
     }
 }
 
-/// What was done, and what was wrong.
+/// The counts of the rounds so far.
 #[derive(Clone, Copy, Default, Debug)]
 struct StormTally {
     rounds: u64,
@@ -107,7 +117,7 @@ struct StormTally {
 
 /// Plays rounds until the time is over.
 pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
-    let commit = results::commit();
+    let run = Campaign::begin("storm", arguments.seed, arguments.results.as_deref());
     let scratch = scratch::directory(arguments.dir.as_deref())?;
     let begin = Instant::now();
     let mut rng = Rng::with_seed(arguments.seed);
@@ -125,15 +135,28 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
         tally.rounds += 1;
         run_round(arguments, scratch.path(), rng.fork(), rest, &mut tally)?;
     }
-    report(arguments, &tally, begin.elapsed());
-    append(arguments, &tally, commit)?;
-    println!("{} kills, {} violations", tally.kills, tally.violations);
-    if tally.violations == 0 {
-        return Ok(());
-    }
-    Err(Failure(
-        "several programs did not share a database well".to_owned(),
-    ))
+    println!(
+        "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
+         {:.1} kills/s",
+        arguments.seed,
+        tally.rounds,
+        tally.starts,
+        tally.stops,
+        tally.commits,
+        tally.kills as f64 / run.seconds()
+    );
+    let counts = CampaignCounts {
+        count: tally.kills,
+        unit: "kills",
+        violations: tally.violations,
+        counters: named([
+            ("rounds", tally.rounds),
+            ("starts", tally.starts),
+            ("stops", tally.stops),
+            ("commits", tally.commits),
+        ]),
+    };
+    run.finish(&counts, "several programs did not share a database well")
 }
 
 /// Plays a round, and adds what came of it.
@@ -173,41 +196,4 @@ fn run_round(
         println!("  its files: {}", kept.display());
     }
     Ok(())
-}
-
-fn report(arguments: &StormArguments, tally: &StormTally, time: Duration) {
-    let seconds = time.as_secs_f64();
-    println!(
-        "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
-         {:.1} kills/s",
-        arguments.seed,
-        tally.rounds,
-        tally.starts,
-        tally.stops,
-        tally.commits,
-        tally.kills as f64 / seconds
-    );
-}
-
-fn append(
-    arguments: &StormArguments,
-    tally: &StormTally,
-    commit: Option<String>,
-) -> Result<(), Failure> {
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "storm",
-            seed: arguments.seed,
-            count: tally.kills,
-            violations: tally.violations,
-            counters: results::named([
-                ("rounds", tally.rounds),
-                ("starts", tally.starts),
-                ("stops", tally.stops),
-                ("commits", tally.commits),
-            ]),
-            commit,
-        },
-    )
 }

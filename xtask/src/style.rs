@@ -8,7 +8,7 @@ mod rules;
 mod tests;
 mod texts;
 
-use crate::{Failure, ratchet::Ratchet, scratch};
+use crate::{Failure, built, ratchet::Ratchet};
 use clap::Args;
 use references::Finder;
 use rules::{HitCounts, Rule, Where};
@@ -17,7 +17,7 @@ use texts::{Text, Workspace};
 
 /// Finds words and idioms to avoid, and references to files, items and tasks that do not exist
 #[derive(Args, Default)]
-pub(crate) struct Arguments {
+pub(crate) struct StyleArguments {
     /// Print each hit of this rule, or of `all`
     #[arg(long, value_name = "RULE")]
     list: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     root: Option<PathBuf>,
 }
 
-/// A place where a rule is broken.
+/// A position where a rule is broken.
 struct Hit {
     rule: &'static str,
     /// The crate, or `docs`.
@@ -46,7 +46,7 @@ struct Hit {
 }
 
 /// Counts the hits of each rule in each crate. Fails if there are more than the limits allow.
-pub(crate) fn run(arguments: &Arguments, tasks: Vec<String>) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &StyleArguments, tasks: Vec<String>) -> Result<(), Failure> {
     let rules = rules::rules()?;
     if arguments.rules {
         for rule in &rules {
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, tasks: Vec<String>) -> Result<(), Failu
         }
         return Ok(());
     }
-    let root = arguments.root.as_deref().unwrap_or(scratch::workspace());
+    let root = arguments.root.as_deref().unwrap_or(built::workspace());
     let hits = hits(&Workspace::read(root, tasks)?, &rules)?;
     if let Some(list) = &arguments.list {
         print(&hits, list, arguments.of.as_deref());
@@ -109,14 +109,14 @@ fn of_rules(text: &Text, rules: &[Rule]) -> Vec<(&'static str, usize, String)> {
         (prose::of_comments(&text.text), names::of(&text.text))
     };
     for rule in rules {
-        for paragraph in paragraphs.iter().filter(|_| rule.place == Where::Prose) {
+        for paragraph in paragraphs.iter().filter(|_| rule.position == Where::Prose) {
             for found in rule.pattern.find_iter(&paragraph.text) {
                 let line = paragraph.line_of(found.start());
                 hits.push((rule.name, line, excerpt(&paragraph.text, found.start())));
             }
         }
         for name in &names {
-            if name.is_in(rule.place) && rule.pattern.is_match(&name.words) {
+            if name.is_in(rule.position) && rule.pattern.is_match(&name.words) {
                 hits.push((rule.name, name.line, name.name.clone()));
             }
         }

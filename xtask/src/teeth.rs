@@ -1,11 +1,17 @@
 //! Shows that the campaigns find what they are for: each error that can be planted in the engine is
 //! planted, and a campaign must come across it.
 //!
-//! Every campaign runs in a process of its own, with the error planted, until it tells of its first
-//! violation. The amounts are below those of continuous integration, so what is found here is found
-//! there.
+//! Every campaign runs in its own process with the error planted, until it prints its first
+//! violation. The amounts are below those of continuous integration, which therefore finds the same
+//! errors.
 
-use crate::{Failure, results, threads};
+use crate::{
+    Failure,
+    campaign::{
+        parallel,
+        results::{Campaign, CampaignCounts, named},
+    },
+};
 use std::{
     env,
     ffi::OsStr,
@@ -14,7 +20,6 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -22,7 +27,7 @@ use std::{
 };
 use teak::testing::Planted;
 
-/// The campaigns for errors of whoever writes, the quick ones first.
+/// The campaigns for errors in writing, the quick ones first.
 const CAMPAIGNS: &[&[&str]] = &[
     &["crash", "--images", "3000", "--seed", "1"],
     &["faults", "--count", "1500", "--seed", "1"],
@@ -67,10 +72,11 @@ const CAMPAIGNS: &[&[&str]] = &[
     &["crash", "--images", "60000", "--seed", "4"],
 ];
 
-/// The only one with several processes that outlive each other, so the only one for errors in how these know each other.
+/// The only one with several processes that outlive each other, so the only one for errors in how
+/// these know each other.
 const STORM: &[&[&str]] = &[&["storm", "--seconds", "20", "--seed", "1", "--meddle"]];
 
-/// The campaigns for errors that only files which nobody wrote so can bring out.
+/// The campaigns for errors in writing, the quick ones first.
 const HOSTILE_CAMPAIGNS: &[&[&str]] =
     &[&["mutate", "--files", "0", "--forged", "1500", "--seed", "1"]];
 
@@ -95,15 +101,15 @@ pub(crate) struct TeethArguments {
     /// The directory of the programs `forged-files` and `teak`; they are built if it is not given
     #[arg(long)]
     programs: Option<PathBuf>,
-    /// Append a line with what came of it to this file
+    /// Append a line of results to this file
     #[arg(long)]
     results: Option<PathBuf>,
 }
 
-/// What a campaign came to.
+/// The result of a campaign.
 enum CampaignOutcome {
     Nothing,
-    /// The violation that it told of.
+    /// The violation that it printed.
     Violation(String),
     Hung,
 }
@@ -118,34 +124,23 @@ pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
     if errors.is_empty() {
         return Err(Failure("there is no such error to plant".to_owned()));
     }
-    let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let plant_all = || -> Result<(), Failure> {
-        while let Some(error) = errors.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if !find(arguments, **error)? {
-                missed.lock()?.push(error.name());
-            }
+    let run = Campaign::begin("teeth", 0, arguments.results.as_deref());
+    let missed = Mutex::new(Vec::new());
+    parallel::each(&errors, |error| {
+        if !find(arguments, **error)? {
+            missed.lock()?.push(error.name());
         }
         Ok(())
-    };
-    threads::share(plant_all)?;
+    })?;
     let missed = missed.into_inner()?;
-    let (count, found) = (errors.len(), errors.len() - missed.len());
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "teeth",
-            seed: 0,
-            count: count as u64,
-            violations: missed.len() as u64,
-            counters: results::named([("found", found as u64)]),
-            commit: results::commit(),
-        },
-    )?;
-    println!("{count} planted errors, {} violations", missed.len());
-    if missed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure(format!("no campaign found {}", missed.join(", "))))
+    let counts = CampaignCounts {
+        count: errors.len() as u64,
+        unit: "planted errors",
+        violations: missed.len() as u64,
+        counters: named([("found", (errors.len() - missed.len()) as u64)]),
+    };
+    let failure = format!("no campaign found {}", missed.join(", "));
+    run.finish(&counts, &failure)
 }
 
 /// Whether a campaign finds the error.
@@ -174,7 +169,7 @@ fn find(arguments: &TeethArguments, error: Planted) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Runs a campaign until it tells of a violation.
+/// Runs a campaign until it prints a violation.
 fn run_campaign(
     arguments: &TeethArguments,
     error: Planted,
@@ -194,7 +189,7 @@ fn run_campaign(
     child.kill()?;
     let status = child.wait()?;
     match outcome {
-        // It may have died before it could tell.
+        // It may have died before it printed the violation.
         CampaignOutcome::Nothing if status.code().is_none() => Ok(CampaignOutcome::Violation(
             format!("the process died: {status}"),
         )),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What a storm says of workers that do this wrong.
+/// The output of a storm whose workers misbehave in this way.
 fn storm(misbehaviour: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["storm", "--processes", "1", "--seconds", "20"])
@@ -23,7 +23,7 @@ fn each_misbehaviour_is_found() {
         ("lose-money", &["100 accounts have "][..]),
         ("set-back", &["the counter is "]),
         ("half-mirror", &["the inverse "]),
-        // What is forgotten may be the first commit of all.
+        // The forgotten commit may be the first of all.
         ("forget", &["returned", "commits were acknowledged"]),
         ("uncounted", &[" of writer"]),
         ("garble", &["is not what was written"]),

@@ -17,7 +17,8 @@ struct World {
 // SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
 // access, and fails where two meet.
 unsafe impl Send for World {}
-// SAFETY: as above.
+// SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
+// access, and fails where two meet.
 unsafe impl Sync for World {}
 
 fn table() -> ReaderTable {

@@ -57,27 +57,27 @@ typedef enum {
    */
   TEAK_OK = 0,
   /**
-   * No: no such record, nothing behind the last one, nothing newer, not durable yet. This is no error.
+   * No: no such record, nothing after the last one, nothing newer, not durable yet. Not an error.
    */
   TEAK_NONE = 1,
   /**
-   * A handle that was closed or ended, or never was one.
+   * The handle was closed, has ended, or never existed.
    */
   TEAK_INVALID_HANDLE = 16,
   /**
-   * The handle is being used by another call, or what it stands for is still needed.
+   * The handle is in use by another call, or its object is still needed.
    */
   TEAK_BUSY = 17,
   /**
-   * A table or transaction of another database, or of an earlier opening of this one.
+   * The table or transaction belongs to another database, or to an earlier opening of this one.
    */
   TEAK_WRONG_DATABASE = 18,
   /**
-   * A read transaction where a write transaction is wanted, or the reverse.
+   * A read transaction was passed where a write transaction is needed, or the reverse.
    */
   TEAK_WRONG_TRANSACTION = 19,
   /**
-   * An argument makes no sense: the message says which.
+   * An argument is invalid: the message says which.
    */
   TEAK_INVALID_ARGUMENT = 20,
   /**
@@ -85,11 +85,11 @@ typedef enum {
    */
   TEAK_TOO_NEW = 21,
   /**
-   * The library has found an error of its own; please report it. A transaction in which it happens can only be rolled back.
+   * An internal error of the library; please report it. The transaction can only be rolled back.
    */
   TEAK_PANIC = 22,
   /**
-   * Something for which this interface has no code yet: the message says what.
+   * An error that has no code yet: the message describes it.
    */
   TEAK_OTHER = 23,
   /**
@@ -97,11 +97,11 @@ typedef enum {
    */
   TEAK_IO = 32,
   /**
-   * There is no such file, and it was not to be created; or the file of an open database has lost its name, which was required.
+   * The file does not exist, and was not to be created; or the file of an open database lost its name, which was required.
    */
   TEAK_FILE_NOT_FOUND = 33,
   /**
-   * A database was to be created where a file is already.
+   * A database was to be created where a file exists.
    */
   TEAK_FILE_EXISTS = 34,
   /**
@@ -113,15 +113,15 @@ typedef enum {
    */
   TEAK_UNKNOWN_FORMAT = 36,
   /**
-   * Somebody has the database open who cannot share it.
+   * The database is in use and cannot be shared.
    */
   TEAK_IN_USE = 37,
   /**
-   * What is on disk is not what was written there: see page.
+   * The content of the file is not what was written: see page.
    */
   TEAK_CORRUPTED = 38,
   /**
-   * A write or flush failed before: nothing can be written until the database is opened anew.
+   * A write or flush failed earlier: nothing can be written until the database is reopened.
    */
   TEAK_POISONED = 39,
   /**
@@ -141,47 +141,47 @@ typedef enum {
    */
   TEAK_SNAPSHOT_LOST = 43,
   /**
-   * There is a newer state than the one to begin to write on.
+   * There is a newer state than the one at which writing was to begin.
    */
   TEAK_SNAPSHOT_STALE = 44,
   /**
-   * There is no named snapshot of that name.
+   * No named snapshot has this name.
    */
   TEAK_SNAPSHOT_NOT_FOUND = 45,
   /**
-   * There is a named snapshot of that name already.
+   * A named snapshot has this name already.
    */
   TEAK_SNAPSHOT_EXISTS = 46,
   /**
-   * A reader of an old state keeps the space that is wanted: see process and thread.
+   * The only free space is kept for a reader of an old state: see process and thread.
    */
   TEAK_HELD_BY_READER = 47,
   /**
-   * There is no place for another reader.
+   * There are too many readers.
    */
   TEAK_TOO_MANY_READERS = 48,
   /**
-   * The limit of the size is reached.
+   * The size limit is reached.
    */
   TEAK_FULL = 49,
   /**
-   * A key is longer than a page can carry.
+   * A key is longer than the page size allows.
    */
   TEAK_KEY_TOO_LONG = 50,
   /**
-   * A value of a key that has several is longer than a page can carry.
+   * A value of a multi-value table is longer than the page size allows.
    */
   TEAK_VALUE_TOO_LONG = 51,
   /**
-   * The sequence of a table does not have so many numbers any more.
+   * The sequence of a table has too few numbers left.
    */
   TEAK_SEQUENCE_EXHAUSTED = 52,
   /**
-   * There is no table of that name.
+   * No table has this name.
    */
   TEAK_TABLE_NOT_FOUND = 53,
   /**
-   * There is a table of that name already.
+   * A table has this name already.
    */
   TEAK_TABLE_EXISTS = 54,
   /**
@@ -189,27 +189,27 @@ typedef enum {
    */
   TEAK_TABLE_MISMATCH = 55,
   /**
-   * A table needs a comparison that the database was not opened with.
+   * The comparison of a table was not registered.
    */
   TEAK_COMPARISON_MISSING = 56,
   /**
-   * The keys of a table are in another order than its comparison says.
+   * The keys of a table are not in the order of its comparison.
    */
   TEAK_COMPARISON_MISMATCH = 57,
   /**
-   * Bytes that cannot be read as what they should be.
+   * A key or value cannot be decoded.
    */
   TEAK_DECODE = 58,
   /**
-   * Input that had to be sorted was not, or is not behind what is there.
+   * The input is not sorted, or does not follow the existing records.
    */
   TEAK_NOT_SORTED = 59,
   /**
-   * The database is open for reading only.
+   * The database is open read-only.
    */
   TEAK_READ_ONLY = 60,
   /**
-   * The transaction met an error halfway and can only be rolled back.
+   * An error interrupted a change of the transaction: it can only be rolled back.
    */
   TEAK_TRANSACTION_BROKEN = 61,
 } teak_code;

@@ -36,7 +36,7 @@ pub struct teak_slice {
 
 // SAFETY: it is an address and a length; who makes bytes of it answers for them.
 unsafe impl Send for teak_slice {}
-// SAFETY: the same.
+// SAFETY: it is an address and a length; who makes bytes of it answers for them.
 unsafe impl Sync for teak_slice {}
 
 impl teak_slice {

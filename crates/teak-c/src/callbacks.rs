@@ -15,7 +15,7 @@ struct UserPointer(*mut c_void);
 // SAFETY: C says so of its functions.
 unsafe impl Send for UserPointer {}
 
-// SAFETY: the same.
+// SAFETY: C says so of its functions.
 unsafe impl Sync for UserPointer {}
 
 impl UserPointer {

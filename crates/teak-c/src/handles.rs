@@ -244,7 +244,7 @@ impl<T> Deref for ExclusiveObject<'_, T> {
 impl<T> DerefMut for ExclusiveObject<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
+        // SAFETY: there is an object as long as this is noted, and nobody else uses it.
         unsafe { (*self.slot.object.get()).assume_init_mut() }
     }
 }

@@ -216,7 +216,7 @@ impl teak_bulk_options {
             // SAFETY: the caller's promise.
             options.directory = Some(PathBuf::from(unsafe { path(self.directory) }?));
         }
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let watch = unsafe { ProgressObserver::new(self.progress, self.progress_user) };
         Ok((options, watch))
     }

@@ -282,7 +282,7 @@ pub(crate) unsafe fn comparisons(
 ) -> Result<Comparisons, Failure> {
     // SAFETY: the caller's promise.
     let given: &[teak_comparison] = unsafe { array(given, count) }?;
-    // SAFETY: the same.
+    // SAFETY: the caller's promise.
     let engines = |given: &teak_comparison| unsafe { given.to_engine() };
     given.iter().map(engines).collect()
 }

@@ -24,15 +24,15 @@ Exit codes:
 #[derive(Parser)]
 #[command(name = "teak", version, propagate_version = true, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Arguments {
-    /// Report in JSON, errors too (those on standard error)
+    /// Print the report as JSON, and errors as JSON on standard error
     #[arg(long, global = true)]
     json: bool,
 
-    /// The lock file of the database, for those who open it by `Options::lock_file`; without this it is beside the database
+    /// The lock file, for databases that are opened with `Options::lock_file` [default: next to the database]
     #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     lock_file: Option<PathBuf>,
 
-    /// Read without a lock file, also while others write, who do not know of it: an error may come of that, and no wrong data
+    /// Read without a lock file, even while others write. They do not know of this reader, which may cause errors, but never wrong data
     #[arg(long, global = true)]
     no_lock: bool,
 
@@ -66,7 +66,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it does something, of which its output is the report.
+    /// Whether the subcommand changes something, so that its output is only a report.
     fn is_change(&self) -> bool {
         match self {
             Self::Load(_)
@@ -85,7 +85,7 @@ impl Command {
 }
 
 impl Arguments {
-    /// How to report.
+    /// The style of reports.
     pub(crate) fn style(&self) -> ReportStyle {
         if self.json {
             ReportStyle::Json

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The table that is meant when none is named.
+/// The default table.
 pub(crate) const DEFAULT_TABLE: &str = "main";
 
 /// The database of a subcommand.
@@ -27,16 +27,16 @@ pub(crate) struct TableArgument {
 }
 
 impl TableArgument {
-    /// Its name, as bytes.
+    /// The name as bytes.
     pub(crate) fn name(&self) -> &[u8] {
         self.table.as_encoded_bytes()
     }
 }
 
-/// How long a subcommand waits while others write.
+/// The limit for waiting while others write.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct WaitArgument {
-    /// Give up when others have been writing for so long; without it, wait for as long as they do
+    /// Give up when others have been writing for this long [default: no limit]
     #[arg(long = "wait-timeout", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) limit: Option<Duration>,
 }
@@ -47,22 +47,22 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
     duration.ok_or("give a number of seconds, from 0 to 1e19")
 }
 
-/// Which state a subcommand reads.
+/// The state that a subcommand reads.
 #[derive(Args)]
 pub(crate) struct SnapshotArgument {
-    /// Read this named snapshot; without it, the newest state
+    /// Read this named snapshot [default: the newest state]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<OsString>,
 }
 
 impl SnapshotArgument {
-    /// The name of the snapshot, as bytes; none for the newest state.
+    /// The name of the snapshot as bytes; `None` for the newest state.
     pub(crate) fn name(&self) -> Option<&[u8]> {
         self.snapshot.as_deref().map(OsStr::as_encoded_bytes)
     }
 }
 
-/// How bytes are given on the command line.
+/// The format of bytes on the command line.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum BytesFormat {
     /// The bytes of the argument itself
@@ -73,7 +73,7 @@ pub(crate) enum BytesFormat {
 }
 
 impl BytesFormat {
-    /// The bytes that an argument stands for; `description` names it in messages.
+    /// The bytes of an argument; `description` names it in messages.
     pub(crate) fn parse(self, description: &str, argument: &OsString) -> Result<Vec<u8>, Failure> {
         let given = argument.as_encoded_bytes();
         match self {
@@ -93,20 +93,20 @@ impl BytesFormat {
     }
 }
 
-/// How keys are given to a subcommand.
+/// The format of the keys of a subcommand.
 #[derive(Args)]
 pub(crate) struct KeyFormatArgument {
-    /// How keys are given
+    /// The format of keys
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     key_format: BytesFormat,
 
-    /// Keys are given in hexadecimal: short for --key-format hex
+    /// Short for --key-format hex
     #[arg(long, conflicts_with = "key_format")]
     hex: bool,
 }
 
 impl KeyFormatArgument {
-    /// The key that an argument stands for.
+    /// The key of an argument.
     pub(crate) fn parse(&self, argument: &OsString) -> Result<Vec<u8>, Failure> {
         let format = if self.hex {
             BytesFormat::Hex

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn mdb_cursor_renew(
         // SAFETY: the caller's promise.
         let open = unsafe { live(cursor) }?;
         {
-            // SAFETY: the same.
+            // SAFETY: the caller's promise.
             let txn = unsafe { live_mut(transaction) }?;
             refuse_handle(txn, open.handle())?;
             if open.is_of_writer() || txn.is_writing() {
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn mdb_cursor_get(
         if operation == Operation::Next as c_int && key != data {
             // SAFETY: the caller's promise; the two are not the same.
             let (cursor, key, data) = unsafe { (live(cursor)?, key.as_mut(), data.as_mut()) };
-            // SAFETY: the same.
+            // SAFETY: the caller's promise; the two are not the same.
             if let Some(outcome) = unsafe { cursor.next_of_reader(key, data) } {
                 return outcome;
             }
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn mdb_cursor_put(
     answer(|| {
         // SAFETY: the caller's promise.
         let (cursor, txn) = unsafe { both(cursor) }?;
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let (key, first) = unsafe { (shared(key)?, own(data)?) };
         if asked & flags::MULTIPLE == 0 {
             txn.refuse_reader()?;

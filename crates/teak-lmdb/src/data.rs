@@ -84,7 +84,7 @@ pub unsafe extern "C" fn mdb_del(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key) = unsafe { (live_mut(transaction)?, shared(key)?) };
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         put::delete(txn, handle, key, unsafe { data.as_ref() })
     })
 }

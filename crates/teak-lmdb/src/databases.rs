@@ -377,7 +377,7 @@ unsafe fn compared(
         if let Some(given) = open.as_ref().and_then(|open| open.order(of)) {
             return given.compare_passed(a, b);
         }
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let (a, b) = unsafe { (a.bytes()?, b.bytes()?) };
         let flags = match open {
             Some(open) => open.flags,

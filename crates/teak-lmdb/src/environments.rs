@@ -47,7 +47,7 @@ pub unsafe extern "C" fn mdb_env_open(
     answer(|| {
         // SAFETY: the caller's promise.
         let environment = unsafe { live(environment) }?;
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let path = unsafe { string(path) }?;
         environment.open(path, asked, mode)
     })
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn mdb_env_copy2(
     answer(|| {
         // SAFETY: the caller's promise.
         let environment = unsafe { live(environment) }?;
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let path = unsafe { string(path) }?;
         copy::to_path(environment.opened()?, path, asked)
     })
@@ -482,7 +482,7 @@ pub unsafe extern "C" fn mdb_reader_check(
     answer(|| {
         // SAFETY: the caller's promise.
         unsafe { live(environment) }?;
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         if let Some(dead) = unsafe { dead.as_mut() } {
             *dead = 0;
         }

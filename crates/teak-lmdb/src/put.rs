@@ -296,7 +296,7 @@ pub(crate) fn delete(
     let key = unsafe { passed_key.bytes() }?.to_vec();
     let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
     let value = match passed_value.filter(|_| open.is_multi()) {
-        // SAFETY: the same of a value.
+        // SAFETY: the client gives a value that is there while the function runs.
         Some(passed) => Some((passed, unsafe { passed.bytes() }?.to_vec())),
         None => None,
     };

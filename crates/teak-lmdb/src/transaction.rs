@@ -180,7 +180,7 @@ impl Transaction {
             txn.own_handle = match Self::registry().insert(begun) {
                 Ok(handle) => handle,
                 Err(code) => {
-                    // SAFETY: the same, and nobody else has it.
+                    // SAFETY: it was just made from a box, and nobody else has it.
                     let _ = unsafe { Box::from_raw(begun) }.end(TransactionEnd::Abort);
                     return Err(code);
                 }
@@ -268,7 +268,8 @@ impl Transaction {
                 txn.as_ref().map(ReadView::Read).ok_or(Code(codes::BAD_TXN))
             }
             TransactionKind::Writing { writer, .. } => {
-                // SAFETY: as in `writer`; the view borrows this transaction, so nobody changes it meanwhile.
+                // SAFETY: the outermost transaction has it as long as this one lives. The view borrows this transaction, so
+                // nobody changes it meanwhile.
                 let txn = unsafe { &(**writer).txn };
                 Ok(ReadView::Write(txn))
             }
@@ -317,7 +318,8 @@ impl Transaction {
         let TransactionKind::Writing { writer, .. } = self.side else {
             return Ok(());
         };
-        // SAFETY: as in `writer`.
+        // SAFETY: the outermost transaction has it as long as this one lives, and one function of one transaction
+        // uses it at a time.
         let reserved = unsafe { &(*writer).reserved };
         match (reserved, self.prepared(handle)?) {
             (Some(reserved), Some(open)) if !reserved.may_be(open, key) => Ok(()),

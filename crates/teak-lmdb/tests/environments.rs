@@ -371,7 +371,7 @@ fn the_main_database_is_counted() {
     assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
     assert_eq!((stat.page_size, stat.entries), (4096, 0));
     assert_eq!(put(&kit, b"key", b"value"), 0);
-    // SAFETY: the same.
+    // SAFETY: a handle, and room.
     assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
     assert_eq!((stat.depth, stat.leaf_pages, stat.entries), (1, 1, 1));
     assert_eq!(
@@ -514,7 +514,7 @@ fn an_environment_is_read_where_nothing_may_be_written() {
             // SAFETY: a handle that is not used any more.
             unsafe { mdb_txn_abort(txn.0) };
         }
-        // SAFETY: as above.
+        // SAFETY: these change what this thread may do with files.
         unsafe { (libc::setfsuid(0), libc::setfsgid(0)) };
     });
     thread.join().unwrap();

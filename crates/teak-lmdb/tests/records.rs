@@ -97,7 +97,7 @@ fn a_reserved_value_is_written_after_it_was_put() {
         // SAFETY: there is room for so many bytes until the next change.
         unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 7, len) };
         assert_eq!(cursor.go(Operation::GetCurrent).unwrap().1, vec![7; len]);
-        // SAFETY: the same, since reading is no change.
+        // SAFETY: there is room for so many bytes until the next change, and reading is none.
         unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 8, len) };
         assert_eq!(txn.put(1, b"other", b"", 0), 0);
         assert_eq!(txn.get(1, b"key"), Ok(&vec![8; len][..]));

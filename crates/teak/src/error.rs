@@ -11,10 +11,7 @@ pub(crate) use remedy::unwrapped;
 
 use limit::limit;
 
-use crate::{
-    planted::{Planted, is_planted},
-    types::{PageNumber, TransactionId},
-};
+use crate::types::{PageNumber, TransactionId};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -292,10 +289,7 @@ impl Error {
         move |cause| Self::Io {
             operation,
             path: None,
-            cause: match is_planted(Planted::HideCode) {
-                true => io::Error::from_raw_os_error(5),
-                false => cause,
-            },
+            cause,
         }
     }
 

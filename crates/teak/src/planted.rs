@@ -1,13 +1,20 @@
-//! Errors planted on purpose, one at a time, so that the campaigns can show that they find such.
+//! Errors planted on purpose, one at a time, so that the campaigns can show that they find such
+//! errors.
 //!
-//! Only builds with feature `testing` have them; in all others [`is_planted`] is a constant, and
-//! what asks for it is no code.
+//! `planted!` is where an error is. Errors of storage (a flush that is skipped, a write that fails
+//! in silence) are in the simulated disk, `io/sim.rs`. The others are in the code that would have
+//! them. Only builds with the feature `testing` have any: in all others [`is_planted`] is constant,
+//! and the compiler removes what depends on it.
 
 /// Declares the errors with their names and what each does.
 macro_rules! errors {
     ($($error:ident $name:literal $does:literal)*) => {
         /// An error that can be planted.
-        #[cfg_attr(not(any(test, feature = "testing")), allow(unreachable_pub))]
+        // Without the simulated disk, nothing plants the errors of storage.
+        #[cfg_attr(
+            not(any(test, feature = "testing")),
+            allow(unreachable_pub, dead_code)
+        )]
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Planted {
             $(
@@ -83,7 +90,7 @@ errors! {
     AlwaysClean "always-clean" "Every record says that the database was closed."
     LoseDeaths "lose-deaths" "Pages that died are forgotten."
     LoseTaken "lose-taken" "Pages that a transaction took are not noted as taken."
-    IgnoreWriteError "ignore-write-error" "A write of pages that fails is passed over."
+    IgnoreWriteError "ignore-write-error" "A write that fails is passed over."
     HideCode "hide-code" "Every error of the disk is called EIO."
     CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
     PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
@@ -91,6 +98,30 @@ errors! {
     CheckNewest "check-newest" "A check does not look at named states."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
+
+/// Plants an error where it is invoked:
+///
+/// - `planted!(X)`: whether error X is planted.
+/// - `planted!(X => wrong)`: if so, does `wrong`.
+/// - `planted!(X => wrong, else right)`: the value `wrong` if so, and otherwise `right`.
+macro_rules! planted_error {
+    ($error:ident) => {
+        $crate::planted::is_planted($crate::planted::Planted::$error)
+    };
+    ($error:ident => $wrong:expr) => {
+        if $crate::planted::is_planted($crate::planted::Planted::$error) {
+            $wrong;
+        }
+    };
+    ($error:ident => $wrong:expr, else $right:expr) => {
+        match $crate::planted::is_planted($crate::planted::Planted::$error) {
+            true => $wrong,
+            false => $right,
+        }
+    };
+}
+
+pub(crate) use planted_error as planted;
 
 /// Whether `error` is planted in this process.
 #[cfg(not(any(test, feature = "testing")))]

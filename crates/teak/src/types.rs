@@ -1,5 +1,5 @@
-//! The newtypes of what stands on disk: no bare integer crosses a module as a page number or a
-//! transaction id.
+//! Newtypes of on-disk values: no bare integer crosses a module as a page number or a transaction
+//! id.
 
 use std::fmt;
 
@@ -7,21 +7,20 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PageNumber(pub u32);
 
-/// The id of a transaction. The empty database is transaction 0, the first commit is 1, and each
-/// commit that changed something is one more.
+/// The id of a transaction. A new database is at transaction 0. Each commit with changes adds one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TransactionId(pub u64);
 
-/// The 64-bit XXH3 of a page (or of a large value), kept where the page is pointed to.
+/// The 64-bit XXH3 of a page or a large value, stored next to the reference to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Checksum(pub u64);
 
-/// Pages in a row: `start` and the `len - 1` pages behind it.
+/// Consecutive pages: `start` and the `len - 1` pages after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Extent {
     /// The first page.
     pub start: PageNumber,
-    /// How many pages.
+    /// The number of pages.
     pub len: u32,
 }
 
@@ -33,8 +32,8 @@ impl PageNumber {
 }
 
 impl TransactionId {
-    /// The id that the next commit will have. (Those in a file are below 2^63, so there is one; the
-    /// greatest number that this type can hold has none, and stays as it is.)
+    /// Returns the next id. Ids in a file are below 2^63, so there always is one. The greatest number
+    /// of this type is returned unchanged.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -56,7 +55,8 @@ impl Extent {
         }
     }
 
-    /// The page behind the last one, as a `u64`, since a run may end where page numbers do.
+    /// The number of the page after the last one. It is a `u64`, because an extent may end at the
+    /// greatest page number.
     pub(crate) fn end(self) -> u64 {
         u64::from(self.start.0) + u64::from(self.len)
     }
@@ -66,7 +66,7 @@ impl Extent {
         extents.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0))
     }
 
-    /// The pages of the run, in order.
+    /// The pages of the extent, in order.
     pub(crate) fn pages(self) -> impl Iterator<Item = PageNumber> {
         (u64::from(self.start.0)..self.end()).map(|number| PageNumber(number as u32))
     }
@@ -108,7 +108,8 @@ impl fmt::Debug for Extent {
     }
 }
 
-/// How long the file may be, and how it grows and shrinks; all in bytes, taken in whole pages. It is kept in the file.
+/// The least and greatest length of the file, and the steps in which it grows and shrinks. All are
+/// in bytes, rounded to whole pages, and stored in the file.
 ///
 /// ```
 /// use teak::{Geometry, Options};
@@ -125,14 +126,16 @@ impl fmt::Debug for Extent {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Geometry {
-    /// The file does not become shorter than this, and the first commit that needs space makes it this long.
+    /// The least length of the file. The first commit that needs space grows it to this length.
     pub lower_limit_bytes: u64,
-    /// Nor longer: what does not fit is [`Error::Full`](crate::Error::Full). `u64::MAX` for no limit.
+    /// The greatest length of the file. A change that does not fit is
+    /// [`Error::Full`](crate::Error::Full). `u64::MAX` for no limit.
     pub upper_limit_bytes: u64,
-    /// What the file grows by, or more if a commit needs it. 0 is the engine's choice, which follows from the size.
+    /// The step in which the file grows, or more if a commit needs it. 0 is the engine's choice, which
+    /// depends on the length.
     pub growth_step_bytes: u64,
-    /// What has to be free at the end of the file before a commit cuts it off, down to half of this. 0 is the engine's
-    /// choice: an eighth of the file, and more than it grows by. `u64::MAX` for never.
+    /// The free space at the end of the file that makes a commit truncate it, to half of this. 0 is the
+    /// engine's choice: an eighth of the file, and more than a growth step. `u64::MAX` for never.
     pub shrink_threshold_bytes: u64,
 }
 
@@ -149,16 +152,16 @@ impl Default for Geometry {
 }
 
 impl Geometry {
-    /// The engine's choice of what has to be free, at least.
+    /// The least threshold that the engine chooses.
     const SHRINK_THRESHOLD_MIN_BYTES: u64 = 1 << 20;
-    /// What files that are not small grow by.
+    /// The growth step of files that are not small.
     const LARGE_STEP_BYTES: u64 = 2 << 20;
 
     pub(crate) fn is_possible(&self) -> bool {
         self.lower_limit_bytes <= self.upper_limit_bytes
     }
 
-    /// What the engine chooses: more than it grows by, so that it does not undo that.
+    /// The threshold that the engine chooses: more than a growth step, so that it does not undo growth.
     fn shrink_threshold_of_choice(&self, bytes: u64) -> u64 {
         let step = match bytes {
             0..0x80_0000 => 0,
@@ -170,7 +173,7 @@ impl Geometry {
             .max(Self::SHRINK_THRESHOLD_MIN_BYTES)
     }
 
-    /// How long a file of `bytes`, of which the last `free` are free, is to become; `None` if it stays as it is.
+    /// The new length of a file of `bytes` whose last `free` bytes are free; `None` to keep it.
     pub(crate) fn shrunk(&self, bytes: u64, free: u64) -> Option<u64> {
         let threshold = match self.shrink_threshold_bytes {
             0 => self.shrink_threshold_of_choice(bytes),

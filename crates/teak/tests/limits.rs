@@ -353,7 +353,7 @@ fn a_stranger_who_has_locked_the_gate_is_named() {
     assert_eq!(locked, -1);
     all.l_start = 1 << 62;
     all.l_len = 1;
-    // SAFETY: as above.
+    // SAFETY: the structure is read only.
     let locked = unsafe {
         libc::fcntl(
             std::os::fd::AsRawFd::as_raw_fd(&file),

@@ -6,6 +6,7 @@ use super::{
     process_pool::ProcessPool,
     records,
     settings::{BOOT, CrashSettings},
+    stage::{MODES, ReturnedCommit, StageResult, commit_and_wait},
 };
 use fastrand::Rng;
 use std::{
@@ -19,48 +20,14 @@ use teak::{
     testing::{Fault, SimDisk},
 };
 
-/// What went wrong, in words.
-pub(super) type StageResult<T = ()> = Result<T, String>;
-
-/// Which commits an episode makes.
-pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
-
 /// The most commits that compacting makes here.
 const COMPACTING_MAX: u64 = 12;
-
-/// A commit that returned.
-pub(super) struct ReturnedCommit {
-    /// Whether it made a new state.
-    pub(super) is_new: bool,
-    /// What its ticket says, if it is asynchronous.
-    pub(super) flushed: teak::Result<()>,
-}
-
-/// Commits, and waits for the ticket, if the mode has one: else it would be up to chance what comes
-/// before the flush and what behind.
-pub(super) fn commit_and_wait(
-    database: &Database,
-    mut txn: WriteTxn,
-    mode: Durability,
-) -> teak::Result<ReturnedCommit> {
-    let id = txn.id();
-    txn.set_durability(mode);
-    let committed = txn.commit()?;
-    let flushed = match mode {
-        Durability::Async => database.ticket(committed)?.wait(),
-        _ => Ok(()),
-    };
-    Ok(ReturnedCommit {
-        is_new: committed == id,
-        flushed,
-    })
-}
 
 pub(super) struct EpisodeContext {
     pub(super) disk: SimDisk,
     pub(super) rng: Rng,
     pub(super) settings: CrashSettings,
-    /// Whether errors of the disk and of full ones are to be expected.
+    /// Whether errors of the disk, or of a full disk, are expected.
     is_tolerant: bool,
     pub(super) database: Database,
     /// The open transaction, and what it will make.
@@ -82,7 +49,7 @@ impl EpisodeContext {
     ) -> StageResult<Self> {
         let disk = SimDisk::new(settings.capacity);
         let database = match &pool {
-            Some(pool) => settings.open_apart(&disk, pool.lock_file(), true),
+            Some(pool) => settings.open_apart(&disk, &pool.lock_file, true),
             None => settings.open(&disk, true, BOOT),
         };
         let database = database.map_err(|error| format!("creating the database: {error}"))?;
@@ -145,7 +112,8 @@ impl EpisodeContext {
         Ok(())
     }
 
-    /// Begins a transaction; not if the database takes none, which is opened anew then.
+    /// Begins a transaction. If the database refuses to write, it is reopened and the result is
+    /// `false`.
     fn begin(&mut self) -> StageResult<bool> {
         let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
         match self.database.begin_write() {
@@ -219,10 +187,10 @@ impl EpisodeContext {
         Ok(())
     }
 
-    /// A commit that failed is not to be seen. It has not happened, or, if the database is poisoned,
-    /// nobody knows until it is opened again.
+    /// A commit that failed is not to be seen. It has not happened, or, if the database is
+    /// poisoned, nobody knows until it is opened again.
     fn inspect_after_failed_commit(&mut self, index: usize) -> StageResult {
-        self.expect_newest("behind a commit that failed")?;
+        self.expect_newest("after a commit that failed")?;
         match self.database.begin_write() {
             Ok(_) => {
                 self.with_history(|history| {
@@ -231,13 +199,13 @@ impl EpisodeContext {
                 Ok(())
             }
             Err(error) => {
-                self.tolerate("beginning behind a commit that failed", &error)?;
+                self.tolerate("beginning after a commit that failed", &error)?;
                 self.kill()
             }
         }
     }
 
-    /// Does something that may flush, and meanwhile what is to be done then.
+    /// Runs `work`, which may flush, and disturbs its flushes.
     fn disturbed<R>(&self, work: impl FnOnce() -> R) -> StageResult<R> {
         match &self.during_flush {
             Some(during_flush) => {
@@ -287,7 +255,7 @@ impl EpisodeContext {
         }
     }
 
-    /// Has pages moved and the file cut, in durable commits that leave all records as they are.
+    /// Moves pages and truncates the file, in durable commits that change no records.
     pub(super) fn compact(&mut self) -> StageResult {
         self.commit_open()?;
         let (begun, before) = (self.time(), self.read()?.id());
@@ -313,14 +281,14 @@ impl EpisodeContext {
             for index in begun_states {
                 match history.states[index].id <= last {
                     true => history.note_durable(index, now),
-                    // Of the one that failed nobody knows yet.
+                    // The outcome of the failed commit is not known yet.
                     false if compacted.is_err() && history.states[index].id.0 == last.0 + 1 => {}
                     false => history.states[index].gone = begun,
                 }
             }
         });
         match compacted {
-            Ok(_) => self.expect_newest("behind compacting"),
+            Ok(_) => self.expect_newest("after compacting"),
             Err(error) => {
                 self.tolerate("compacting", &error)?;
                 self.kill()
@@ -349,9 +317,7 @@ impl EpisodeContext {
         let now = self.time();
         self.with_history(|history| history.note_durable(newest, now));
         let opened = match &self.pool {
-            Some(pool) => self
-                .settings
-                .open_apart(&self.disk, pool.lock_file(), false),
+            Some(pool) => self.settings.open_apart(&self.disk, &pool.lock_file, false),
             None => self.settings.open(&self.disk, false, BOOT),
         };
         match opened {
@@ -365,7 +331,7 @@ impl EpisodeContext {
             let recovery = self.database.recovery();
             return Err(format!("opening what was closed says {recovery:?}"));
         }
-        self.expect_newest("behind closing and opening")
+        self.expect_newest("after closing and opening")
     }
 
     /// Ends the process without a word, and opens the database again in the same boot.
@@ -378,7 +344,7 @@ impl EpisodeContext {
         let database = self
             .settings
             .open(&disk, false, BOOT)
-            .map_err(|error| format!("opening behind a kill at event {time}: {error}"))?;
+            .map_err(|error| format!("opening after a kill at event {time}: {error}"))?;
         (self.disk, self.database) = (disk, database);
         if let Some(during_flush) = &self.during_flush {
             during_flush.attach(&self.disk);
@@ -386,11 +352,12 @@ impl EpisodeContext {
         self.expect_killed(time)
     }
 
-    /// Fails unless the database is in a state that a kill at this time may have left; notes in which.
+    /// Fails unless the database is in a state that a kill at this time may have left; notes in
+    /// which.
     pub(super) fn expect_killed(&mut self, time: usize) -> StageResult {
         let recovery = self.database.recovery();
         if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
-            return Err(format!("opening behind a kill says {recovery:?}"));
+            return Err(format!("opening after a kill says {recovery:?}"));
         }
         let txn = self.read()?;
         let now = self.time();

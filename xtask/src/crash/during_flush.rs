@@ -1,4 +1,4 @@
-//! What is done to a database while one of its flushes runs.
+//! Changes and reads of a database while one of its flushes runs.
 //!
 //! It is read, and must not show what is not durable yet and was promised to be when it is seen.
 //! Lazy commits are made, and durable ones, which wait for the next flush. All of it is begun from
@@ -7,9 +7,9 @@
 //! Where there are several processes any of them does so, and may kill the one that flushes.
 
 use super::{
-    context::StageResult,
     history::{CrashHistory, NEVER, compare},
     records,
+    stage::StageResult,
 };
 use fastrand::Rng;
 use std::{
@@ -18,14 +18,14 @@ use std::{
 };
 use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing, testing::SimDisk};
 
-/// Lazy commits within a flush, at most, and as many behind them that are lazy or wait for the next
-/// flush: one more than there are slots for records to spare.
+/// Lazy commits within a flush, at most; and as many later ones that are lazy or wait for the next
+/// flush. One more than the spare slots for records.
 const COMMITS_MAX: usize = 4;
 
-/// One flush in so many is the last that its process makes.
+/// One flush in this many is the last of its process.
 const KILL_SHARE: u8 = 12;
 
-/// A durable commit that waits for the next flush, and its place in the history.
+/// A durable commit that waits for the next flush, and its index in the history.
 type WaitingCommit = (JoinHandle<teak::Result<TransactionId>>, usize);
 
 #[derive(Clone)]
@@ -52,8 +52,8 @@ struct DisturbedDatabases {
 }
 
 impl DisturbedDatabases {
-    /// Whether all that goes on is a flush that this thread may disturb. Where there are several processes, that is one that it makes
-    /// itself: what it kills is to be at work nowhere else.
+    /// Whether all that goes on is a flush that this thread may disturb. Where there are several
+    /// processes, that is one that it makes itself: what it kills is to be at work nowhere else.
     fn is_at_rest(&self) -> bool {
         let id = thread::current().id();
         self.thread.is_none_or(|thread| thread == id)
@@ -148,7 +148,7 @@ impl FlushDisturber {
         }
         let lazy = rng.usize(0..=COMMITS_MAX);
         let mixed = [0, 0, 1, 2, COMMITS_MAX][rng.usize(0..5)];
-        // Who has a commit that waits may keep the place of the writer.
+        // A process with a waiting commit may keep the writer lock.
         let mut waiting = None;
         for count in 0..lazy + mixed {
             let database = &databases[match (waiting, others) {
@@ -177,7 +177,7 @@ impl FlushDisturber {
         Ok(())
     }
 
-    /// Kills who flushes. Another one, whose commit is to be durable, flushes itself then.
+    /// Kills the flushing process. Another one, with a durable commit, then flushes itself.
     fn kill_and_commit(
         &self,
         target: &DisturbedDatabases,
@@ -187,7 +187,7 @@ impl FlushDisturber {
         let DisturbedDatabases {
             databases, disk, ..
         } = target;
-        let failed = |error| format!("behind the death of who flushed: {error}");
+        let failed = |error| format!("after the death of the flushing process: {error}");
         let other = &databases[rng.usize(1..databases.len())];
         testing::kill(&databases[0], disk);
         if rng.bool() {
@@ -199,7 +199,7 @@ impl FlushDisturber {
     }
 }
 
-/// Begins a transaction that goes on from the newest commit, seen or not, and changes something.
+/// Begins a transaction on the newest commit, visible or not, and changes something.
 fn begin(
     database: &Database,
     disk: &SimDisk,

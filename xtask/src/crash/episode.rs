@@ -1,16 +1,17 @@
 //! One episode: a workload on a simulated disk, then images of what crashes could have left of it.
 
 use super::{
-    context::{EpisodeContext, StageResult},
+    context::EpisodeContext,
     history::{CrashHistory, CrashKind},
     images::{COMBINATIONS_MAX, CrashImages, GRANULARITIES},
     process_pool::ProcessPool,
     settings::{BOOT, CrashSettings},
+    stage::StageResult,
     tally::{CrashTally, SeenImages},
     verify::{CrashedDisk, ExpectedStates, RecoveredDatabase, verify},
     workload::{CrashStep, DRAWN, Workload, sequence_count},
 };
-use crate::panics;
+use crate::campaign::{draw, panics};
 use fastrand::Rng;
 use std::collections::HashSet;
 use teak::{
@@ -19,30 +20,30 @@ use teak::{
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// The machine's boots behind a power cut, and behind a second one.
+/// The boots of the machine after a power cut, and after a second one.
 const OTHER_BOOT: [u8; 16] = [2; 16];
 const THIRD_BOOT: [u8; 16] = [3; 16];
 
-/// Of so many images one is crashed again while it recovers.
+/// One image in this many is crashed again while it recovers.
 const DOUBLE_SHARE: u64 = 12;
 /// Images of each of these second crashes.
 const DOUBLE_IMAGES: usize = 4;
 
-/// One episode in so many is drawn at random; the others are the sequences in their order.
+/// One episode in this many is random; the others are the sequences in their order.
 const DRAWN_SHARE: u64 = 4;
 
-/// One episode in so many takes all combinations of a crash point, if they are not too many, until
-/// it has had so many images.
+/// One episode in this many takes all combinations of a crash point, if they are not too many,
+/// until it has had [`THOROUGH_IMAGES`] images.
 const THOROUGH_SHARE: u64 = 48;
 const THOROUGH_IMAGES: u64 = 1500;
 
-/// What an episode is.
+/// The parameters of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct CrashPlan {
     pub(super) seed: u64,
     pub(super) episode: u64,
     pub(super) workload: Option<Workload>,
-    /// Only this image is looked at.
+    /// Only this image is inspected.
     pub(super) image: Option<u64>,
 }
 
@@ -58,7 +59,7 @@ pub(super) struct CrashViolation {
     pub(super) settings: CrashSettings,
 }
 
-/// How much of each crash point is looked at.
+/// How much of each crash point is inspected.
 #[derive(Clone, Copy, Debug)]
 struct CrashPointBudget {
     combinations_max: usize,
@@ -71,25 +72,19 @@ struct CrashEpisode<'a> {
     settings: CrashSettings,
     seen: &'a SeenImages,
     tally: CrashTally,
-    /// Images of the point that is being looked at.
+    /// Images of the current crash point.
     at_point: HashSet<u64>,
     image_number: u64,
     failure: Option<(u64, String)>,
 }
 
-/// The random numbers of an episode, independent of those of all others.
-fn rng(seed: u64, episode: u64) -> Rng {
-    let mut seeds = Rng::with_seed(seed);
-    Rng::with_seed(seeds.u64(..) ^ episode.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-/// Plays an episode and counts what it looked at.
+/// Plays an episode and counts its images.
 pub(super) fn run_episode(
     plan: &CrashPlan,
     seen: &SeenImages,
     tally: &mut CrashTally,
 ) -> Result<(), Box<CrashViolation>> {
-    let mut rng = rng(plan.seed, plan.episode);
+    let mut rng = draw::episode(plan.seed, plan.episode);
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
         None if !plan.episode.is_multiple_of(DRAWN_SHARE) => {
@@ -189,7 +184,7 @@ impl CrashEpisode<'_> {
         Ok((disk, history, from))
     }
 
-    /// Looks at images of crashes at all points behind `from`, with one or two kinds of blocks.
+    /// Inspects images of crashes at all points after `from`, with one or two block lengths.
     fn walk(&mut self, disk: &SimDisk, history: &CrashHistory, from: usize, rng: &mut Rng) {
         let is_thorough = rng.u64(0..THOROUGH_SHARE) == 0;
         let rounds = if self.workload == Workload::Sequence {
@@ -240,8 +235,9 @@ impl CrashEpisode<'_> {
             self.image_number += 1;
             if self.is_wanted() {
                 let image = points.process_crash();
-                let wreck = CrashedDisk::of_kill(disk, points, &image, &self.settings);
-                if self.inspect_image(image, Some(wreck), expected(CrashKind::Kill, BOOT), false) {
+                let crashed = CrashedDisk::of_kill(disk, points, &image, &self.settings);
+                if self.inspect_image(image, Some(crashed), expected(CrashKind::Kill, BOOT), false)
+                {
                     self.tally.kills += 1;
                 }
             }
@@ -267,11 +263,11 @@ impl CrashEpisode<'_> {
             .is_none_or(|wanted| wanted == self.image_number)
     }
 
-    /// Looks at an image, if it was not looked at before at this point. Whether it is a new one.
+    /// Inspects an image unless it was inspected before at this point. Returns whether it is new.
     fn inspect_image(
         &mut self,
         mut image: Vec<u8>,
-        wreck: Option<CrashedDisk>,
+        crashed: Option<CrashedDisk>,
         expected: ExpectedStates<'_>,
         is_torn: bool,
     ) -> bool {
@@ -282,22 +278,22 @@ impl CrashEpisode<'_> {
         {
             return false;
         }
-        let mut rng = rng(self.plan.seed ^ self.plan.episode, self.image_number);
+        let mut rng = draw::episode(self.plan.seed ^ self.plan.episode, self.image_number);
         let is_new = self.count(hash, is_torn);
         let (time, cut) = (expected.time, expected.cut);
-        let wreck = wreck.unwrap_or_else(|| CrashedDisk::of_power_cut(image, &self.settings));
-        match self.verified(wreck, expected, &mut rng) {
+        let crashed = crashed.unwrap_or_else(|| CrashedDisk::of_power_cut(image, &self.settings));
+        match self.verified(crashed, expected, &mut rng) {
             Ok(found) => {
                 self.tally.note_recovery(&found.recovery);
                 if rng.u64(0..DOUBLE_SHARE) == 0
                     && let Err(text) = self.crash_again(&found, DOUBLE_IMAGES, &mut rng)
                 {
-                    let text = format!("{cut:?} behind event {time}, then {text}");
+                    let text = format!("{cut:?} after event {time}, then {text}");
                     self.failure = Some((self.image_number, text));
                 }
             }
             Err(text) => {
-                let text = format!("{cut:?} behind event {time}: {text}");
+                let text = format!("{cut:?} after event {time}: {text}");
                 self.failure = Some((self.image_number, text));
             }
         }
@@ -306,11 +302,11 @@ impl CrashEpisode<'_> {
 
     fn verified(
         &self,
-        wreck: CrashedDisk,
+        crashed: CrashedDisk,
         expected: ExpectedStates<'_>,
         rng: &mut Rng,
     ) -> StageResult<RecoveredDatabase> {
-        caught(|| verify(wreck, &self.settings, expected, rng))
+        caught(|| verify(crashed, &self.settings, expected, rng))
     }
 
     fn count(&mut self, hash: u64, is_torn: bool) -> bool {
@@ -324,8 +320,8 @@ impl CrashEpisode<'_> {
         is_new
     }
 
-    /// Crashes during what was done behind a crash: recovery, a commit, a close. Where the second crash
-    /// is a kill, there is a power cut behind it.
+    /// Crashes during the work after a crash: recovery, a commit, a close. If the second crash is a
+    /// kill, a power cut follows it.
     fn crash_again(
         &mut self,
         found: &RecoveredDatabase,
@@ -349,7 +345,7 @@ impl CrashEpisode<'_> {
                 _ => CrashKind::Power,
             };
             self.crash_once_more(found, &points, cut, rng)
-                .map_err(|text| format!("{cut:?} again behind event {time} of {events}: {text}"))?;
+                .map_err(|text| format!("{cut:?} again after event {time} of {events}: {text}"))?;
         }
         Ok(())
     }
@@ -369,9 +365,9 @@ impl CrashEpisode<'_> {
         };
         if cut == CrashKind::Kill {
             let mut image = points.process_crash();
-            let wreck = CrashedDisk::of_kill(&found.disk, points, &image, &self.settings);
+            let crashed = CrashedDisk::of_kill(&found.disk, points, &image, &self.settings);
             self.count_double(&mut image, false);
-            let found = self.verified(wreck, expected(found.boot), rng)?;
+            let found = self.verified(crashed, expected(found.boot), rng)?;
             return self.crash_again(
                 &RecoveredDatabase {
                     boot: THIRD_BOOT,
@@ -385,8 +381,8 @@ impl CrashEpisode<'_> {
         images.choose(rng);
         let mut image = images.build();
         self.count_double(&mut image, images.is_torn_in_sector());
-        let wreck = CrashedDisk::of_power_cut(image, &self.settings);
-        self.verified(wreck, expected(THIRD_BOOT), rng).map(drop)
+        let crashed = CrashedDisk::of_power_cut(image, &self.settings);
+        self.verified(crashed, expected(THIRD_BOOT), rng).map(drop)
     }
 
     fn count_double(&mut self, image: &mut [u8], is_torn: bool) {
@@ -395,8 +391,8 @@ impl CrashEpisode<'_> {
     }
 }
 
-/// What can be on the disk before an event that is no end of a flush can be there before the next
-/// one, too. So most images are those before flushes end.
+/// Everything that can be on the disk before an event can be there before the next event too,
+/// unless a flush ends in between. So most images are taken before flushes end.
 fn depth(next: Option<&DiskEvent>, is_thorough: bool, rng: &mut Rng) -> CrashPointBudget {
     let is_richest = matches!(
         next,

@@ -1,9 +1,8 @@
 //! The states that a workload has committed, and which of them a crash may leave.
 //!
-//! Times are counts of events of the simulated disk: something that happened at time *t* had happened
-//! before a crash behind the first *t* events.
+//! Times are counts of events of the simulated disk. An event before time *t* happened before a
+//! crash after the first *t* events.
 
-use super::records::MULTI;
 use std::{
     collections::BTreeMap,
     ops::{Deref, DerefMut},
@@ -11,15 +10,21 @@ use std::{
 };
 use teak::{Database, Recovery, Transaction, TransactionId, codec::Bytes};
 
+/// A table in which a key has several values. In the model a pair is one key, and has no value.
+pub(super) const MULTI: &str = "delta";
+/// The length of the key of such a pair.
+pub(super) const MULTI_KEY_LEN: usize = 4;
+
 /// The records of a table.
 pub(super) type TableRecords = BTreeMap<Vec<u8>, Arc<[u8]>>;
 
-/// Tables by name, and the named snapshots beside them. Cheap to clone, since each state has its own.
+/// Tables by name, and the named snapshots beside them. Cheap to clone, since each state has its
+/// own.
 #[derive(Clone, Default, Debug)]
 pub(super) struct HistoryTables {
     tables: BTreeMap<&'static str, Arc<TableRecords>>,
     pub(super) named: BTreeMap<&'static str, Arc<HistoryTables>>,
-    /// What the open transaction calls the state that it makes.
+    /// The names that the open transaction gives to its state.
     names: Vec<&'static str>,
 }
 
@@ -70,7 +75,7 @@ impl DerefMut for HistoryTables {
     }
 }
 
-/// What happens at this time has not happened.
+/// The time of events that never happen.
 pub(super) const NEVER: usize = usize::MAX;
 
 /// How the machine stopped.
@@ -109,7 +114,7 @@ pub(super) struct CrashHistory {
     /// The newest commit that the first recovery rolled back, and when that was over: until then
     /// its record and those before it may still be there.
     pub(super) rolled_back: Option<(TransactionId, usize)>,
-    /// A commit under way that is seen as soon as it is written.
+    /// A commit in progress that is visible on its write.
     pub(super) seen_early: Option<usize>,
 }
 
@@ -152,7 +157,7 @@ impl CrashHistory {
         self.states.iter().rposition(is_there).unwrap_or(0)
     }
 
-    /// What somebody who reads while a flush runs is to see.
+    /// The state that a reader sees while a flush runs.
     pub(super) fn seen(&self) -> usize {
         self.seen_early.unwrap_or_else(|| self.newest())
     }
@@ -184,8 +189,8 @@ impl CrashHistory {
         })
     }
 
-    /// What the disk holds from a crash on. It was opened again, found to be in the state `index`
-    /// at the time `opened`, and said this.
+    /// The history after a crash: the database was reopened at time `opened`, was in the state
+    /// `index`, and reported this recovery.
     pub(super) fn after_crash(
         &self,
         (time, cut): (usize, CrashKind),
@@ -262,7 +267,7 @@ impl CrashHistory {
     }
 }
 
-/// Fails, and says how, unless these are exactly the named snapshots that there are.
+/// Fails with a description unless these are exactly the named snapshots.
 pub(super) fn compare_named(database: &Database, tables: &HistoryTables) -> Result<(), String> {
     let failed = |error| format!("snapshots: {error}");
     let found = database.snapshots().map_err(failed)?;
@@ -278,7 +283,7 @@ pub(super) fn compare_named(database: &Database, tables: &HistoryTables) -> Resu
     Ok(())
 }
 
-/// Fails, and says how, unless these are exactly the tables and records that `txn` sees.
+/// Fails with a description unless `txn` sees exactly these tables and records.
 pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result<(), String> {
     let found = txn.tables().map_err(|error| format!("tables: {error}"))?;
     let names = found.iter().map(|table| table.name.as_slice());
@@ -321,7 +326,7 @@ fn compare_table(txn: &impl Transaction, name: &str, records: &TableRecords) -> 
         is_there = cursor.next().map_err(failed)?;
     }
     if is_there {
-        return Err(format!("table {name} goes on behind its last record"));
+        return Err(format!("table {name} has more after its last record"));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ const KIND_COUNT: usize = 8;
 /// How many combinations are all taken.
 pub(super) const COMBINATIONS_MAX: usize = 4096;
 
-/// The lengths of blocks in the head of the file and behind it.
+/// The block lengths in the head of the file and in the rest.
 pub(super) const GRANULARITIES: [(usize, usize); 10] = [
     (4096, 4096),
     (512, 4096),
@@ -51,7 +51,7 @@ impl<'p> CrashImages<'p> {
         }
     }
 
-    /// Calls `visit` behind each choice: all if they are not more than `combinations_max`, else
+    /// Calls `visit` after each choice: all choices if there are at most `combinations_max`, else
     /// `budget` of them.
     pub(super) fn visit_each(
         &mut self,

@@ -1,6 +1,6 @@
-//! What workloads do to tables, each change made to the model too.
+//! Changes that workloads make to tables, and to the model of them.
 
-use super::history::{HistoryTables, TableRecords};
+use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
 use fastrand::Rng;
 use std::sync::Arc;
 use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Bytes};
@@ -10,10 +10,6 @@ const DOMAIN: u64 = 600;
 
 const NAMES: [&str; 4] = ["alpha", "beta", MULTI, "gamma"];
 
-/// A table in which a key has several values. In the model a pair is one key, and has no value.
-pub(super) const MULTI: &str = "delta";
-/// Of such a pair so many bytes are the key.
-pub(super) const MULTI_KEY_LEN: usize = 4;
 /// So many keys have most of the values: some of them as sets, some as nested trees.
 const MULTI_KEYS: u64 = 5;
 
@@ -109,7 +105,7 @@ fn insert(
     Ok(())
 }
 
-/// Inserts so many small records.
+/// Inserts `count` small records.
 pub(super) fn put(
     txn: &mut WriteTxn,
     tables: &mut HistoryTables,

@@ -1,6 +1,6 @@
-//! What an episode's database is made with.
+//! The options of an episode's database.
 
-use crate::geometry;
+use crate::campaign::draw;
 use fastrand::Rng;
 use std::{path::Path, time::Duration};
 use teak::{Database, Geometry, Options, testing, testing::SimDisk};
@@ -8,7 +8,7 @@ use teak::{Database, Geometry, Options, testing, testing::SimDisk};
 /// The boot of the machine in which workloads run.
 pub(super) const BOOT: [u8; 16] = [1; 16];
 
-/// Bytes that the file of a workload may have, unless the disk is to be full.
+/// The size of the disk of a workload, unless the disk is to be full.
 const CAPACITY: usize = 8 << 20;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl CrashSettings {
             0 => 1 << rng.u32(12..18),
             _ => 1 << 20,
         };
-        // What is drawn otherwise stays what it is for each seed.
+        // The other draws stay the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
@@ -39,7 +39,7 @@ impl CrashSettings {
             size_limit_bytes: None,
             write_memory_bytes,
             capacity: CAPACITY,
-            geometry: geometry::draw(rng, page_size),
+            geometry: draw::geometry(rng, page_size),
         }
     }
 
@@ -52,7 +52,7 @@ impl CrashSettings {
         testing::open(disk, &self.options(), is_new, boot)
     }
 
-    /// The same as one of several processes, which have this lock file.
+    /// Like [`Self::open`], but as one of several processes, which share this lock file.
     pub(super) fn open_apart(
         &self,
         disk: &SimDisk,

@@ -10,8 +10,8 @@ use teak::Recovery;
 /// How many parts the set of images is divided into, so that threads do not wait for each other.
 const SHARDS: usize = 64;
 
-/// Images by their hash of 64 bits. Two different images may have the same one, very rarely: then one
-/// of them is not counted.
+/// Images by their hash of 64 bits. Two different images may have the same one, very rarely: then
+/// one of them is not counted.
 pub(super) struct SeenImages {
     shards: Vec<Mutex<HashSet<u64>>>,
 }
@@ -36,14 +36,14 @@ impl SeenImages {
 #[derive(Clone, Default, Debug)]
 pub(super) struct CrashTally {
     pub(super) episodes: u64,
-    /// Images that were looked at.
+    /// Images that were inspected.
     pub(super) images: u64,
     pub(super) violations: u64,
     /// Of those that were seen for the first time:
     pub(super) distinct: u64,
     pub(super) torn: u64,
     pub(super) kills: u64,
-    /// Crashes during recovery from a crash, or during the commit and the close behind it.
+    /// Crashes during recovery from a crash, or during the commit and the close after it.
     pub(super) double: u64,
     pub(super) workloads: BTreeMap<Workload, u64>,
     pub(super) clean: u64,

@@ -1,4 +1,4 @@
-//! The campaign itself: that it looks at much, and that it would see what is wrong.
+//! Tests that the campaign covers much, and that it finds violations.
 
 use super::{
     episode::{self, CrashPlan},
@@ -9,7 +9,7 @@ use super::{
 use teak::TransactionId;
 
 #[test]
-fn a_crash_leaves_what_was_acknowledged_and_nothing_that_was_not_begun() {
+fn a_crash_keeps_acknowledged_commits_and_invents_none() {
     let mut history = CrashHistory::new(TransactionId(0), HistoryTables::new(), 5);
     let first = history.begin(TransactionId(1), HistoryTables::new(), 10);
     history.states[first].returned = 12;

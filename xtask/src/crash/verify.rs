@@ -1,10 +1,10 @@
 //! Opening what a crash left, and holding it against the history.
 
 use super::{
-    context::StageResult,
     history::{CrashHistory, CrashKind, compare, compare_named},
     records,
     settings::{BOOT, CrashSettings},
+    stage::StageResult,
 };
 use fastrand::Rng;
 use teak::{
@@ -12,38 +12,38 @@ use teak::{
     testing::{self, CrashPoints, RecordSummary, SimDisk},
 };
 
-/// Pages that the file may grow by while it is looked at.
+/// Pages that the file may grow by during the inspection.
 const ROOM_PAGES: usize = 24;
 
-/// What is to be found.
+/// The states that may be found.
 #[derive(Clone, Copy)]
 pub(super) struct ExpectedStates<'h> {
     pub(super) history: &'h CrashHistory,
-    /// The crash came behind so many events.
+    /// The number of events before the crash.
     pub(super) time: usize,
     pub(super) cut: CrashKind,
-    /// The machine's boot behind the crash; that of the workload if it was a kill.
+    /// The boot of the machine after the crash. After a kill it is that of the workload.
     pub(super) boot: [u8; 16],
 }
 
-/// What was found, and what was done to it.
+/// A database after recovery and the changes that verification made.
 pub(super) struct RecoveredDatabase {
     /// The disk with all that was done to it: recovery, a commit, a close.
     pub(super) disk: SimDisk,
-    /// What the disk should hold at each moment of that.
+    /// The states that the disk should hold at each time of that.
     pub(super) history: CrashHistory,
     pub(super) recovery: Recovery,
     /// Since when the history speaks of this disk.
     pub(super) since: usize,
-    /// The machine's boot in which all that was done.
+    /// The boot of the machine after the crash. After a kill it is that of the workload.
     pub(super) boot: [u8; 16],
 }
 
-/// What a crash left.
+/// A disk after a crash.
 pub(super) struct CrashedDisk {
     disk: SimDisk,
     newest: Option<RecordSummary>,
-    /// The same where what the journal says is in its place, if it says anything.
+    /// The newest record after the journal is redone, if the journal has entries.
     redone: Option<RecordSummary>,
 }
 
@@ -60,7 +60,7 @@ impl CrashedDisk {
         }
     }
 
-    /// The process was killed, and the file is as it was written, `image`.
+    /// After a kill: the file `image` holds everything that was written.
     pub(super) fn of_kill(
         disk: &SimDisk,
         point: &CrashPoints,
@@ -78,7 +78,7 @@ impl CrashedDisk {
 
 /// Opens what is left, compares, checks, commits once more, closes, and opens again.
 pub(super) fn verify(
-    wreck: CrashedDisk,
+    crashed: CrashedDisk,
     settings: &CrashSettings,
     expected: ExpectedStates<'_>,
     rng: &mut Rng,
@@ -87,7 +87,7 @@ pub(super) fn verify(
         disk,
         newest,
         redone,
-    } = wreck;
+    } = crashed;
     let database = settings
         .open_image(&disk, expected.boot)
         .map_err(|error| format!("opening: {error}"))?;
@@ -98,7 +98,7 @@ pub(super) fn verify(
         Some(_) => plausible(redone).or_else(|_| plausible(newest))?,
         None => plausible(newest)?,
     }
-    expect_clean(&database, "behind recovery")?;
+    expect_clean(&database, "after recovery")?;
     let ExpectedStates {
         history,
         time,
@@ -153,7 +153,7 @@ fn identify(
     })
 }
 
-/// What the database says of its recovery must fit what was found, and the newest record.
+/// The reported recovery must fit the found state and the newest record.
 fn expect_plausible(
     recovery: &Recovery,
     id: TransactionId,
@@ -165,12 +165,13 @@ fn expect_plausible(
     let time = expected.time;
     let history = expected.history;
     let is_kill = expected.cut == CrashKind::Kill;
+    let is_unreadable = newest.has_unreadable_beside;
     let fits = match recovery {
-        // What cannot be read is told of, and counts as the newest.
-        Recovery::RolledBack { from, to, .. } if newest.has_unreadable_beside => {
+        // An unreadable record is reported, and counts as the newest.
+        Recovery::RolledBack { from, to, .. } if is_unreadable => {
             *to == id && *from == newest.transaction.next()
         }
-        _ if newest.has_unreadable_beside => false,
+        _ if is_unreadable => false,
         Recovery::Clean => newest.is_clean_close && history.was_closed(time, index),
         Recovery::Killed { last } => is_kill && *last == id,
         // Killed before anything was committed in this boot of the machine.
@@ -186,7 +187,7 @@ fn expect_plausible(
         _ => false,
     };
     let said = match recovery {
-        Recovery::RolledBack { .. } if newest.has_unreadable_beside => newest.transaction,
+        Recovery::RolledBack { .. } if is_unreadable => newest.transaction,
         Recovery::RolledBack { from, .. } => *from,
         _ => id,
     };
@@ -214,7 +215,7 @@ fn commit_and_close(
     history: &mut CrashHistory,
     rng: &mut Rng,
 ) -> StageResult {
-    let failed = |error| format!("writing behind recovery: {error}");
+    let failed = |error| format!("writing after recovery: {error}");
     let mut txn = database.begin_write().map_err(failed)?;
     let mut tables = history.states[history.newest()].tables.clone();
     records::put(&mut txn, &mut tables, rng, 2).map_err(failed)?;
@@ -229,7 +230,7 @@ fn commit_and_close(
     history.closes.push((now, index));
     database
         .close()
-        .map_err(|error| format!("closing behind recovery: {error}"))
+        .map_err(|error| format!("closing after recovery: {error}"))
 }
 
 fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> StageResult {
@@ -248,5 +249,5 @@ fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> S
         .and_then(|()| compare_named(&again, tables))
         .map_err(|difference| format!("opened again: {difference}"))?;
     drop(txn);
-    expect_clean(&again, "behind the next commit")
+    expect_clean(&again, "after the next commit")
 }

@@ -1,10 +1,12 @@
-//! What episodes do: kinds of workload, each a script of steps.
+//! Kinds of workload, each a script of steps.
 
 use super::{
-    context::{EpisodeContext, MODES, StageResult},
+    context::EpisodeContext,
     records,
     settings::CrashSettings,
+    stage::{MODES, StageResult},
 };
+use crate::campaign::draw;
 use fastrand::Rng;
 use teak::Durability;
 
@@ -37,11 +39,12 @@ pub(super) enum CrashStep {
     RollBack,
     /// Has a call to the disk fail soon.
     Fault,
-    /// Another process goes on, comes, goes, or dies in one of its next calls to the disk; the last one kills all.
+    /// Another process takes over, joins, leaves, or dies in one of its next calls to the disk.
+    /// `DieAll` kills all.
     SwitchProcess,
     Join,
     Leave,
-    /// Another process flushes what this one has committed, and this one goes on.
+    /// Another process flushes the commits of this one, and this one continues.
     SyncElsewhere,
     Die(u64),
     DieAll,
@@ -70,11 +73,145 @@ pub(super) const ALPHABET: [CrashStep; 16] = [
 /// The longest of the sequences that are all played.
 pub(super) const SEQUENCE_LEN_MAX: u32 = 3;
 
-/// How many sequences there are of up to so many letters.
+/// The number of sequences of up to [`SEQUENCE_LEN_MAX`] letters.
 pub(super) fn sequence_count() -> u64 {
     let letters = ALPHABET.len() as u64;
     (1..=SEQUENCE_LEN_MAX).map(|len| letters.pow(len)).sum()
 }
+
+/// Steps, and how often each comes.
+type StepWeights = &'static [(CrashStep, u32)];
+
+const RANDOM: StepWeights = &[
+    (CrashStep::Put(6), 8),
+    (CrashStep::Large, 3),
+    (CrashStep::Delete(15), 4),
+    (CrashStep::DropTable, 1),
+    (CrashStep::Nested, 1),
+    (CrashStep::Savepoints, 1),
+    (CrashStep::Abort, 1),
+    (CrashStep::Sync, 2),
+    (CrashStep::Grow, 1),
+    (CrashStep::Shrink, 1),
+    (CrashStep::Compact, 1),
+    (CrashStep::Reopen, 1),
+    (CrashStep::Kill, 2),
+    (CrashStep::BeginReader, 2),
+    (CrashStep::EndReader, 2),
+    (CrashStep::CreateSnapshot, 2),
+    (CrashStep::DropSnapshot, 1),
+    (CrashStep::RollBack, 1),
+];
+
+const READER: StepWeights = &[
+    (CrashStep::Put(20), 8),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(30), 4),
+    (CrashStep::BeginReader, 1),
+    (CrashStep::EndReader, 1),
+];
+
+const LAZY: StepWeights = &[
+    (CrashStep::Put(6), 8),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(20), 4),
+    (CrashStep::Kill, 1),
+];
+
+const FULL: StepWeights = &[
+    (CrashStep::Put(20), 6),
+    (CrashStep::Large, 4),
+    (CrashStep::Delete(40), 5),
+    (CrashStep::Grow, 2),
+    (CrashStep::Fault, 2),
+    (CrashStep::Compact, 1),
+    (CrashStep::Reopen, 1),
+    (CrashStep::Sync, 1),
+];
+
+const FAULTS: StepWeights = &[
+    (CrashStep::Put(6), 8),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(20), 3),
+    (CrashStep::Fault, 5),
+    (CrashStep::Compact, 1),
+    (CrashStep::CreateSnapshot, 2),
+    (CrashStep::DropSnapshot, 1),
+    (CrashStep::RollBack, 1),
+    (CrashStep::Sync, 2),
+    (CrashStep::Kill, 2),
+    (CrashStep::Reopen, 1),
+];
+
+const SAVEPOINTS: StepWeights = &[
+    (CrashStep::Put(6), 4),
+    (CrashStep::Savepoints, 6),
+    (CrashStep::Nested, 4),
+    (CrashStep::Delete(10), 2),
+    (CrashStep::Abort, 1),
+];
+
+const GROWTH: StepWeights = &[
+    (CrashStep::Grow, 4),
+    (CrashStep::Large, 4),
+    (CrashStep::Put(20), 4),
+];
+
+const SHRINK: StepWeights = &[
+    (CrashStep::Grow, 2),
+    (CrashStep::Large, 3),
+    (CrashStep::Delete(70), 3),
+    (CrashStep::Shrink, 3),
+    (CrashStep::Compact, 3),
+    (CrashStep::Reopen, 2),
+    (CrashStep::Kill, 1),
+];
+
+const FLUSH: StepWeights = &[
+    (CrashStep::Put(6), 8),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(20), 4),
+    (CrashStep::Sync, 3),
+    (CrashStep::CreateSnapshot, 1),
+];
+
+const NAMED: StepWeights = &[
+    (CrashStep::Put(6), 6),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(30), 3),
+    (CrashStep::DropTable, 1),
+    (CrashStep::CreateSnapshot, 5),
+    (CrashStep::DropSnapshot, 2),
+    (CrashStep::RollBack, 4),
+    (CrashStep::Savepoints, 1),
+    (CrashStep::Shrink, 1),
+    (CrashStep::Compact, 2),
+    (CrashStep::Sync, 1),
+    (CrashStep::Reopen, 1),
+    (CrashStep::Kill, 2),
+    (CrashStep::BeginReader, 1),
+    (CrashStep::EndReader, 1),
+];
+
+const SHARED: StepWeights = &[
+    (CrashStep::Put(6), 12),
+    (CrashStep::Large, 2),
+    (CrashStep::Delete(30), 3),
+    (CrashStep::SwitchProcess, 14),
+    (CrashStep::Join, 3),
+    (CrashStep::Leave, 2),
+    (CrashStep::Die(0), 1),
+    (CrashStep::Die(3), 1),
+    (CrashStep::Die(6), 1),
+    (CrashStep::DieAll, 1),
+    (CrashStep::Sync, 3),
+    (CrashStep::SyncElsewhere, 5),
+    (CrashStep::Grow, 1),
+    (CrashStep::Shrink, 1),
+    (CrashStep::Reopen, 1),
+    (CrashStep::BeginReader, 1),
+    (CrashStep::EndReader, 1),
+];
 
 /// The kinds of workload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
@@ -101,7 +238,8 @@ pub(super) enum Workload {
     Flush,
     /// Named snapshots that come and go, and rollbacks to them
     Named,
-    /// Several processes, which commit in turns and while another one's flush runs, and come and go and die
+    /// Several processes, which commit in turns and while another one's flush runs, and come and go
+    /// and die
     Shared,
 }
 
@@ -138,7 +276,7 @@ impl Workload {
         }
     }
 
-    /// Whether errors are to be expected.
+    /// Whether errors are expected.
     pub(super) fn is_tolerant(self) -> bool {
         matches!(self, Self::Full | Self::Faults)
     }
@@ -155,121 +293,20 @@ impl Workload {
         }
     }
 
-    /// How often each step comes; commits come besides.
-    fn weights(self) -> &'static [(CrashStep, u32)] {
-        use CrashStep::*;
+    /// How often each step comes, apart from the commits in between.
+    fn weights(self) -> StepWeights {
         match self {
-            Self::Sequence | Self::Random => &[
-                (Put(6), 8),
-                (Large, 3),
-                (Delete(15), 4),
-                (DropTable, 1),
-                (Nested, 1),
-                (Savepoints, 1),
-                (Abort, 1),
-                (Sync, 2),
-                (Grow, 1),
-                (Shrink, 1),
-                (Compact, 1),
-                (Reopen, 1),
-                (Kill, 2),
-                (BeginReader, 2),
-                (EndReader, 2),
-                (CreateSnapshot, 2),
-                (DropSnapshot, 1),
-                (RollBack, 1),
-            ],
-            Self::Reader => &[
-                (Put(20), 8),
-                (Large, 2),
-                (Delete(30), 4),
-                (BeginReader, 1),
-                (EndReader, 1),
-            ],
-            Self::Lazy => &[(Put(6), 8), (Large, 2), (Delete(20), 4), (Kill, 1)],
-            Self::Full => &[
-                (Put(20), 6),
-                (Large, 4),
-                (Delete(40), 5),
-                (Grow, 2),
-                (Fault, 2),
-                (Compact, 1),
-                (Reopen, 1),
-                (Sync, 1),
-            ],
-            Self::Faults => &[
-                (Put(6), 8),
-                (Large, 2),
-                (Delete(20), 3),
-                (Fault, 5),
-                (Compact, 1),
-                (CreateSnapshot, 2),
-                (DropSnapshot, 1),
-                (RollBack, 1),
-                (Sync, 2),
-                (Kill, 2),
-                (Reopen, 1),
-            ],
-            Self::Savepoints => &[
-                (Put(6), 4),
-                (Savepoints, 6),
-                (Nested, 4),
-                (Delete(10), 2),
-                (Abort, 1),
-            ],
-            Self::Growth => &[(Grow, 4), (Large, 4), (Put(20), 4)],
-            Self::Shrink => &[
-                (Grow, 2),
-                (Large, 3),
-                (Delete(70), 3),
-                (Shrink, 3),
-                (Compact, 3),
-                (Reopen, 2),
-                (Kill, 1),
-            ],
-            Self::Flush => &[
-                (Put(6), 8),
-                (Large, 2),
-                (Delete(20), 4),
-                (Sync, 3),
-                (CreateSnapshot, 1),
-            ],
-            Self::Named => &[
-                (Put(6), 6),
-                (Large, 2),
-                (Delete(30), 3),
-                (DropTable, 1),
-                (CreateSnapshot, 5),
-                (DropSnapshot, 2),
-                (RollBack, 4),
-                (Savepoints, 1),
-                (Shrink, 1),
-                (Compact, 2),
-                (Sync, 1),
-                (Reopen, 1),
-                (Kill, 2),
-                (BeginReader, 1),
-                (EndReader, 1),
-            ],
-            Self::Shared => &[
-                (Put(6), 12),
-                (Large, 2),
-                (Delete(30), 3),
-                (SwitchProcess, 14),
-                (Join, 3),
-                (Leave, 2),
-                (Die(0), 1),
-                (Die(3), 1),
-                (Die(6), 1),
-                (DieAll, 1),
-                (Sync, 3),
-                (SyncElsewhere, 5),
-                (Grow, 1),
-                (Shrink, 1),
-                (Reopen, 1),
-                (BeginReader, 1),
-                (EndReader, 1),
-            ],
+            Self::Sequence | Self::Random => RANDOM,
+            Self::Reader => READER,
+            Self::Lazy => LAZY,
+            Self::Full => FULL,
+            Self::Faults => FAULTS,
+            Self::Savepoints => SAVEPOINTS,
+            Self::Growth => GROWTH,
+            Self::Shrink => SHRINK,
+            Self::Flush => FLUSH,
+            Self::Named => NAMED,
+            Self::Shared => SHARED,
         }
     }
 
@@ -288,7 +325,6 @@ impl Workload {
             return sequence_script(rng, sequence);
         }
         let weights = self.weights();
-        let sum: u32 = weights.iter().map(|(_, weight)| weight).sum();
         let mut script = Vec::new();
         if self == Self::Reader {
             script.push(CrashStep::BeginReader);
@@ -297,13 +333,7 @@ impl Workload {
             script.extend([CrashStep::Join, CrashStep::Join]);
         }
         for _ in 0..rng.usize(6..24) {
-            let mut rest = rng.u32(0..sum);
-            let drawn = weights.iter().find(|(_, weight)| {
-                let is_it = rest < *weight;
-                rest = rest.saturating_sub(*weight);
-                is_it
-            });
-            script.extend(drawn.map(|(step, _)| *step));
+            script.extend(draw::weighted(rng, weights));
             if rng.u8(0..3) != 0 {
                 script.push(CrashStep::Commit(self.draw_mode(rng)));
             }
@@ -312,7 +342,7 @@ impl Workload {
     }
 }
 
-/// The sequence of this number; those behind the last have a letter more and are drawn.
+/// The sequence of this number. Those after the last have one more, random letter.
 fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
     let letters = ALPHABET.len() as u64;
     let (cycle, mut rest) = (sequence / sequence_count(), sequence % sequence_count());

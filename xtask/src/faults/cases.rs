@@ -1,4 +1,4 @@
-//! Which faults a script is played with: each call, each way of failing, the errors in turn.
+//! Which faults a script is played with: each call, each mode of failing, the errors in turn.
 
 use fastrand::Rng;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(super) const ERRORS: [(&str, i32); 9] = [
     ("ENOLCK", 37),
 ];
 
-/// How a call fails, and the calls behind it.
+/// How a call and the calls after it fail.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FaultMode {
     Once,
@@ -46,7 +46,7 @@ impl FaultMode {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaultCase {
     pub(super) call: u64,
-    pub(super) way: FaultMode,
+    pub(super) mode: FaultMode,
     error: usize,
 }
 
@@ -57,7 +57,7 @@ impl FaultCase {
         let mut error = rng.usize(0..ERRORS.len());
         for (call, kind) in (0..).zip(calls) {
             let some = FaultMode::HealsAfter(rng.u64(2..6));
-            let mut ways = vec![
+            let mut modes = vec![
                 FaultMode::Once,
                 FaultMode::HealsAfter(1),
                 some,
@@ -67,11 +67,11 @@ impl FaultCase {
             if matches!(kind, Call::Write | Call::WriteThrough) {
                 // The last of these writes all but a byte or so of a record.
                 let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
-                ways.push(FaultMode::ShortWrite(written));
-                ways.push(FaultMode::ShortWritesForEver(rng.u8(1..)));
+                modes.push(FaultMode::ShortWrite(written));
+                modes.push(FaultMode::ShortWritesForEver(rng.u8(1..)));
             }
-            for way in ways {
-                cases.push(Self { call, way, error });
+            for mode in modes {
+                cases.push(Self { call, mode, error });
                 error = (error + 1) % ERRORS.len();
             }
         }
@@ -84,7 +84,7 @@ impl FaultCase {
 
     pub(super) fn fault(&self) -> Fault {
         let fault = Fault::once(ERRORS[self.error].1);
-        match self.way {
+        match self.mode {
             FaultMode::Once => fault,
             FaultMode::HealsAfter(calls) => fault.and_more(calls),
             FaultMode::ForEver => fault.for_ever(),
@@ -99,7 +99,7 @@ impl FaultCase {
 
 impl fmt::Display for FaultCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (call, error, way) = (self.call, self.error_name(), self.way);
-        write!(f, "call {call} fails with {error}, {way:?}")
+        let (call, error, mode) = (self.call, self.error_name(), self.mode);
+        write!(f, "call {call} fails with {error}, {mode:?}")
     }
 }

@@ -1,10 +1,9 @@
-//! What a script leaves behind, on a disk that works again.
+//! The state after a script, on a disk that works again.
 
 use super::{
-    episode::{
-        BOOT, CAPACITY, FaultCheck, FaultEpisode, PossibleStates, commit_another, expect_sound,
-    },
+    episode::{BOOT, CAPACITY, FaultEpisode},
     script::FaultScript,
+    soundness::{FaultCheck, PossibleStates, commit_another, expect_sound},
 };
 use fastrand::Rng;
 use teak::{
@@ -13,9 +12,9 @@ use teak::{
 };
 
 const OTHER_BOOT: [u8; 16] = [2; 16];
-/// Power cuts that are looked at behind a script, and behind one more commit.
+/// Power cuts to inspect after a script, and after one more commit.
 const CUTS: usize = 3;
-const LATE_CUTS: usize = 2;
+const CUTS_AFTER_COMMIT: usize = 2;
 
 /// Looks at what is there when the machine goes down, and when the process is killed; then at what
 /// is built upon the latter.
@@ -33,8 +32,8 @@ pub(super) fn inspect(
     episode.disk = episode.disk.kill();
     let database = episode.open()?;
     commit_another(&database, &mut episode.possible_states)?;
-    episode.position = "a power cut behind one more commit".to_owned();
-    for disk in cut_power(&episode.disk, LATE_CUTS, rng) {
+    episode.position = "a power cut after one more commit".to_owned();
+    for disk in cut_power(&episode.disk, CUTS_AFTER_COMMIT, rng) {
         inspect_after_power_cut(&disk, script, episode.possible_states.clone(), false)?;
     }
     Ok(())
@@ -75,7 +74,7 @@ fn inspect_after_power_cut(
     drop(database);
     let opened = testing::open(&disk, &script.options(), false, OTHER_BOOT);
     let database = opened.map_err(|error| format!("opening again: {error}"))?;
-    // What was rolled back before must not come up again.
+    // A commit that was rolled back must not reappear.
     if let recovery @ Recovery::RolledBack { .. } = database.recovery() {
         return Err(format!("opening again: {recovery:?}"));
     }

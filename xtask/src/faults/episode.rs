@@ -1,20 +1,20 @@
-//! Plays a script on a disk with a fault, and looks at every answer.
+//! Plays a script on a disk with a fault, and checks every result.
 //!
-//! What is held to be right:
+//! The rules:
 //!
-//! 1. A call of the engine under which the disk failed returns the error of the disk. There are two exceptions: growing may go on with
-//!    a smaller step, or with what is free; and what a call does for tables that were dropped before may wait for a disk that is not full.
+//! 1. A call of the engine under which the disk failed returns the error of the disk. There are two
+//!    exceptions: growing may go on with a smaller step, or with what is free; and what a call does
+//!    for tables that were dropped before may wait for a disk that is not full.
 //! 2. A call under which it did not fail succeeds, unless the database is poisoned, the transaction
 //!    broken, or a limit of size reached.
 //! 3. Poisoned is a database whose commit record or flush failed, and no other.
-//! 4. What is read is what was acknowledged last, and for a reader what there was when it began.
+//! 4. A read returns the last acknowledged state, and a reader the state of its beginning.
 
 use super::{
     cases::FaultCase,
-    model::{self, FaultReader, FaultTables},
-    script::{
-        self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction, TableChange,
-    },
+    model::{FaultReader, FaultTables},
+    script::{self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction},
+    soundness::{FaultCheck, PossibleStates, expect_sound, refuse_changes},
 };
 use std::fmt;
 use teak::{
@@ -22,14 +22,11 @@ use teak::{
     testing::{self, Call, SimDisk},
 };
 
-/// Something that is not as it should be.
-pub(super) type FaultCheck<T = ()> = Result<T, String>;
-
 pub(super) const BOOT: [u8; 16] = [1; 16];
-/// The longest file of a script. Memory is used as the file grows. Allocators fill stretches of up to
-/// 32 MiB with zeros themselves, and have longer ones from the system.
+/// The longest file of a script. Memory is used as the file grows. Allocators fill stretches of up
+/// to 32 MiB with zeros themselves, and have longer ones from the system.
 pub(super) const CAPACITY: usize = 40 << 20;
-/// States that are looked at in full behind a failure, for each script.
+/// States to inspect completely after a failure, for each script.
 const INSPECTIONS_MAX: usize = 4;
 
 /// The operations whose failure poisons the database.
@@ -39,56 +36,7 @@ const POISONING: [&str; 3] = [
     "flushing the file",
 ];
 
-/// The states that the database may be found in.
-#[derive(Clone, Default)]
-pub(super) struct PossibleStates {
-    /// The last state that was acknowledged.
-    pub(super) acknowledged: FaultTables,
-    /// The last that was acknowledged as durable.
-    pub(super) durable: FaultTables,
-    /// All acknowledged since then, oldest first.
-    pub(super) since: Vec<FaultTables>,
-    /// The commit whose record or flush failed, behind all of these.
-    pub(super) failed: Option<FaultTables>,
-    /// Whether the record of that commit was erased, in the system's cache.
-    is_erased: bool,
-}
-
-impl PossibleStates {
-    fn acknowledge(&mut self, state: FaultTables, is_durable: bool) {
-        self.acknowledged = state.clone();
-        if is_durable {
-            self.settle(state);
-        } else {
-            self.since.push(state);
-        }
-    }
-
-    /// A state is on the disk, and no other is.
-    pub(super) fn settle(&mut self, state: FaultTables) {
-        self.acknowledged = state.clone();
-        self.durable = state;
-        self.since.clear();
-        self.failed = None;
-        self.is_erased = false;
-    }
-
-    /// What a process finds behind one that was killed.
-    pub(super) fn after_kill(&self) -> Vec<&FaultTables> {
-        let failed = self.failed.iter().filter(|_| !self.is_erased);
-        std::iter::once(&self.acknowledged).chain(failed).collect()
-    }
-
-    /// What may be found when the machine went down.
-    pub(super) fn after_power_cut(&self) -> Vec<&FaultTables> {
-        std::iter::once(&self.durable)
-            .chain(&self.since)
-            .chain(&self.failed)
-            .collect()
-    }
-}
-
-/// What a call of the engine came to, if that is right.
+/// A correct result of a call of the engine.
 enum CallOutcome<T> {
     Done(T),
     /// Refused, as it should be.
@@ -111,12 +59,12 @@ pub(super) struct FaultEpisode<'s> {
     /// Whether a table was dropped, emptied or cut.
     has_dropped: bool,
     reader: Option<FaultReader>,
-    /// Failures of the disk that have been looked at.
+    /// Failures of the disk that have been checked.
     failures_known: usize,
     inspections: usize,
     /// Where the first failure was met.
     pub(super) site: Option<&'static str>,
-    /// What was done last, for messages.
+    /// The last step, for messages.
     pub(super) position: String,
 }
 
@@ -211,13 +159,14 @@ impl<'s> FaultEpisode<'s> {
         self.classify_failures(&[], result)
     }
 
-    /// Looks at what a call of the engine returned that may make the file longer, or fill its holes, which it tries in
-    /// several ways.
+    /// Looks at what a call of the engine returned that may make the file longer, or fill its
+    /// holes, which it tries in several modes.
     fn classify_growing<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
-    /// The same of what cuts the file off or gives blocks back: if it cannot, all stays as it is. Where tables were dropped it releases some first.
+    /// Like [`Self::classify`] for calls that truncate the file or punch holes. On failure nothing
+    /// changes. If tables were dropped, such a call releases some of their pages first.
     fn classify_begin<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         let cutting = [Call::SetLen, Call::Punch];
         match self.releases() {
@@ -229,7 +178,8 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Looks at what came of a commit, which may make the file longer and release some of what was dropped.
+    /// Looks at what came of a commit, which may make the file longer and release some of what was
+    /// dropped.
     fn classify_commit<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
         match self.releases() {
@@ -243,7 +193,7 @@ impl<'s> FaultEpisode<'s> {
         self.has_dropped && self.script.releases_in_parts()
     }
 
-    /// What may fail while that is released, which waits then for a disk that is not full.
+    /// The calls that may fail during that release, which then waits for a disk with space.
     fn may_wait(&self) -> &'static [Call] {
         match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
             true => &[Call::Write, Call::Writable],
@@ -267,7 +217,7 @@ impl<'s> FaultEpisode<'s> {
                     return Err(format!("an error was swallowed, of {failures:?}"));
                 }
                 if !failures.is_empty() {
-                    self.site.get_or_insert("growing, by another way");
+                    self.site.get_or_insert("growing, by another mode");
                 }
                 Ok(CallOutcome::Done(value))
             }
@@ -323,7 +273,7 @@ impl<'s> FaultEpisode<'s> {
                 if is_durable && !has_flushed && next != self.possible_states.acknowledged {
                     return Err("a durable commit without a flush".to_owned());
                 }
-                // What changes nothing writes nothing.
+                // A commit without changes writes nothing.
                 if has_flushed || next != self.possible_states.acknowledged {
                     self.possible_states.acknowledge(next, is_durable);
                 }
@@ -359,7 +309,7 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// One step; says whether the transaction can go on.
+    /// One step; returns whether the transaction can continue.
     fn step(
         &mut self,
         txn: &mut WriteTxn,
@@ -422,7 +372,7 @@ impl<'s> FaultEpisode<'s> {
         }
         expect_sound(database, &[&self.possible_states.acknowledged])?;
         self.expect_reader_unchanged()?;
-        // Whether writing is refused is looked at without a call that may fail.
+        // Check whether writes are refused without a call that may fail.
         match database.sync() {
             Err(Error::Poisoned) if !self.is_poisoned => {
                 Err("it is poisoned for no reason".to_owned())
@@ -438,7 +388,7 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Ends the process, in an orderly way or not.
+    /// Ends the process, in an orderly mode or not.
     fn leave(&mut self, database: Database, leave: CloseMode) -> FaultCheck {
         self.expect_reader_unchanged()?;
         if leave == CloseMode::Close {
@@ -474,7 +424,7 @@ impl<'s> FaultEpisode<'s> {
         self.open()
     }
 
-    /// Opens the database behind another process, the disk healed if it goes on failing.
+    /// Opens the database after the end of another process. Repairs the disk if it keeps failing.
     pub(super) fn open(&mut self) -> FaultCheck<Database> {
         const TRIES: usize = 3;
         self.is_poisoned = false;
@@ -489,7 +439,7 @@ impl<'s> FaultEpisode<'s> {
         Err("it cannot be opened".to_owned())
     }
 
-    /// What opening has found is durable from then on.
+    /// The state found on opening is durable from then on.
     fn settle(&mut self, database: Database) -> FaultCheck<Database> {
         self.is_poisoned = false;
         let possible = self.possible_states.after_kill();
@@ -506,61 +456,6 @@ impl<'s> FaultEpisode<'s> {
         self.possible_states.settle(found);
         Ok(database)
     }
-}
-
-/// Commits one more record durably.
-pub(super) fn commit_another(
-    database: &Database,
-    possible_states: &mut PossibleStates,
-) -> FaultCheck {
-    let describe = |error: Error| format!("one more commit: {error}");
-    let mut next = possible_states.acknowledged.clone();
-    let mut txn = database.begin_write().map_err(describe)?;
-    txn.set_durability(Durability::Durable);
-    let value = model::FaultValue { seed: 1, len: 50 };
-    let put = TableChange::Put {
-        first: 77,
-        count: 1,
-        stride: 1,
-        value,
-    };
-    let result = script::change(&mut txn, &mut next, 0, &put).and_then(|()| txn.commit());
-    match result {
-        Ok(_) => possible_states.settle(next),
-        Err(Error::Full { .. }) => return Ok(()),
-        Err(error) => return Err(describe(error)),
-    }
-    expect_sound(database, &[&possible_states.acknowledged]).map(drop)
-}
-
-fn refuse_changes(txn: &mut WriteTxn) -> FaultCheck {
-    let any = TableChange::Remove { first: 0, count: 1 };
-    match script::change(txn, &mut FaultTables::new(), 0, &any) {
-        Err(Error::TransactionBroken) => Ok(()),
-        Err(error) => Err(format!("changing what is broken: {error}")),
-        Ok(()) => Err("a broken transaction takes changes".to_owned()),
-    }
-}
-
-/// Fails unless a check finds nothing, and the state is one of these; says which.
-pub(super) fn expect_sound<'t>(
-    database: &Database,
-    possible: &[&'t FaultTables],
-) -> FaultCheck<&'t FaultTables> {
-    let describe = |error: Error| format!("reading: {error}");
-    let report = database.check(&mut |_| {}).map_err(describe)?;
-    if let Some(damage) = report.damages.first() {
-        return Err(format!("damage: {damage:?}"));
-    }
-    let txn = database.begin_read().map_err(describe)?;
-    let mut differences = Vec::new();
-    for state in possible {
-        match script::is_same(&txn, state) {
-            Ok(()) => return Ok(state),
-            Err(text) => differences.push(text),
-        }
-    }
-    Err(format!("a state that is not possible: {differences:?}"))
 }
 
 impl fmt::Display for FaultEpisode<'_> {

@@ -1,4 +1,4 @@
-//! What a database of this campaign should hold.
+//! The expected contents of a database.
 
 use std::{collections::BTreeMap, sync::Arc};
 use teak::{ReadTxn, Table, TableOptions, Transaction, codec::Bytes};

@@ -1,7 +1,7 @@
-//! What is done to a database while its disk fails: drawn once, played with each fault.
+//! Scripts: operations on a database, drawn once and played with each fault.
 
 use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
-use crate::geometry;
+use crate::campaign::draw;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
 use teak::{Durability, Geometry, Options, Result, Transaction, WriteTxn, codec::Bytes};
@@ -57,7 +57,8 @@ pub(super) enum ScriptStep {
 }
 
 impl ScriptStep {
-    /// Whether pages of a tree may be left to be released later. Large values have no tree of their own.
+    /// Whether pages of a tree may be left to be released later. Large values have no tree of their
+    /// own.
     pub(super) fn drops(&self) -> bool {
         match self {
             Self::Drop(_) => true,
@@ -80,7 +81,7 @@ pub(super) enum TableChange {
         stride: u32,
         value: FaultValue,
     },
-    /// The same in one call.
+    /// Puts the records in one call.
     PutMany {
         first: u32,
         count: u32,
@@ -107,7 +108,7 @@ impl FaultScript {
         let page_size = [4096, 4096, 4096, 8192, 16384][rng.usize(0..5)];
         let is_limited = rng.u8(0..6) == 0;
         let act_count = rng.usize(8..18);
-        // What is drawn otherwise stays what it is for each seed.
+        // The other draws stay the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
@@ -116,7 +117,7 @@ impl FaultScript {
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
             acts: (0..act_count).map(|_| draw_act(rng)).collect(),
-            geometry: geometry::draw(rng, page_size),
+            geometry: draw::geometry(rng, page_size),
         }
     }
 

@@ -1,9 +1,9 @@
-//! How often a fault was met where, with which error, in which way.
+//! How often a fault was met where, with which error, in which mode.
 
 use super::cases::{ERRORS, FaultCase};
 use std::collections::BTreeMap;
 
-/// What came of the faults so far.
+/// The counts of the faults so far.
 #[derive(Default)]
 pub(super) struct FaultTally {
     pub(super) faults: u64,
@@ -12,7 +12,7 @@ pub(super) struct FaultTally {
     unmet: u64,
     /// By operation and name of the error.
     sites: BTreeMap<(&'static str, &'static str), u64>,
-    ways: BTreeMap<&'static str, u64>,
+    modes: BTreeMap<&'static str, u64>,
 }
 
 impl FaultTally {
@@ -24,7 +24,7 @@ impl FaultTally {
         };
         self.faults += 1;
         *self.sites.entry((site, case.error_name())).or_default() += 1;
-        *self.ways.entry(case.way.name()).or_default() += 1;
+        *self.modes.entry(case.mode.name()).or_default() += 1;
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -34,8 +34,8 @@ impl FaultTally {
         for (site, count) in &other.sites {
             *self.sites.entry(*site).or_default() += count;
         }
-        for (way, count) in &other.ways {
-            *self.ways.entry(way).or_default() += count;
+        for (mode, count) in &other.modes {
+            *self.modes.entry(mode).or_default() += count;
         }
     }
 
@@ -61,8 +61,8 @@ impl FaultTally {
             }
             println!();
         }
-        for (way, count) in &self.ways {
-            println!("{way:<44} {count:>7}");
+        for (mode, count) in &self.modes {
+            println!("{mode:<44} {count:>7}");
         }
         println!("{:<44} {:>7}", "not met", self.unmet);
     }
@@ -71,11 +71,11 @@ impl FaultTally {
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
         let sites = self.site_names().into_iter();
         let sites = sites.map(|site| (site.to_owned(), self.of_site(site)));
-        let ways = self
-            .ways
+        let modes = self
+            .modes
             .iter()
-            .map(|(way, count)| ((*way).to_owned(), *count));
+            .map(|(mode, count)| ((*mode).to_owned(), *count));
         let unmet = ("not met".to_owned(), self.unmet);
-        sites.chain(ways).chain([unmet]).collect()
+        sites.chain(modes).chain([unmet]).collect()
     }
 }

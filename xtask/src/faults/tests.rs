@@ -1,6 +1,10 @@
 //! The campaign itself: what it calls right and wrong.
 
-use super::{episode, model, script::FaultScript, *};
+use super::{
+    cases::FaultCase, episode, model, plan_script, run_case, script::FaultScript, soundness,
+    tally::FaultTally,
+};
+use fastrand::Rng;
 use teak::testing::{self, Call, SimDisk};
 
 #[test]
@@ -15,7 +19,7 @@ fn a_short_campaign_finds_nothing() {
 }
 
 #[test]
-fn each_call_fails_in_each_way() {
+fn each_call_fails_in_each_mode() {
     let calls = [Call::SetLen, Call::Write, Call::Flush];
     let cases = FaultCase::all(&calls, &mut Rng::with_seed(1));
     assert_eq!(cases.len(), 5 + 7 + 5);
@@ -32,8 +36,8 @@ fn another_state_is_a_violation() {
     let disk = SimDisk::new(episode::CAPACITY);
     let database = testing::open(&disk, &script.options(), true, episode::BOOT).unwrap();
     let empty = model::FaultTables::new();
-    episode::expect_sound(&database, &[&empty]).unwrap();
+    soundness::expect_sound(&database, &[&empty]).unwrap();
     let other = model::FaultTables::from([(0, Default::default())]);
-    assert!(episode::expect_sound(&database, &[&other]).is_err());
-    assert!(episode::expect_sound(&database, &[&other, &empty]).is_ok());
+    assert!(soundness::expect_sound(&database, &[&other]).is_err());
+    assert!(soundness::expect_sound(&database, &[&other, &empty]).is_ok());
 }

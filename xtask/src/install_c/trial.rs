@@ -1,6 +1,6 @@
 //! A small project upon what was installed, as others would build one.
 
-use crate::{Failure, scratch};
+use crate::{Failure, built, campaign::scratch};
 use std::{
     ffi::OsStr,
     fs,
@@ -8,10 +8,10 @@ use std::{
     process::Command,
 };
 
-/// Builds it by CMake and by `pkg-config`, and runs it. What is not on this machine is said to be not run.
+/// Builds and runs it with CMake and with `pkg-config`. Says which of them this machine lacks.
 pub(super) fn run(prefix: &Path) -> Result<(), Failure> {
     let prefix = fs::canonicalize(prefix)?;
-    let project = scratch::workspace().join("crates/teak-c/tests/project");
+    let project = built::workspace().join("crates/teak-c/tests/project");
     let scratch = scratch::directory(None)?;
     if is_there("cmake") {
         by_cmake(&prefix, &project, &scratch.path().join("cmake"))?;
@@ -31,7 +31,7 @@ fn is_there(program: &str) -> bool {
     is_there
 }
 
-/// What a command prints, if it succeeds.
+/// The standard output of a command, if it succeeds.
 fn output(command: &mut Command) -> Result<String, Failure> {
     let output = command.output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();

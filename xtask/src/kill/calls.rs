@@ -4,12 +4,16 @@
 //! Between two calls a program changes nothing that outlives it but what it writes through the
 //! mapping, which is what random moments are for.
 
-use super::KillCount;
+use super::count::KillCount;
 use crate::{
     Failure,
+    campaign::{
+        child::{ChildEnd, ChildProgram, is_killed},
+        violations,
+    },
     workload::{
-        ChildEnd, ChildProgram, CommitHistory, CommitScript, CrashScope, ExpectedCommits,
-        VictimPlan, inspect, is_killed, keep,
+        CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount, VictimPlan,
+        inspect,
     },
 };
 use clap::ValueEnum;
@@ -23,7 +27,7 @@ use std::{
     time::Instant,
 };
 
-/// What the program begins with.
+/// The database at the start of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
     /// No database: it is created.
@@ -33,7 +37,7 @@ enum Start {
 }
 
 /// Each way that the program is killed in.
-const WAYS: [(Start, CommitScript); 4] = [
+const PROGRAMS: [(Start, CommitScript); 4] = [
     (Start::New, CommitScript::Plain),
     (Start::New, CommitScript::Flusher),
     (Start::Left, CommitScript::Plain),
@@ -98,12 +102,12 @@ pub(super) fn why_not() -> Option<String> {
         Err(error) => Some(format!("strace cannot be started ({error})")),
         Ok(status) if is_killed(status) => None,
         Ok(status) => Some(format!(
-            "strace killed nobody ({status}); perhaps tracing is forbidden here"
+            "strace did not kill the program ({status}); perhaps tracing is forbidden here"
         )),
     }
 }
 
-/// Kills of programs of so many commits.
+/// Kills of programs at their system calls. Each program makes this many commits.
 pub(super) struct SyscallKills<'a> {
     pub(super) directory: &'a Path,
     pub(super) seed: u64,
@@ -116,7 +120,7 @@ impl SyscallKills<'_> {
         let begin = Instant::now();
         let mut count = KillCount::default();
         let mut kinds = BTreeSet::new();
-        for (start, script) in WAYS {
+        for (start, script) in PROGRAMS {
             for (call, ordinals) in self.list_calls(start, script)? {
                 for ordinal in ordinals.first.. {
                     let point = KillPoint {
@@ -178,13 +182,8 @@ impl SyscallKills<'_> {
             println!(
                 "  repeat it with: cargo xtask kill --seed {seed} --commits {commits} --only {point}"
             );
-            if copy.exists() {
-                let name = format!("kill-{point}.teak").replace(':', "-");
-                println!(
-                    "  the database as it was found: {}",
-                    keep(&copy, &name)?.display()
-                );
-            }
+            let name = format!("kill-{point}.teak").replace(':', "-");
+            violations::save_database(&copy, &name)?;
         }
         Ok(is_killed)
     }
@@ -214,7 +213,8 @@ impl SyscallKills<'_> {
         Ok(is_killed)
     }
 
-    /// Runs the program to its end, and returns the calls that it makes from its opening the database on.
+    /// Runs the program to its end, and returns the calls that it makes from its opening the
+    /// database on.
     fn list_calls(
         &self,
         start: Start,
@@ -293,19 +293,20 @@ impl SyscallScenario {
     }
 
     fn take(&mut self, ended: ChildEnd) -> Result<(), Failure> {
+        let account = VictimAccount::read(&ended.output)?;
         self.expected
-            .live(&ended.account?, &mut self.history, self.incarnation)
+            .live(&account, &mut self.history, self.incarnation)
     }
 }
 
-/// Which calls of a kind there are: the first behind the marker, and the last of any thread.
+/// The ordinals of the calls of a kind: the first after the marker, and the last of any thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Ordinals {
     pub(super) first: usize,
     pub(super) last: usize,
 }
 
-/// What the program writes before it opens the database.
+/// The write that precedes the opening of the database.
 const MARKER: &str = "write(1, \"opening";
 
 /// Counts the calls of a trace, by kind.

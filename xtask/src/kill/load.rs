@@ -1,14 +1,13 @@
-//! Kills a program that loads records, at random moments, and looks at what it leaves behind.
+//! Kills a program that loads records, at random moments, and inspects the database.
 //!
-//! The program says after each commit how many records it has loaded. What is found must be the first
-//! records of the input, in the order of the input: those acknowledged, and perhaps those of the one
-//! commit that was under way.
+//! The program reports the number of loaded records after each commit. The database must hold the
+//! first records of the input, in its order: those acknowledged, and perhaps those of the one
+//! commit in progress.
 
 use super::loader::Loader;
 use crate::{
-    Failure,
+    Failure, built,
     dump::{self, DumpRecords},
-    scratch,
 };
 use fastrand::Rng;
 use std::{
@@ -27,7 +26,7 @@ const BATCHES: [usize; 3] = [1, 16, 250];
 /// How long a program takes at most until its database is there. Many kills fall in that time.
 const CREATION: Duration = Duration::from_millis(4);
 
-/// One way of loading, and how long it takes when nobody interrupts it.
+/// The duration of an uninterrupted load with one batch size.
 struct LoadTiming {
     batch: usize,
     duration: Duration,
@@ -37,19 +36,19 @@ struct LoadTiming {
 struct LoadScenario<'a> {
     directory: &'a Path,
     victim: Loader,
-    /// What is to be loaded, all of it.
+    /// All records to load.
     records: &'a DumpRecords,
 }
 
 /// Kills a load over and over.
 pub(super) struct LoadKills<'a> {
     scenario: LoadScenario<'a>,
-    paces: Vec<LoadTiming>,
+    timings: Vec<LoadTiming>,
 }
 
 /// The records of the sample, in an order that follows from the random numbers.
 pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords, Failure> {
-    let mut records = dump::read(&fs::read_to_string(scratch::workspace().join(SAMPLE))?)?;
+    let mut records = dump::read(&fs::read_to_string(built::workspace().join(SAMPLE))?)?;
     rng.shuffle(&mut records);
     Ok(records)
 }
@@ -66,8 +65,8 @@ impl<'a> LoadKills<'a> {
             victim: Loader::new(program),
             records,
         };
-        let paces = scenario.measure()?;
-        Ok(Self { scenario, paces })
+        let timings = scenario.measure()?;
+        Ok(Self { scenario, timings })
     }
 
     /// Kills over a new database, and mostly some more times over what was left.
@@ -78,11 +77,11 @@ impl<'a> LoadKills<'a> {
         tally: &mut LoadKillTally,
     ) -> Result<(), Failure> {
         self.scenario
-            .run_episode(rng, &self.paces, kills_max, tally)
+            .run_episode(rng, &self.timings, kills_max, tally)
     }
 }
 
-/// What came of the kills so far.
+/// The counts of the kills so far.
 #[derive(Default)]
 pub(super) struct LoadKillTally {
     pub(super) kills: u64,
@@ -96,7 +95,7 @@ pub(super) struct LoadKillTally {
 
 impl LoadScenario<'_> {
     fn measure(&self) -> Result<Vec<LoadTiming>, Failure> {
-        let mut paces = Vec::new();
+        let mut timings = Vec::new();
         for batch in BATCHES {
             let path = self.directory.join(format!("measure-{batch}.teak"));
             let run = self
@@ -114,18 +113,18 @@ impl LoadScenario<'_> {
                 self.records.len(),
                 run.duration.as_secs_f64() * 1e3
             );
-            paces.push(LoadTiming {
+            timings.push(LoadTiming {
                 batch,
                 duration: run.duration,
             });
         }
-        Ok(paces)
+        Ok(timings)
     }
 
     fn run_episode(
         &self,
         rng: &mut Rng,
-        paces: &[LoadTiming],
+        timings: &[LoadTiming],
         kills_max: u64,
         tally: &mut LoadKillTally,
     ) -> Result<(), Failure> {
@@ -133,21 +132,24 @@ impl LoadScenario<'_> {
         let path = directory.path().join("kill.teak");
         let mut present = 0;
         while tally.kills < kills_max {
-            let pace = &paces[rng.usize(0..paces.len())];
+            let timing = &timings[rng.usize(0..timings.len())];
             let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
-            let mut delay = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            let mut delay = timing.duration.mul_f64(rest * rng.f64() * 1.05);
             if present == 0 && rng.u8(0..3) == 0 {
                 delay = delay.min(CREATION.mul_f64(rng.f64()));
             }
-            let run =
-                self.victim
-                    .load(&self.write_input(present)?, &path, pace.batch, Some(delay))?;
+            let run = self.victim.load(
+                &self.write_input(present)?,
+                &path,
+                timing.batch,
+                Some(delay),
+            )?;
             tally.kills += 1;
             tally.interrupted += u64::from(run.was_killed);
             let acknowledged = present + run.acknowledged;
             let possible = [
                 acknowledged,
-                (acknowledged + pace.batch).min(self.records.len()),
+                (acknowledged + timing.batch).min(self.records.len()),
             ];
             match expect_prefix(&path, self.records, &possible) {
                 Ok(count) => {
@@ -160,7 +162,7 @@ impl LoadScenario<'_> {
                         "violation at kill {}, after {:.3} ms of a load by {}: {text}",
                         tally.kills,
                         delay.as_secs_f64() * 1e3,
-                        pace.batch
+                        timing.batch
                     );
                     return Ok(());
                 }

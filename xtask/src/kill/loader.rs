@@ -1,11 +1,12 @@
 //! The program `teak`, while it loads records.
 
-use crate::Failure;
+use crate::{
+    Failure,
+    campaign::child::{ChildProgram, wait_until},
+};
 use std::{
-    io::Read,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -15,8 +16,8 @@ pub(super) struct Loader {
 }
 
 /// How a load went.
-pub(super) struct LoadRun {
-    /// Records of the commits that the program said were done.
+pub(super) struct LoadOutcome {
+    /// Records of the commits that the program acknowledged.
     pub(super) acknowledged: usize,
     pub(super) duration: Duration,
     /// Whether it was cut short.
@@ -35,59 +36,39 @@ impl Loader {
         path: &Path,
         batch: usize,
         delay: Option<Duration>,
-    ) -> Result<LoadRun, Failure> {
+    ) -> Result<LoadOutcome, Failure> {
         let begin = Instant::now();
-        let mut child = Command::new(&self.program)
-            .arg("load")
-            .args([input, path])
-            .args(["--batch", &batch.to_string(), "--acknowledge"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let output = thread::spawn(move || read_text(stdout));
-        let errors = thread::spawn(move || read_text(stderr));
-        if let Some(delay) = delay {
-            wait_until(begin + delay);
-            child.kill()?;
-        }
-        let status = child.wait()?;
+        let mut command = Command::new(&self.program);
+        command.arg("load").args([input, path]).args([
+            "--batch",
+            &batch.to_string(),
+            "--acknowledge",
+        ]);
+        let child = ChildProgram::spawn(&mut command)?;
+        let ended = match delay {
+            Some(delay) => {
+                wait_until(begin + delay);
+                child.kill()?
+            }
+            None => child.wait()?,
+        };
         let duration = begin.elapsed();
-        let [output, errors] = [output, errors].map(|thread| thread.join().unwrap_or_default());
         // No code means that a signal ended it.
-        let was_killed = status.code().is_none() && delay.is_some();
-        if !status.success() && !was_killed {
+        let was_killed = ended.status.code().is_none() && delay.is_some();
+        if !ended.status.success() && !was_killed {
             return Err(Failure(format!(
-                "{} failed by itself ({status}): {errors}",
-                self.program.display()
+                "{} failed by itself ({}): {}",
+                self.program.display(),
+                ended.status,
+                ended.errors
             )));
         }
-        Ok(LoadRun {
-            acknowledged: acknowledged(&output)?,
+        Ok(LoadOutcome {
+            acknowledged: acknowledged(&ended.output)?,
             duration,
             was_killed,
         })
     }
-}
-
-/// Sleeps for the most part, and is exact about the end.
-pub(crate) fn wait_until(end: Instant) {
-    const EXACT: Duration = Duration::from_micros(200);
-    let rest = end.saturating_duration_since(Instant::now());
-    thread::sleep(rest.saturating_sub(EXACT));
-    while Instant::now() < end {
-        std::hint::spin_loop();
-    }
-}
-
-fn read_text(source: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut source) = source {
-        // What was read before an error still counts.
-        let _ = source.read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The records of the last whole line `committed TRANSACTION RECORDS`, which counts all so far.

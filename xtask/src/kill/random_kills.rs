@@ -1,12 +1,16 @@
 //! Kills of the program of commits at random moments, often again while what the last kill left is
 //! opened.
 
-use super::{KillCount, wait_until};
+use super::count::KillCount;
 use crate::{
     Failure,
+    campaign::{
+        child::{ChildProgram, wait_until},
+        violations,
+    },
     workload::{
-        ChildProgram, CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimPlan,
-        inspect, keep,
+        CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount, VictimPlan,
+        inspect,
     },
 };
 use clap::ValueEnum;
@@ -55,7 +59,7 @@ pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCou
     Ok(done)
 }
 
-/// What a kill left, as far as it was looked at.
+/// The database after a kill, if it was inspected.
 enum KillRemains {
     Nothing,
     Commits,
@@ -115,8 +119,9 @@ impl RandomKillScenario {
         if !ended.was_killed() {
             return Err(Failure(format!("it failed by itself: {}", ended.errors)));
         }
+        let account = VictimAccount::read(&ended.output)?;
         self.expected
-            .live(&ended.account?, &mut self.history, incarnation)?;
+            .live(&account, &mut self.history, incarnation)?;
         if rng.u8(0..3) == 0 {
             return Ok(KillRemains::Unseen);
         }
@@ -142,10 +147,6 @@ impl RandomKillScenario {
     fn report(&self, kill: u64, text: &str) -> Result<(), Failure> {
         println!("violation at kill {kill}: {text}");
         println!("  {}", self.description);
-        if self.copy().exists() {
-            let kept = keep(&self.copy(), &format!("kill-{kill}.teak"))?;
-            println!("  the database as it was found: {}", kept.display());
-        }
-        Ok(())
+        violations::save_database(&self.copy(), &format!("kill-{kill}.teak"))
     }
 }

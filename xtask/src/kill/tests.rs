@@ -1,4 +1,4 @@
-//! What counts as acknowledged, and which calls there are.
+//! Tests of acknowledgements, and of the calls in a trace.
 
 use super::{
     calls::{KillPoint, Ordinals, ordinals},

@@ -10,7 +10,7 @@ pub(super) struct Finding {
     pub(super) line: usize,
 }
 
-/// What was found in a file.
+/// The paths in a file.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Outside of tests.
@@ -23,7 +23,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Reads a file that is a module so many steps below the crate's root.
+    /// Reads a file whose module is `depth` levels below the crate's root.
     pub(super) fn of(text: &str, depth: usize) -> Result<Self, String> {
         let tokens = parse(text)?;
         let mut scan = Self {
@@ -47,7 +47,8 @@ impl Scan {
         }
     }
 
-    /// Walks the item that an attribute at the start of `tokens` keeps for tests; returns its length.
+    /// Walks the item that an attribute at the start of `tokens` keeps for tests; returns its
+    /// length.
     fn walk_tests(&mut self, tokens: &[TokenTree]) -> usize {
         let len = item_len(tokens);
         self.in_tests = true;
@@ -60,7 +61,7 @@ impl Scan {
     fn walk_one(&mut self, tokens: &[TokenTree]) -> usize {
         match &tokens[0] {
             TokenTree::Ident(ident) if ident == "unsafe" => self.unsafe_lines.push(line(ident)),
-            TokenTree::Ident(ident) if ident == "crate" => self.note_behind(&tokens[1..]),
+            TokenTree::Ident(ident) if ident == "crate" => self.note_rest(&tokens[1..]),
             TokenTree::Ident(ident) if ident == "super" => return self.walk_super(tokens),
             TokenTree::Group(group) => self.walk(group.stream()),
             _ => (),
@@ -68,7 +69,8 @@ impl Scan {
         1
     }
 
-    /// `super::super::name` names something of the root if it has as many steps as the file is deep.
+    /// `super::super::name` names something of the root if it has as many steps as the file is
+    /// deep.
     fn walk_super(&mut self, tokens: &[TokenTree]) -> usize {
         let is_step =
             |at: usize| matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "super");
@@ -79,13 +81,13 @@ impl Scan {
             steps += 1;
         }
         if steps >= self.depth {
-            self.note_behind(&tokens[end..]);
+            self.note_rest(&tokens[end..]);
         }
         end
     }
 
     /// Notes what follows the root at the start of a path: a name, or names in braces.
-    fn note_behind(&mut self, tokens: &[TokenTree]) {
+    fn note_rest(&mut self, tokens: &[TokenTree]) {
         if !is_separator(tokens) || self.in_tests {
             return;
         }
@@ -105,7 +107,8 @@ impl Scan {
     }
 }
 
-/// The names that the crate's root takes from its modules with `use`, and from which one each comes.
+/// The names that the crate's root takes from its modules with `use`, and from which one each
+/// comes.
 pub(super) fn exports(text: &str) -> Result<BTreeMap<String, String>, String> {
     let tokens: Vec<TokenTree> = parse(text)?.into_iter().collect();
     let mut exports = BTreeMap::new();
@@ -147,7 +150,7 @@ fn leaves(path: &[TokenTree]) -> Vec<String> {
     }
 }
 
-/// What stands between the commas of a group in braces.
+/// The parts between the commas of a group in braces.
 fn branches(group: &Group) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
     tokens

@@ -1,6 +1,6 @@
 //! The rules on small sources made for it, and on the engine itself.
 
-use super::{Arguments, Source, check, run};
+use super::{LayersArguments, Source, check, run};
 use std::path::PathBuf;
 
 fn complaints(path: &str, text: &str) -> Vec<String> {
@@ -17,7 +17,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn the_engine_keeps_its_layers() {
-    run(&Arguments::default()).unwrap();
+    run(&LayersArguments::default()).unwrap();
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_upward_path_in_code_is_found() {
 }
 
 #[test]
-fn braces_are_looked_into() {
+fn braces_are_read() {
     let found = complaints(
         "alloc/map.rs",
         "use crate::{error::Error, page::{Page, Leaf}, write::{self}};",
@@ -128,6 +128,13 @@ fn unsafe_is_for_io() {
         1
     );
     assert!(complaints("io/map.rs", "unsafe fn f() {}").is_empty());
+    assert_eq!(
+        complaints(
+            "read/reader_hold.rs",
+            "fn f() {\n unsafe { g() };\n unsafe { g() } }"
+        ),
+        ["read/reader_hold.rs:3: unsafe outside of io"]
+    );
     assert!(complaints("btree/mod.rs", "#![forbid(unsafe_code)]").is_empty());
 }
 

@@ -13,10 +13,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What the program may have.
+/// A limit of the program.
 #[derive(Debug)]
 pub(super) enum Limit {
-    /// Files may be so long.
+    /// The longest file.
     FileBytes(u64),
     AddressBytes(u64),
     /// Memory that is not of files.
@@ -131,7 +131,7 @@ impl DatabaseDirectory {
         }
     }
 
-    /// Leaves so many bytes free, until the value is dropped.
+    /// Leaves this many bytes free until the value is dropped.
     pub(super) fn fill(&self, limit: &Limit) -> Result<Option<Filler>, Failure> {
         let (Self::Disk(disk), Limit::FreeBytes(free)) = (self, limit) else {
             return Ok(None);

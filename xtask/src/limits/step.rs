@@ -1,6 +1,6 @@
-//! A run of the program: what it is told to do, and what that should make of the database.
+//! A run of the program: its arguments, and their effect on the database.
 
-use super::{ExpectedRecords, TABLE, read};
+use super::records::{ExpectedRecords, TABLE, read};
 use crate::{Failure, dump};
 use fastrand::Rng;
 use std::{
@@ -16,9 +16,9 @@ const COPY: &str = "copy.teak";
 /// The longest value that a command line takes.
 const VALUE_LEN_MAX: usize = 100_000;
 
-/// What a run does.
+/// The work of a run.
 pub(super) enum ProgramStep {
-    /// Reads, or writes what nobody looks at.
+    /// Reads, or writes output that is not checked.
     Read(&'static [&'static str]),
     /// Makes another database with the same records, some from a copy that is made before.
     Copy {
@@ -35,7 +35,7 @@ pub(super) enum ProgramStep {
     },
 }
 
-/// What a run may leave that has no name of its own.
+/// Files with unpredictable names that a run may leave.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftoverFiles {
     Nothing,
@@ -59,7 +59,7 @@ const COPIES: &[(&[&str], bool)] = &[
     (&["restore", COPY, OUTPUT], true),
 ];
 
-/// What a database begins with.
+/// The records of a new database.
 pub(super) fn base(rng: &mut Rng) -> ExpectedRecords {
     let count = [10, 300, 3000][rng.usize(..3)];
     let mut records: ExpectedRecords = (0..count).map(|number| record(rng, number)).collect();
@@ -172,7 +172,7 @@ impl ProgramStep {
         Ok(())
     }
 
-    /// What the table should have once it is done.
+    /// The records after a successful run.
     pub(super) fn after(&self, before: &ExpectedRecords) -> ExpectedRecords {
         let mut after = before.clone();
         match self {
@@ -185,7 +185,8 @@ impl ProgramStep {
         after
     }
 
-    /// Looks at what it made beside the database, and removes that. It may leave nothing that has no name of its own.
+    /// Looks at what it made beside the database, and removes that. It may leave nothing that has
+    /// no name of its own.
     pub(super) fn check_output(
         &self,
         directory: &Path,

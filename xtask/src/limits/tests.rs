@@ -1,4 +1,4 @@
-use super::{ExpectedRecords, compare};
+use super::records::{ExpectedRecords, compare};
 
 fn records(pairs: &[(&str, &str)]) -> ExpectedRecords {
     let pairs = pairs.iter();
@@ -8,7 +8,7 @@ fn records(pairs: &[(&str, &str)]) -> ExpectedRecords {
 }
 
 #[test]
-fn what_is_lost_is_found() {
+fn a_lost_record_is_found() {
     let (before, after) = (records(&[("a", "1"), ("b", "2")]), records(&[("a", "3")]));
     assert!(compare(&before, &before, &after, false).is_ok());
     assert!(compare(&after, &before, &after, true).is_ok());

@@ -1,7 +1,7 @@
 //! Clients in Rust: the tests, documentation tests and examples of a published crate.
 
 use super::{
-    ClientBench, Side,
+    bench::{ClientBench, Side},
     library::sources_of,
     outcomes::{TestOutcome, TestOutcomes},
     running,
@@ -20,7 +20,7 @@ use std::{
 
 /// A published crate, and how it is had to use another library than the one that it brings.
 #[derive(Debug)]
-pub(super) struct Package {
+pub(super) struct ClientCrate {
     name: &'static str,
     version: &'static str,
     features: &'static [&'static str],
@@ -32,31 +32,32 @@ pub(super) struct Package {
 enum LinkMethod {
     /// It asks `pkg-config`.
     PackageConfiguration,
-    /// Its crate of declarations says that it links `lmdb`, for which cargo can be told what to link instead.
+    /// Its crate of declarations links `lmdb`, and cargo can override what is linked.
     Override,
-    /// This crate of declarations compiles LMDB whatever is asked: it is patched, with another build script.
+    /// This crate of declarations compiles LMDB whatever is asked: it is patched, with another
+    /// build script.
     Patch(&'static str),
 }
 
-pub(super) const HEED: Package = Package {
+pub(super) const HEED: ClientCrate = ClientCrate {
     name: "heed",
     version: "0.22.0",
     features: &["serde-rmp"],
     link: LinkMethod::Patch("lmdb-master-sys"),
 };
-pub(super) const LMDB_ZERO: Package = Package {
+pub(super) const LMDB_ZERO: ClientCrate = ClientCrate {
     name: "lmdb-zero",
     version: "0.4.4",
     features: &[],
     link: LinkMethod::Override,
 };
-pub(super) const LMDB_RKV: Package = Package {
+pub(super) const LMDB_RKV: ClientCrate = ClientCrate {
     name: "lmdb-rkv",
     version: "0.14.0",
     features: &[],
     link: LinkMethod::PackageConfiguration,
 };
-pub(super) const RKV: Package = Package {
+pub(super) const RKV: ClientCrate = ClientCrate {
     name: "rkv",
     version: "0.19.0",
     features: &["lmdb"],
@@ -75,12 +76,12 @@ const BUILD_SCRIPT: &str = r#"fn main() {
 /// A copy of a crate that is built.
 struct CrateCopy<'c> {
     bench: &'c ClientBench<'c>,
-    package: &'c Package,
+    package: &'c ClientCrate,
     directory: PathBuf,
 }
 
 /// Runs all of a crate's tests.
-pub(super) fn run(bench: &ClientBench<'_>, package: &Package) -> Result<TestOutcomes, Failure> {
+pub(super) fn run(bench: &ClientBench<'_>, package: &ClientCrate) -> Result<TestOutcomes, Failure> {
     let side = bench.arguments.on;
     let around = bench
         .directory
@@ -106,11 +107,11 @@ pub(super) fn run(bench: &ClientBench<'_>, package: &Package) -> Result<TestOutc
 }
 
 /// Has cargo download a crate and what it needs; returns what it knows of them.
-fn fetch(around: &Path, package: &Package) -> Result<String, Failure> {
+fn fetch(around: &Path, package: &ClientCrate) -> Result<String, Failure> {
     let directory = around.join("fetched");
     fs::create_dir_all(directory.join("src"))?;
     fs::write(directory.join("src/lib.rs"), "")?;
-    let Package { name, version, .. } = package;
+    let ClientCrate { name, version, .. } = package;
     let manifest = format!(
         "[package]\nname = \"fetched\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n{name} = \"={version}\"\n"
     );
@@ -118,7 +119,7 @@ fn fetch(around: &Path, package: &Package) -> Result<String, Failure> {
     metadata(&directory)
 }
 
-/// Copies a package to a directory that is made anew, and adds to its manifest.
+/// Copies a package to a new directory, and adds to its manifest.
 fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
     if to.exists() {
         fs::remove_dir_all(to)?;
@@ -151,7 +152,7 @@ fn host() -> Result<String, Failure> {
     Ok(host.to_owned())
 }
 
-/// The program that cargo says that it runs.
+/// The program that cargo reports to run.
 fn program_in(line: &str) -> Option<&str> {
     let (_, program) = line
         .trim_start()
@@ -187,8 +188,8 @@ impl CrateCopy<'_> {
         Ok(outcomes)
     }
 
-    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is nothing of the library. One that opens no
-    /// environment at all may do without.
+    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is
+    /// nothing of the library. One that opens no environment at all may do without.
     fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
         if self.bench.arguments.on == Side::Lmdb {
             return Ok(());
@@ -228,7 +229,7 @@ impl CrateCopy<'_> {
         self.directory.with_file_name(format!("{name}.log"))
     }
 
-    /// Runs cargo on it; says whether it succeeded, and what was printed.
+    /// Runs cargo on it; returns whether it succeeded, and its output.
     fn cargo(&self, task: &str, words: &[&str], log: &str) -> Result<(bool, String), Failure> {
         let prefix = &self.bench.prefix;
         let mut command = cargo();
@@ -277,7 +278,7 @@ mod tests {
     use super::program_in;
 
     #[test]
-    fn programs_are_found_in_what_cargo_prints() {
+    fn programs_are_found_in_the_output_of_cargo() {
         let line = "     Running unittests src/lib.rs (target/debug/deps/heed-12)";
         assert_eq!(program_in(line), Some("target/debug/deps/heed-12"));
         assert_eq!(program_in("   Doc-tests heed"), None);

@@ -1,4 +1,5 @@
-//! The tests of a client that fail, each with the reason. One that passes has to be taken from the list, so that it only becomes shorter.
+//! The tests of a client that fail, each with the reason. One that passes has to be taken from the
+//! list, so that it only becomes shorter.
 
 use super::outcomes::{TestOutcome, TestOutcomes};
 use crate::Failure;
@@ -55,7 +56,7 @@ mod tests {
     use super::{Exceptions, TestOutcome, TestOutcomes};
 
     #[test]
-    fn the_list_tells_what_fails_and_nothing_else() {
+    fn the_list_names_exactly_the_failing_tests() {
         let mut outcomes = TestOutcomes::default();
         outcomes.add("a", TestOutcome::Failed);
         outcomes.add("b c", TestOutcome::Passed);

@@ -1,9 +1,9 @@
-//! The library, and where clients find it: header, library and descriptions for `pkg-config`, as if it were installed.
+//! The library, and where clients find it: header, library and descriptions for `pkg-config`, as if
+//! it were installed.
 
 use crate::{
     Failure,
-    built::{metadata, quoted},
-    scratch,
+    built::{metadata, quoted, workspace},
 };
 use std::{
     fs,
@@ -20,7 +20,7 @@ impl Prefix {
     /// Teak's library, below `directory`.
     pub(crate) fn of_teak(directory: &Path, library: &Path) -> Result<Self, Failure> {
         let prefix = Self::new(directory.join("teak"))?;
-        let include = scratch::workspace().join("crates/teak-lmdb/include/lmdb.h");
+        let include = workspace().join("crates/teak-lmdb/include/lmdb.h");
         fs::copy(include, prefix.include().join("lmdb.h"))?;
         prefix.install(library)?;
         Ok(prefix)
@@ -105,7 +105,7 @@ pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failu
 
 /// LMDB's sources, which the crate lmdb-master-sys has.
 pub(crate) fn find_lmdb() -> Result<PathBuf, Failure> {
-    let package = sources_of(&metadata(scratch::workspace())?, "lmdb-master-sys")?;
+    let package = sources_of(&metadata(workspace())?, "lmdb-master-sys")?;
     let directory = package.join("lmdb/libraries/liblmdb");
     match directory.join("mdb.c").is_file() {
         true => Ok(directory),
@@ -122,7 +122,7 @@ mod tests {
     use crate::built::quoted;
 
     #[test]
-    fn paths_are_found_in_what_cargo_says() {
+    fn paths_are_found_in_the_metadata_of_cargo() {
         let metadata = r#"{"manifest_path":"/a/x","manifest_path":"/b/y","target":"/t"}"#;
         let found = quoted(metadata, "\"manifest_path\":\"", |path| path.contains('y'));
         assert_eq!(found, Some("/b/y"));

@@ -1,15 +1,16 @@
-//! lmdbjava: a program in Java over its interface, which is run on LMDB, whose library is in lmdbjava's jar, and on ours. What it prints
-//! must be the same. (lmdbjava's own tests are not on Maven Central.)
+//! lmdbjava: a program in Java over its interface. It runs on LMDB, whose library is in lmdbjava's
+//! jar, and on Teak's library, and must print the same. (lmdbjava's own tests are not on Maven
+//! Central.)
 
-use super::{ClientBench, own::refuse_difference, running};
-use crate::{Failure, scratch};
+use super::{bench::ClientBench, own::refuse_difference, running};
+use crate::{Failure, built};
 use std::{
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-/// What has to be installed.
+/// The programs that must be installed.
 const TOOLS: [&str; 3] = ["java", "javac", "mvn"];
 
 /// Compiles the program, and runs it on both.
@@ -22,7 +23,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
     }
     let directory = bench.directory.join("lmdbjava");
     fs::create_dir_all(&directory)?;
-    let sources = scratch::workspace().join("crates/teak-lmdb/tests/java");
+    let sources = built::workspace().join("crates/teak-lmdb/tests/java");
     let classes = class_path(bench, &directory, &sources.join("pom.xml"))?;
     let mut compiler = Command::new("javac");
     compiler
@@ -78,7 +79,7 @@ fn class_path(
     Ok(fs::read_to_string(file)?)
 }
 
-/// What the program prints, with this library or with that in the jar.
+/// The output of the program with this library, or with the one in the jar.
 fn printed(
     bench: &ClientBench<'_>,
     log: &Path,

@@ -1,9 +1,10 @@
 //! OpenLDAP as Debian has it: `slapadd`, `slapindex`, `slapcat`, and a server with 1,000 changes.
 //!
-//! Its backend has LMDB compiled in, but calls it by names that a library loaded before it takes over. Each step is done with its own
-//! LMDB and with the library, and what `slapcat` writes must be the same.
+//! Its backend has LMDB compiled in, but calls it by names that a library loaded before it takes
+//! over. Each step is done with its own LMDB and with the library, and what `slapcat` writes must
+//! be the same.
 
-use super::{ClientBench, running};
+use super::{bench::ClientBench, running};
 use crate::Failure;
 use std::{
     fmt::Write as _,
@@ -35,7 +36,7 @@ const ENTRIES: usize = 2000;
 const CHANGES: usize = 1000;
 /// So long a server may take to listen.
 const START: Duration = Duration::from_secs(60);
-/// What differs from one run to the next.
+/// Attributes that differ between runs.
 const CHANGING: [&str; 4] = [
     "entryUUID:",
     "entryCSN:",
@@ -48,7 +49,8 @@ struct Installed<'b> {
     bench: &'b ClientBench<'b>,
     root: &'b Path,
     directory: PathBuf,
-    /// What is loaded before the backend, and the version that the backend wants; nothing for its own LMDB.
+    /// The library to load before the backend, and the version that the backend requires; `None`
+    /// for its own LMDB.
     library: Option<(PathBuf, String)>,
 }
 
@@ -126,7 +128,7 @@ fn unpack(bench: &ClientBench<'_>, directory: &Path) -> Result<PathBuf, Failure>
 /// The version of LMDB that the backend was compiled with: it runs with no other one.
 fn wanted_version(root: &Path) -> Result<String, Failure> {
     let backend = fs::read(root.join("usr/lib/ldap/back_mdb.so"))?;
-    version_in(&backend).ok_or_else(|| Failure("back_mdb.so tells no version of LMDB".into()))
+    version_in(&backend).ok_or_else(|| Failure("back_mdb.so names no version of LMDB".into()))
 }
 
 /// The version in `LMDB 0.9.29: (March 16, 2021)`.
@@ -192,7 +194,7 @@ impl Installed<'_> {
         running::succeed(self.server(name).args(words), &log, limit)
     }
 
-    /// What `slapcat` writes.
+    /// The output of `slapcat`.
     fn dump(&self) -> Result<String, Failure> {
         let file = self.directory.join("dump.ldif");
         self.offline("slapcat", &["-l", &file.to_string_lossy()])?;
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_from_run_to_run_is_not_compared() {
+    fn changing_attributes_are_not_compared() {
         let dump = "dn: a\nentryCSN: 1\nsn: b\n";
         assert_eq!(without_changing(dump), "dn: a\nsn: b\n");
         assert_eq!(changes().matches("changetype: ").count(), CHANGES);

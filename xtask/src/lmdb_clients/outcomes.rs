@@ -49,7 +49,7 @@ impl TestOutcomes {
         self.0.values().filter(|is| **is == outcome).count()
     }
 
-    /// What a line of Rust's test programs tells.
+    /// Reads a line of Rust's test programs.
     pub(super) fn add_line_of_cargo(&mut self, line: &str) {
         let Some((name, end)) = line
             .strip_prefix("test ")
@@ -66,7 +66,8 @@ impl TestOutcomes {
         }
     }
 
-    /// What a line of pytest tells. Returns the name of a test that has begun, and of which the line tells no end.
+    /// Reads a line of pytest. Returns the name of a test that has begun, if the line does not
+    /// report its end.
     pub(super) fn add_line_of_pytest<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         let (name, end) = line.split_once(' ')?;
         if !name.contains(".py::") {
@@ -99,7 +100,7 @@ mod tests {
     use super::{TestOutcome, TestOutcomes};
 
     #[test]
-    fn what_cargo_prints_is_understood() {
+    fn output_of_cargo_is_read() {
         let mut outcomes = TestOutcomes::default();
         for line in [
             "running 4 tests",
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pytest_prints_is_understood() {
+    fn output_of_pytest_is_read() {
         let mut outcomes = TestOutcomes::default();
         let begun = [
             "tests/a_test.py::A::one PASSED                 [ 50%]",

@@ -1,8 +1,8 @@
-//! LMDB's own test programs and tools, compiled from the sources that a dependency brings, once with LMDB and once with our library. What
-//! they print must be the same.
+//! LMDB's own test programs and tools. They are compiled from the sources in a dependency, once
+//! with LMDB and once with Teak's library, and must print the same.
 
 use super::{
-    LmdbClientsArguments, Side,
+    bench::{LmdbClientsArguments, Side},
     library::{Prefix, find_lmdb},
 };
 use crate::Failure;
@@ -17,7 +17,8 @@ const TESTS: [&str; 6] = ["mtest", "mtest2", "mtest3", "mtest4", "mtest5", "mtes
 /// LMDB's tools.
 const TOOLS: [&str; 4] = ["mdb_dump", "mdb_load", "mdb_copy", "mdb_stat"];
 
-/// Has random numbers be the same each time, and declares a function that is LMDB's own business but which a test program calls.
+/// Has random numbers be the same each time, and declares a function that is LMDB's own business
+/// but which a test program calls.
 const PRELUDE: &str = "#include <stdlib.h>
 #define srand(seed) srand(7)
 struct MDB_val;
@@ -40,7 +41,7 @@ fn directory(side: Side, scratch: &Path) -> PathBuf {
     })
 }
 
-/// What is compiled, and where.
+/// The parameters of a compilation.
 struct CompileBench<'b> {
     compiler: &'b str,
     sources: &'b Path,
@@ -98,7 +99,7 @@ impl CompileBench<'_> {
         }
     }
 
-    /// What a program prints in the directory of its side.
+    /// The output of a program in the directory of its side.
     fn output(&self, side: Side, program: &str, words: &[&str]) -> Result<Vec<u8>, Failure> {
         let directory = directory(side, self.scratch);
         let output = Command::new(directory.join(program))
@@ -126,7 +127,7 @@ impl CompileBench<'_> {
         refuse_difference(test, &theirs?, &own?)
     }
 
-    /// What the last test has left is dumped, loaded and copied in all ways.
+    /// Dumps, loads and copies the database of the last test in all ways.
     fn compare_tools(&self) -> Result<(), Failure> {
         let dump = |side, database: &str| {
             let dump = self.output(side, "mdb_dump", &["-a", database])?;
@@ -156,7 +157,8 @@ impl CompileBench<'_> {
     }
 }
 
-/// What can be compared of a test's output: not addresses, nor where pages end that several values are read from at once.
+/// The comparable part of a test's output: without addresses, and without the page ends of reads of
+/// several values.
 fn comparable(test: &str, output: &str) -> String {
     let mut lines = Vec::new();
     let mut is_reading_pages = false;
@@ -212,7 +214,7 @@ mod tests {
     use super::{comparable, refuse_difference, without_address};
 
     #[test]
-    fn what_depends_on_the_library_is_not_compared() {
+    fn output_that_depends_on_the_library_is_not_compared() {
         let output =
             "key: 0x7f12ab 001, data: 0x7f 002\nkey: 001, data: 4\nDeleted 1\nkey: 001, data: 5";
         let all = "key: - 001, data: - 002\nkey: 001, data: 4\nDeleted 1\nkey: 001, data: 5";
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_by_its_line() {
+    fn a_difference_is_reported_with_its_line() {
         assert!(refuse_difference("x", "a\nb", "a\nb").is_ok());
         let message = refuse_difference("x", "a\nb", "a\nc").unwrap_err().0;
         assert!(message.contains("line 2"), "{message}");

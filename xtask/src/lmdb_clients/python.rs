@@ -1,7 +1,8 @@
-//! py-lmdb: its tests, with the module for CPython and with that of CFFI, both built for a library that the system has.
+//! py-lmdb: its tests, with the module for CPython and with that of CFFI, both built for a library
+//! that the system has.
 
 use super::{
-    ClientBench, Side,
+    bench::{ClientBench, Side},
     library::Prefix,
     outcomes::{TestOutcome, TestOutcomes},
     running,
@@ -16,20 +17,20 @@ use std::{
 };
 
 const VERSION: &str = "3.0.0";
-/// What it is built and tested with.
+/// The packages that build and test it.
 const TOOLS: [&str; 4] = ["cffi", "pytest", "setuptools", "wheel"];
-/// What pytest says when a file cannot be loaded, and when no test is to be run.
+/// The exit codes of pytest when a file cannot be loaded, and when there is no test to run.
 const INTERRUPTED: i32 = 2;
 const NONE_COLLECTED: i32 = 5;
 
 /// One of its modules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Module {
+enum PythonModule {
     Cpython,
     Cffi,
 }
 
-impl Module {
+impl PythonModule {
     fn name(self) -> &'static str {
         match self {
             Self::Cpython => "cpython",
@@ -37,7 +38,7 @@ impl Module {
         }
     }
 
-    /// What makes it the one that is built and used.
+    /// The setting that has this module built and used.
     fn force(self) -> &'static str {
         match self {
             Self::Cpython => "LMDB_FORCE_CPYTHON",
@@ -51,7 +52,7 @@ struct Build<'b> {
     bench: &'b ClientBench<'b>,
     prefix: &'b Prefix,
     python: &'b Path,
-    module: Module,
+    module: PythonModule,
     directory: PathBuf,
 }
 
@@ -65,7 +66,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes, Failure> {
         Side::Lmdb => Prefix::of_lmdb(&directory, &sources.join("lib"), &bench.arguments.compiler)?,
     };
     let mut all = TestOutcomes::default();
-    for module in [Module::Cpython, Module::Cffi] {
+    for module in [PythonModule::Cpython, PythonModule::Cffi] {
         let side = bench.arguments.on.name().to_lowercase();
         let build = Build {
             bench,
@@ -130,7 +131,7 @@ pub(super) fn download(
 }
 
 impl Build<'_> {
-    /// A program that finds the library, and is told which module is wanted.
+    /// The Python program, with the library and the module in its environment.
     fn command(&self) -> Command {
         let mut command = Command::new(self.python);
         command
@@ -177,7 +178,8 @@ impl Build<'_> {
         Ok(outcomes)
     }
 
-    /// Runs the tests of a file; again without each that has ended the process or does not end itself.
+    /// Runs the tests of a file; again without each that has ended the process or does not end
+    /// itself.
     fn test_file(&self, file: &str, outcomes: &mut TestOutcomes) -> Result<(), Failure> {
         let log = self.log(file);
         let temporary = self.log(file).with_extension("files");

@@ -11,10 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether a program has ended.
+/// The interval between checks whether a program has ended.
 const STEP: Duration = Duration::from_millis(20);
 
-/// How a program ended; `None` if it had not after its time, and was killed with all that it had started.
+/// How a program ended; `None` if it had not after its time, and was killed with all that it had
+/// started.
 pub(super) type ProgramEnd = Option<ExitStatus>;
 
 /// Runs a program, what it prints going to `log`; returns that too.
@@ -71,7 +72,7 @@ mod tests {
     use std::{process::Command, time::Duration};
 
     #[test]
-    fn what_is_printed_is_returned() {
+    fn printed_text_is_returned() {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");
         let mut command = Command::new("sh");
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_killed() {
+    fn a_program_that_does_not_end_is_killed() {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");
         let mut command = Command::new("sleep");

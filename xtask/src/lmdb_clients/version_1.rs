@@ -1,4 +1,5 @@
-//! LMDB 1.0 as a library that a program loads: `crates/teak-bench` measures it beside 0.9, which is linked and has functions of the same names.
+//! LMDB 1.0 as a library that a program loads: `crates/teak-bench` measures it beside 0.9, which is
+//! linked and has functions of the same names.
 //!
 //! The sources are those that py-lmdb carries besides 0.9's.
 

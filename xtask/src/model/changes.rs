@@ -1,17 +1,18 @@
 //! Changes of one table, made in the engine and in the model.
 
 use super::{
+    key_range::borrowed,
     operation::{ModelChange, NestedTransaction},
-    oracle::{TableModel, borrowed},
+    oracle::TableModel,
     points,
-    reads::RawTable,
+    reading::RawTable,
     shape::{ModelRecord, ModelValue},
     violation::{ModelResult, ModelViolation, expect_error, expect_same},
 };
 use std::path::Path;
 use teak::{BulkOptions, Error, WriteTxn};
 
-/// What the changes of an episode need to know of its database.
+/// The properties of the database that the changes of an episode need.
 pub(crate) struct ChangeContext<'a> {
     pub(crate) key_len_max: usize,
     /// Where sorted runs may be put.
@@ -31,7 +32,7 @@ pub(crate) fn perform(
             table.insert(txn, key, value.bytes())?;
             let before = model.insert(key, *value);
             let found = table.get(txn, key)?.unwrap_or_default();
-            // What is there already need not be written.
+            // An equal value need not be written.
             let is_same = before.is_some_and(|before| before.bytes() == value.bytes());
             let is_changed = found.is_empty() || is_same || txn.is_changed(found);
             expect_same(

@@ -1,25 +1,25 @@
-//! What the engine counts, estimates and divides, compared with what the model has.
+//! Counts, estimates and divisions of the engine, compared with the model.
 
 use super::{
+    key_range::{KeyRange, borrowed},
     multi::{
         RawMultiTable,
-        oracle::{MultiModel, Pair, PairRange},
-        reads::borrowed_pairs,
+        oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
     },
-    oracle::{KeyRange, TableModel, borrowed},
-    reads::RawTable,
+    oracle::TableModel,
+    reading::RawTable,
     shape::{ModelKey, ModelValue},
     violation::{ModelResult, ModelViolation, expect_error, expect_same},
 };
 use std::ops::Bound;
 use teak::{Error, Estimate, Transaction};
 
-/// What is counted in a table.
+/// The counts that are compared in a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableCounting<P, R> {
-    /// The rank of this one.
+    /// The rank of this record.
     pub(crate) of: P,
-    /// Which is at the place of this number.
+    /// The record at this rank.
     pub(crate) number: u64,
     pub(crate) range: R,
     /// Keys, which are what can be estimated and divided.
@@ -54,7 +54,7 @@ pub(crate) fn perform<T: Transaction>(
     let range = borrowed(&description.keys);
     let count = table.count_range(txn, range)?;
     expect_same("count_range", count, records.len() as u64)?;
-    expect_near(table.estimate_range(txn, range)?, count)?;
+    expect_close(table.estimate_range(txn, range)?, count)?;
     let owned = |(key, value): &(ModelKey, ModelValue)| (key.to_vec(), value.bytes().to_vec());
     let expected: Vec<_> = records.iter().map(owned).collect();
     let begins: Vec<_> = table.split_keys(txn, range, description.parts)?;
@@ -93,7 +93,7 @@ pub(crate) fn perform_multi<T: Transaction>(
     let count = table.count_range_pairs(txn, borrowed_pairs(&description.range))?;
     let expected = model.range_pairs(&description.range).len() as u64;
     expect_same("count_range_pairs", count, expected)?;
-    expect_near(
+    expect_close(
         table.estimate_range_pairs(txn, borrowed_pairs(&description.range))?,
         count,
     )?;
@@ -101,7 +101,7 @@ pub(crate) fn perform_multi<T: Transaction>(
     let range = borrowed(&description.keys);
     let count = table.count_range(txn, range)?;
     expect_same("count_range", count, expected.len() as u64)?;
-    expect_near(table.estimate_range(txn, range)?, count)?;
+    expect_close(table.estimate_range(txn, range)?, count)?;
     let begins = table.split_pairs(txn, range, description.parts)?;
     let mut parts = Vec::new();
     for part in table.split(txn, range, description.parts)? {
@@ -117,8 +117,8 @@ fn does_not_count(error: &Error) -> bool {
     matches!(error, Error::InvalidArgument(_))
 }
 
-/// Fails unless there are as many as the estimate says that there may be.
-fn expect_near(estimate: Estimate, count: u64) -> ModelResult {
+/// Fails unless the true count is within the bounds of the estimate.
+fn expect_close(estimate: Estimate, count: u64) -> ModelResult {
     let Estimate {
         records,
         at_least,
@@ -136,7 +136,8 @@ fn expect_near(estimate: Estimate, count: u64) -> ModelResult {
     }
 }
 
-/// Fails unless the parts are all of it, none is empty where there is something, and they are even where the table counts.
+/// Fails unless the parts are all of it, none is empty where there is something, and they are even
+/// where the table counts.
 fn expect_parts<T: PartialEq + std::fmt::Debug>(
     parts: Vec<Vec<T>>,
     expected: Vec<T>,

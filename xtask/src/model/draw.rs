@@ -1,34 +1,31 @@
 //! Draws the next operation of an episode, from what is there.
 
+mod other;
+
 use super::{
     counting::TableCounting,
-    cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorRead, CursorStep, draw_pair},
-    multi::draw::{MultiDrawContext, draw_kind},
-    operation::{
-        Direction, ModelChange, ModelOperation, NestedTransaction, OtherThreadRead, ReadSource,
-        ReopenMode, TableRead,
+    cursors::steps::{
+        CURSORS_MAX, CursorChange, CursorOperation, CursorRead, CursorStep, draw_pair,
     },
-    oracle::{AnyModel, AnyTableKind, KeyRange, OracleTables, TableKind, TableModel},
+    key_range::{KeyRange, draw_bound},
+    multi::draw::MultiDrawContext,
+    operation::{ModelChange, ModelOperation, NestedTransaction, TableRead},
+    oracle::{AnyModel, OracleTables, TableModel},
     points::PointChange,
+    reading::{Direction, ReadSource},
     settings::{ModelSettings, OperationKind},
-    shape::{KeyShape, ModelKey, ModelRecord, ModelValue, SWAPPED},
+    shape::{ModelKey, ModelRecord, ModelValue},
 };
-use crate::geometry;
 use fastrand::Rng;
 use std::ops::Bound;
-use teak::{Durability, KeyOrder, WarmUp};
+use teak::{Durability, KeyOrder};
 
-/// Records in a table, above which cursors insert no more.
-pub(super) const RECORDS_MAX: usize = 20_000;
 /// Tables of an episode at one time.
 const TABLES_MAX: usize = 6;
-const READERS_MAX: usize = 6;
-const SAVEPOINTS_MAX: usize = 5;
-const SNAPSHOTS_MAX: usize = 5;
 /// Bytes of values in a table, above which records are rather removed.
 const TABLE_BYTES_MAX: usize = 8 << 20;
 
-/// What an operation can be about.
+/// The state that the next operation is drawn from.
 pub(crate) struct DrawContext<'a> {
     pub(crate) settings: &'a ModelSettings,
     pub(crate) key_len_max: usize,
@@ -59,6 +56,8 @@ impl DrawContext<'_> {
                 .or_else(|| self.draw_cursor(rng, kind))
                 .or_else(|| self.draw_read(rng, kind))
                 .or_else(|| self.draw_change(rng, kind))
+                .or_else(|| self.draw_transaction(rng, kind))
+                .or_else(|| self.draw_snapshot(rng, kind))
                 .or_else(|| self.draw_other(rng, kind));
             if let Some(operation) = operation {
                 return operation;
@@ -253,198 +252,12 @@ impl DrawContext<'_> {
         }
     }
 
-    fn draw_other(&self, rng: &mut Rng, kind: OperationKind) -> Option<ModelOperation> {
-        let reader_count = self.readers.len();
-        Some(match kind {
-            OperationKind::CreateTable => self.draw_table(rng),
-            OperationKind::DropTable => ModelOperation::DropTable(self.table_name(rng)),
-            OperationKind::RenameTable => {
-                ModelOperation::RenameTable(self.table_name(rng), self.table_name(rng))
-            }
-            OperationKind::ListTables => ModelOperation::ListTables(self.source(rng)),
-            OperationKind::Savepoint
-                if self.is_writing && self.savepoint_count < SAVEPOINTS_MAX =>
-            {
-                ModelOperation::Savepoint
-            }
-            OperationKind::RollBack if self.savepoint_count > 0 => {
-                ModelOperation::RollBack(rng.usize(0..self.savepoint_count))
-            }
-            OperationKind::Release if self.savepoint_count > 0 => {
-                ModelOperation::Release(rng.usize(0..self.savepoint_count))
-            }
-            OperationKind::Checkpoint if self.is_writing => ModelOperation::Checkpoint,
-            OperationKind::OpenReader if reader_count < READERS_MAX => ModelOperation::OpenReader,
-            OperationKind::CloneReader if (1..READERS_MAX).contains(&reader_count) => {
-                ModelOperation::CloneReader(rng.usize(0..reader_count))
-            }
-            OperationKind::VerifyReader if reader_count > 0 => {
-                ModelOperation::VerifyReader(rng.usize(0..reader_count))
-            }
-            OperationKind::CloseReader if reader_count > 0 => {
-                ModelOperation::CloseReader(rng.usize(0..reader_count))
-            }
-            OperationKind::RefreshReader if reader_count > 0 => {
-                ModelOperation::RefreshReader(rng.usize(0..reader_count))
-            }
-            OperationKind::ParkReader if reader_count > 0 => {
-                ModelOperation::ParkReader(rng.usize(0..reader_count))
-            }
-            OperationKind::BeginAt if !self.is_writing && reader_count > 0 => {
-                ModelOperation::BeginAt(rng.usize(0..reader_count))
-            }
-            OperationKind::CommitAndRead if self.is_writing && reader_count < READERS_MAX => {
-                ModelOperation::CommitAndRead
-            }
-            OperationKind::CopyRange => return self.draw_copy(rng),
-            OperationKind::GetCached => {
-                let reader = match self.source(rng) {
-                    ReadSource::Reader(index) => Some(index),
-                    ReadSource::Write | ReadSource::Newest => None,
-                };
-                let tables = reader.map_or(self.committed, |index| self.readers[index]);
-                let (name, table) = pick(rng, tables, AnyModel::plain)?;
-                // A few keys again and again.
-                let key = table
-                    .kind
-                    .shape
-                    .key(rng.u64(0..self.settings.domain.min(16)));
-                ModelOperation::GetCached(reader, name.clone(), key)
-            }
-            OperationKind::SetMarks => {
-                ModelOperation::SetMarks([rng.u64(0..3), rng.u64(..), rng.u64(..)])
-            }
-            OperationKind::WarmUp => {
-                ModelOperation::WarmUp([WarmUp::Ask, WarmUp::Read, WarmUp::Lock][rng.usize(0..3)])
-            }
-            OperationKind::DrawSequence => {
-                let (name, _) = pick(rng, self.tables, Some)?;
-                ModelOperation::DrawSequence(name.clone(), rng.u64(0..100))
-            }
-            OperationKind::SetGeometry => {
-                ModelOperation::SetGeometry(geometry::draw(rng, self.settings.page_size))
-            }
-            OperationKind::Compact if !self.is_writing => ModelOperation::Compact,
-            OperationKind::ReadOnOtherThread => return self.draw_other_thread(rng),
-            OperationKind::CreateSnapshot if self.snapshots.len() < SNAPSHOTS_MAX => {
-                let name = format!("snapshot {}", rng.u8(0..20));
-                if self.snapshots.contains(&&*name) {
-                    return None;
-                }
-                ModelOperation::CreateSnapshot(name)
-            }
-            OperationKind::DropSnapshot if !self.snapshots.is_empty() => {
-                ModelOperation::DropSnapshot(pick_name(rng, &self.snapshots))
-            }
-            OperationKind::RollBackToSnapshot
-                if !self.is_writing && !self.committed_snapshots.is_empty() =>
-            {
-                ModelOperation::RollBackToSnapshot(pick_name(rng, &self.committed_snapshots))
-            }
-            OperationKind::VerifySnapshots => ModelOperation::VerifySnapshots,
-            OperationKind::Compare if reader_count > 0 => {
-                let other = rng.bool().then(|| rng.usize(0..reader_count));
-                ModelOperation::Compare(rng.usize(0..reader_count), other)
-            }
-            OperationKind::OpenCopy => ModelOperation::OpenCopy,
-            OperationKind::Sync if !self.is_writing => ModelOperation::Sync,
-            OperationKind::Check if !self.is_writing => ModelOperation::Check,
-            OperationKind::Reopen if !self.is_writing => ModelOperation::Reopen(
-                [
-                    ReopenMode::Close,
-                    ReopenMode::Drop,
-                    ReopenMode::CloseThenReadOnly,
-                ][rng.usize(0..3)],
-            ),
-            _ => return None,
-        })
-    }
-
-    /// Copies to a table that can take it, or makes one.
-    fn draw_copy(&self, rng: &mut Rng) -> Option<ModelOperation> {
-        let (from, source) = pick(rng, self.tables, Some)?;
-        let to = self.table_name(rng);
-        let range = match source {
-            AnyModel::Plain(table) => self.range(rng, table),
-            AnyModel::Multi(table) => {
-                let kind = &table.kind;
-                let mut bound = || {
-                    let key = kind.shape.key(rng.u64(0..kind.key_domain));
-                    draw_bound(rng, key)
-                };
-                (bound(), bound())
-            }
-        };
-        match self.tables.get(&to) {
-            None => Some(ModelOperation::CreateTable(to, source.kind())),
-            Some(target) if to != *from && source.fits_into(target) => {
-                Some(ModelOperation::CopyRange {
-                    from: from.clone(),
-                    to,
-                    range,
-                    moves: rng.bool(),
-                })
-            }
-            Some(_) => None,
-        }
-    }
-
     fn layer(&self, rng: &mut Rng, table: &TableModel) -> NestedTransaction {
         let count = rng.usize(0..20);
         NestedTransaction {
             records: self.records(rng, table, count),
             keep: rng.bool(),
         }
-    }
-
-    fn draw_other_thread(&self, rng: &mut Rng) -> Option<ModelOperation> {
-        let reader = match self.readers.len() {
-            0 => None,
-            count => rng.bool().then(|| rng.usize(0..count)),
-        };
-        let tables = match reader {
-            Some(reader) => self.readers[reader],
-            None => self.committed,
-        };
-        let (name, table) = pick(rng, tables, AnyModel::plain)?;
-        let count = rng.usize(0..20);
-        let description = OtherThreadRead {
-            keys: (0..count).map(|_| self.probe(rng, table)).collect(),
-            range: self.range(rng, table),
-            bits: rng.u64(..),
-        };
-        Some(ModelOperation::ReadOnOtherThread(
-            reader,
-            name.clone(),
-            description,
-        ))
-    }
-
-    fn draw_table(&self, rng: &mut Rng) -> ModelOperation {
-        let name = self.table_name(rng);
-        if let Some(table) = self.tables.get(&name) {
-            return ModelOperation::CreateTable(name, table.kind());
-        }
-        if rng.u8(0..3) == 0 {
-            let kind = draw_kind(rng, self.key_len_max, self.settings.domain);
-            return ModelOperation::CreateTable(name, AnyTableKind::Multi(kind));
-        }
-        let order = [
-            KeyOrder::Bytes,
-            KeyOrder::Bytes,
-            KeyOrder::Bytes,
-            KeyOrder::ReverseBytes,
-            KeyOrder::Integer,
-            KeyOrder::Custom(&SWAPPED),
-        ][rng.usize(0..6)];
-        let kind = TableKind {
-            order,
-            share_prefixes: rng.bool(),
-            counted: rng.u8(0..4) == 0,
-            value_align: [1, 1, 1, 2, 4, 8, 16][rng.usize(0..7)],
-            shape: KeyShape::draw(rng, order, self.key_len_max),
-        };
-        ModelOperation::CreateTable(name, AnyTableKind::Plain(kind))
     }
 
     fn table_name(&self, rng: &mut Rng) -> Vec<u8> {
@@ -488,7 +301,7 @@ impl DrawContext<'_> {
             .collect()
     }
 
-    /// Sorted records that are all behind the table's last; none if there can hardly be any.
+    /// Sorted records that are all after the table's last; `None` if there can hardly be any.
     fn records_after(&self, rng: &mut Rng, table: &TableModel) -> Option<Vec<ModelRecord>> {
         let count = rng.usize(0..1000);
         let mut records = table.sorted(&self.records(rng, table, count));
@@ -523,18 +336,6 @@ fn draw_end(rng: &mut Rng) -> ModelOperation {
         2 => ModelOperation::Commit(Some(Durability::Lazy)),
         3 => ModelOperation::Commit(Some(Durability::Async)),
         _ => ModelOperation::Commit(None),
-    }
-}
-
-fn pick_name(rng: &mut Rng, names: &[&str]) -> String {
-    names[rng.usize(0..names.len())].to_owned()
-}
-
-pub(super) fn draw_bound<T>(rng: &mut Rng, key: T) -> Bound<T> {
-    match rng.u8(0..12) {
-        0 => Bound::Unbounded,
-        1..=5 => Bound::Excluded(key),
-        _ => Bound::Included(key),
     }
 }
 

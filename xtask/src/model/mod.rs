@@ -5,11 +5,13 @@ mod counting;
 mod cursors;
 mod draw;
 mod episode;
+mod key_range;
 mod multi;
 mod operation;
 mod oracle;
 mod other_thread;
 mod points;
+mod reading;
 mod reads;
 mod settings;
 mod shape;
@@ -18,22 +20,22 @@ mod violation;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, panics, results, scratch, threads};
+use crate::{
+    Failure,
+    campaign::{
+        draw::episode as rng,
+        panics, parallel,
+        results::{Campaign, CampaignCounts, named},
+        scratch, violations,
+    },
+};
 use episode::OperationLog;
-use fastrand::Rng;
 use settings::ModelSettings;
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Instant,
+    sync::Mutex,
 };
 use violation::{ModelResult, ModelViolation};
-
-/// Violations that are told in full; later ones are only counted.
-const VIOLATIONS_TOLD_MAX: u64 = 10;
 
 /// Plays random operations against the engine and a model of it.
 #[derive(clap::Args)]
@@ -41,57 +43,53 @@ pub(crate) struct ModelArguments {
     /// How many operations to play
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
-    /// Everything that is random follows from this number
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Play this episode alone, from its start to its end
     #[arg(long)]
     episode: Option<u64>,
-    /// Where the databases are put; in memory where the machine has a place for that
+    /// The directory for databases; by default in memory if the machine has a file system there
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Append a line with what came of it to this file
+    /// Append a line of results to this file
     #[arg(long)]
     results: Option<PathBuf>,
 }
 
-/// An episode that is to be played.
+/// An episode to play.
 struct ModelPlan {
     episode: u64,
     operations_max: u64,
 }
 
-/// What came of the episodes so far.
+/// The counts of the episodes so far.
 #[derive(Default)]
 struct ModelTally {
     operations: u64,
     violations: u64,
 }
 
-/// Plays episodes until all operations are done, several at once.
+/// Plays episodes in parallel until all operations are done.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
     let directory = scratch::directory(arguments.dir.as_deref())?;
     let plans = plan(arguments);
-    let next = AtomicUsize::new(0);
     let tally = Mutex::new(ModelTally::default());
-    let run_all = || -> Result<(), Failure> {
-        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut history = OperationLog::default();
-            let outcome = run_episode(arguments.seed, plan, directory.path(), &mut history)?;
-            let mut tally = tally.lock()?;
-            tally.operations += history.operation_count;
-            if let Err(violation) = outcome {
-                tally.violations += 1;
-                if tally.violations <= VIOLATIONS_TOLD_MAX {
-                    report_violation(arguments.seed, plan.episode, &history, &violation);
-                }
+    let run = Campaign::begin("model", arguments.seed, arguments.results.as_deref());
+    parallel::each(&plans, |plan| {
+        let mut history = OperationLog::default();
+        let outcome = run_episode(arguments.seed, plan, directory.path(), &mut history)?;
+        let mut tally = tally.lock()?;
+        tally.operations += history.operation_count;
+        if let Err(violation) = outcome {
+            tally.violations += 1;
+            if tally.violations <= violations::PRINTED_MAX {
+                report_violation(arguments.seed, plan.episode, &history, &violation);
             }
         }
         Ok(())
-    };
-    let (begin, commit) = (Instant::now(), results::commit());
-    threads::share(run_all)?;
-    let seconds = begin.elapsed().as_secs_f64();
+    })?;
+    let seconds = run.seconds();
     let ModelTally {
         operations,
         violations,
@@ -102,23 +100,13 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
         plans.len(),
         operations as f64 / seconds
     );
-    println!("{operations} operations, {violations} violations");
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "model",
-            seed: arguments.seed,
-            count: operations,
-            violations,
-            counters: results::named([("episodes", plans.len() as u64)]),
-            commit,
-        },
-    )?;
-    if violations == 0 {
-        Ok(())
-    } else {
-        Err(Failure("the engine and the model differ".to_owned()))
-    }
+    let counts = CampaignCounts {
+        count: operations,
+        unit: "operations",
+        violations,
+        counters: named([("episodes", plans.len() as u64)]),
+    };
+    run.finish(&counts, "the engine and the model differ")
 }
 
 /// The episodes that make up the number of operations asked for; only the last may be cut short.
@@ -147,12 +135,6 @@ fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
     plans
 }
 
-/// The random numbers of an episode, independent of those of all others.
-fn rng(seed: u64, episode: u64) -> Rng {
-    let mut seeds = Rng::with_seed(seed);
-    Rng::with_seed(seeds.u64(..) ^ episode.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
 /// Plays one episode in a directory of its own. A panic is a violation too.
 fn run_episode(
     seed: u64,
@@ -172,8 +154,10 @@ fn run_episode(
 
 fn report_violation(seed: u64, episode: u64, history: &OperationLog, violation: &ModelViolation) {
     let count = history.operation_count;
-    println!("violation: seed {seed}, episode {episode}, operation {count}: {violation}");
-    println!("  repeat it with: cargo xtask model --seed {seed} --episode {episode}");
+    violations::print(
+        format_args!("seed {seed}, episode {episode}, operation {count}: {violation}"),
+        format_args!("model --seed {seed} --episode {episode}"),
+    );
     if let Some(settings) = &history.settings {
         println!("  {settings:?}");
     }

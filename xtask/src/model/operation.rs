@@ -2,49 +2,16 @@
 
 use super::{
     counting::KeyCounting,
-    cursors::{CursorOperation, CursorRead, CursorStep},
+    cursors::steps::{CursorOperation, CursorRead, CursorStep},
+    key_range::KeyRange,
     multi::{changes::MultiChange, reads::MultiRead},
-    oracle::{AnyTableKind, KeyRange},
+    oracle::AnyTableKind,
     points::PointChange,
+    reading::{Direction, ReadSource},
     shape::{ModelKey, ModelRecord, ModelValue},
 };
-use fastrand::Rng;
 use std::fmt;
 use teak::{Durability, Geometry, WarmUp};
-
-/// The transaction that an operation reads from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ReadSource {
-    /// The write transaction that is open.
-    Write,
-    /// A reader that has been open for a while.
-    Reader(usize),
-    /// A reader of the newest snapshot, made for this operation.
-    Newest,
-}
-
-/// The order in which a range is read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Direction {
-    Forwards,
-    Backwards,
-    /// From both ends, taking turns by these bits.
-    Both(u64),
-}
-
-impl Direction {
-    pub(crate) fn draw(rng: &mut Rng) -> Self {
-        [Self::Forwards, Self::Backwards, Self::Both(rng.u64(..))][rng.usize(0..3)]
-    }
-
-    pub(crate) fn is_forwards(self, step: usize) -> bool {
-        match self {
-            Self::Forwards => true,
-            Self::Backwards => false,
-            Self::Both(bits) => bits >> (step % 64) & 1 == 0,
-        }
-    }
-}
 
 /// How a database is left before it is opened again.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +37,7 @@ pub(crate) enum TableRead {
     Count(KeyCounting),
 }
 
-/// What is read on another thread.
+/// A read on another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct OtherThreadRead {
     pub(crate) keys: Vec<ModelKey>,
@@ -78,7 +45,7 @@ pub(crate) struct OtherThreadRead {
     pub(crate) bits: u64,
 }
 
-/// What a nested transaction inserts, and whether it is kept.
+/// The records that a nested transaction inserts, and whether it is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedTransaction {
     pub(crate) records: Vec<ModelRecord>,
@@ -119,7 +86,8 @@ pub(crate) enum ModelOperation {
     /// A read or a change of a table in which a key has several values.
     ReadMulti(ReadSource, Vec<u8>, MultiRead),
     ChangeMulti(Vec<u8>, MultiChange),
-    /// Goes through a table by steps of a cursor that borrows the transaction, and reads something at the end.
+    /// Goes through a table by steps of a cursor that borrows the transaction, and reads something
+    /// at the end.
     Walk(ReadSource, Vec<u8>, (Vec<CursorStep>, CursorRead)),
     /// Something is done with a cursor that no transaction holds.
     Cursor(CursorOperation),
@@ -127,7 +95,7 @@ pub(crate) enum ModelOperation {
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
     ListTables(ReadSource),
-    /// A lookup by a reader, or by a new one, with the place where the record was before.
+    /// A lookup by a reader, or by a new one, with a cached lookup of the record.
     GetCached(Option<usize>, Vec<u8>, ModelKey),
     SetMarks([u64; 3]),
     WarmUp(WarmUp),
@@ -135,7 +103,7 @@ pub(crate) enum ModelOperation {
     RollBack(usize),
     Release(usize),
     Commit(Option<Durability>),
-    /// A commit after which the transaction goes on.
+    /// A commit after which the transaction continues.
     Checkpoint,
     Abort,
     /// Leaves nothing to do but to roll back, and commits.
@@ -166,7 +134,7 @@ pub(crate) enum ModelOperation {
     RollBackToSnapshot(String),
     /// All named snapshots against what they are to hold.
     VerifySnapshots,
-    /// What differs between the states of two readers, or of the first and the newest one.
+    /// Compares the states of two readers, or of the first and the newest one.
     Compare(usize, Option<usize>),
     Sync,
     Check,

@@ -1,12 +1,14 @@
-//! What a database should hold: ordered maps, cheap to clone, so that each snapshot has one of its own.
+//! The expected contents of a database: ordered maps, cheap to clone, so that each snapshot has its
+//! own.
 
 use super::{
+    key_range::{KeyRange, is_inverted},
     multi::oracle::{MultiKind, MultiModel},
     shape::{KeyShape, ModelKey, ModelRecord, ModelValue, sort_form},
 };
 use std::{
     collections::BTreeMap,
-    ops::{Bound, Deref, DerefMut},
+    ops::{Deref, DerefMut},
     sync::Arc,
 };
 use teak::{KeyOrder, Marks, TableOptions};
@@ -31,9 +33,6 @@ impl DerefMut for OracleTables {
         &mut self.by_name
     }
 }
-
-/// The two ends of a range of keys.
-pub(crate) type KeyRange = (Bound<ModelKey>, Bound<ModelKey>);
 
 /// The options that a table is created with, whether a key has one value or several.
 #[derive(Clone, Debug)]
@@ -186,7 +185,7 @@ impl TableModel {
         self.value_bytes = 0;
     }
 
-    /// Removes what is in the range and says how many records that were.
+    /// Removes the records in the range; returns their number.
     pub(crate) fn remove_range(&mut self, range: &KeyRange) -> u64 {
         let keys: Vec<_> = self.range(range).map(|(key, _)| key).collect();
         for key in &keys {
@@ -207,7 +206,7 @@ impl TableModel {
             .map(|record| self.record(record))
     }
 
-    /// The records of a range, keys as they were inserted.
+    /// The records of a range, with keys in their inserted form.
     pub(crate) fn range(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = ModelRecord> {
         self.forms(range).map(|record| self.record(record))
     }
@@ -249,23 +248,4 @@ impl TableModel {
         };
         range.into_iter().flatten()
     }
-}
-
-pub(super) fn is_inverted(start: &Bound<ModelKey>, end: &Bound<ModelKey>) -> bool {
-    match (start, end) {
-        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
-        (Bound::Included(start), Bound::Included(end)) => start > end,
-        (
-            Bound::Included(start) | Bound::Excluded(start),
-            Bound::Included(end) | Bound::Excluded(end),
-        ) => start >= end,
-    }
-}
-
-/// A range as the engine takes it.
-pub(crate) fn borrowed((start, end): &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    (
-        start.as_ref().map(ModelKey::deref),
-        end.as_ref().map(ModelKey::deref),
-    )
 }

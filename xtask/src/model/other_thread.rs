@@ -1,23 +1,25 @@
 //! Reads with what keeps its own hold on the transaction, made on another thread.
 
 use super::{
+    key_range::borrowed,
     operation::OtherThreadRead,
-    oracle::{TableModel, borrowed},
-    reads::{RawTable, expect_record},
+    oracle::TableModel,
+    reading::RawTable,
+    reads::expect_record,
     shape::ModelValue,
     violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
 use std::thread;
 use teak::{OwnedCursor, OwnedRange, ReadTxn, ValueGuard, codec::Bytes};
 
-/// What is sent to the other thread.
+/// A task for the other thread.
 struct OtherThreadTask {
     values: Vec<Option<ValueGuard>>,
     range: OwnedRange<Bytes, Bytes>,
     cursor: OwnedCursor,
 }
 
-/// What comes back.
+/// The result of a task.
 type OtherThreadResult = (Vec<Option<Vec<u8>>>, Vec<(Vec<u8>, Vec<u8>)>, Vec<Vec<u8>>);
 
 /// Reads keys, a range from both ends and the whole table backwards, on a thread that has nothing
@@ -59,7 +61,7 @@ pub(crate) fn perform(
         };
         expect_record("range_owned", Some((key, &value[..])), record)?;
     }
-    expect_record::<&[u8]>("behind range_owned", None, expected.next())?;
+    expect_record::<&[u8]>("after range_owned", None, expected.next())?;
     expect_same("keys of cursor_owned", keys.len(), model.len())?;
     let all = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
     for (found, (key, _)) in keys.iter().zip(model.range(&all).rev()) {

@@ -2,7 +2,7 @@
 
 use super::{
     oracle::TableModel,
-    reads::RawTable,
+    reading::RawTable,
     shape::{ModelKey, ModelValue},
     violation::{ModelResult, expect_bytes, expect_error, expect_same},
 };
@@ -16,13 +16,13 @@ pub(crate) enum PointChange {
     Replace(ModelKey, ModelValue),
     Take(ModelKey),
     RemoveIf(ModelKey, ModelValue),
-    /// What is expected, and what is to be there then.
+    /// The expected value, and the new one.
     CompareAndSwap(ModelKey, Option<ModelValue>, Option<ModelValue>),
     /// To this value, or away.
     Modify(ModelKey, Option<ModelValue>),
     /// A value that is written where it will stand.
     InsertWith(ModelKey, ModelValue),
-    /// Behind the last record; refused where it is not.
+    /// After the last record; refused if the key is not.
     Append(ModelKey, ModelValue),
 }
 
@@ -67,17 +67,7 @@ pub(crate) fn perform(
             expect_same("remove_if", was_removed, is_it)
         }
         PointChange::CompareAndSwap(key, old, new) => {
-            let there = model.get(key);
-            let expected = match is_same(there, *old) {
-                true => Swap::Done,
-                false => Swap::Other(there.map(|value| value.bytes().to_vec())),
-            };
-            if expected == Swap::Done {
-                put(model, key, *new);
-            }
-            let (old, new) = (old.map(ModelValue::bytes), new.map(ModelValue::bytes));
-            let swap = table.compare_and_swap(txn, key, old, new)?;
-            expect_same("compare_and_swap", swap, expected)
+            compare_and_swap(txn, table, model, (key, *old, *new))
         }
         PointChange::Modify(key, new) => {
             let seen = table.modify(txn, key, |old| {
@@ -94,21 +84,47 @@ pub(crate) fn perform(
             model.insert(key, *value);
             Ok(())
         }
-        PointChange::Append(key, value) => {
-            let last = model.last();
-            let result = table.append(txn, key, value.bytes());
-            if last.is_none_or(|(last, _)| model.sorts_before(&last, key)) {
-                result?;
-                model.insert(key, *value);
-                return Ok(());
-            }
-            expect_error(
-                "a record that is not behind the last",
-                result,
-                |error| matches!(error, Error::NotSorted { index } if *index == model.len() as u64),
-            )
-        }
+        PointChange::Append(key, value) => append(txn, table, model, (key, value)),
     }
+}
+
+fn compare_and_swap(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    (key, old, new): (&ModelKey, Option<ModelValue>, Option<ModelValue>),
+) -> ModelResult {
+    let there = model.get(key);
+    let expected = match is_same(there, old) {
+        true => Swap::Done,
+        false => Swap::Other(there.map(|value| value.bytes().to_vec())),
+    };
+    if expected == Swap::Done {
+        put(model, key, new);
+    }
+    let (old, new) = (old.map(ModelValue::bytes), new.map(ModelValue::bytes));
+    let swap = table.compare_and_swap(txn, key, old, new)?;
+    expect_same("compare_and_swap", swap, expected)
+}
+
+fn append(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    (key, value): (&ModelKey, &ModelValue),
+) -> ModelResult {
+    let last = model.last();
+    let result = table.append(txn, key, value.bytes());
+    if last.is_none_or(|(last, _)| model.sorts_before(&last, key)) {
+        result?;
+        model.insert(key, *value);
+        return Ok(());
+    }
+    expect_error(
+        "a record before the last",
+        result,
+        |error| matches!(error, Error::NotSorted { index } if *index == model.len() as u64),
+    )
 }
 
 fn put(model: &mut TableModel, key: &[u8], value: Option<ModelValue>) {

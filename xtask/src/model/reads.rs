@@ -1,9 +1,12 @@
 //! Reads, each compared with the model as it goes.
 
 use super::{
-    counting, multi,
-    operation::{Direction, TableRead},
-    oracle::{AnyModel, KeyRange, OracleTables, TableModel, borrowed},
+    counting,
+    key_range::{KeyRange, borrowed},
+    multi,
+    operation::TableRead,
+    oracle::{AnyModel, OracleTables, TableModel},
+    reading::{Direction, RawTable},
     shape::{ModelKey, ModelRecord, ModelValue},
     violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
@@ -12,10 +15,7 @@ use std::{
     ops::Bound,
     sync::Arc,
 };
-use teak::{Exactness, ReadTxn, Table, Transaction, codec::Bytes};
-
-/// A table of the engine as the model uses it.
-pub(crate) type RawTable = Table<Bytes, Bytes>;
+use teak::{Exactness, ReadTxn, Transaction};
 
 const ALL: KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
@@ -75,7 +75,8 @@ pub(crate) fn compare<'t>(
         if let (Some(old), Some(new)) = (old, new)
             && (old.kind.order, &old.kind.shape) != (new.kind.order, &new.kind.shape)
         {
-            // Dropped, and created with another order, which is refused; or with integers of another length, which have no order.
+            // Dropped, and created with another order, which is refused; or with integers of
+            // another length, which have no order.
             continue;
         }
         let table: RawTable = match new {
@@ -107,8 +108,8 @@ pub(crate) fn compare<'t>(
             let model = new
                 .or(old)
                 .ok_or_else(|| ModelViolation::Other("no table".to_owned()))?;
-            let is_behind = |last: &Vec<u8>| model.sorts_before(last, &key);
-            if !last.as_ref().is_none_or(is_behind) {
+            let is_after = |last: &Vec<u8>| model.sorts_before(last, &key);
+            if !last.as_ref().is_none_or(is_after) {
                 return Err(ModelViolation::Other(
                     "differences are not in the order of keys".to_owned(),
                 ));
@@ -252,7 +253,7 @@ fn scan_prefix<T: Transaction>(
         expect_record("a prefix", engine.next().transpose()?, Some(record.clone()))?;
     }
     if expected.len() <= 200 {
-        expect_record("behind a prefix", engine.next().transpose()?, None)?;
+        expect_record("after a prefix", engine.next().transpose()?, None)?;
     }
     let last = table.prefix(txn, prefix)?.next_back().transpose()?;
     expect_record("the last of a prefix", last, expected.last().cloned())

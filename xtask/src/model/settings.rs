@@ -1,7 +1,7 @@
 //! The random options of an episode.
 
 use super::shape::{SWAPPED, ValueSizes};
-use crate::geometry;
+use crate::campaign::draw;
 use fastrand::Rng;
 use std::{fmt, path::Path};
 use teak::{Database, Durability, Geometry, Options};
@@ -131,7 +131,7 @@ const WEIGHTS: [(OperationKind, u32); 58] = [
     (OperationKind::Reopen, 20),
 ];
 
-/// What an episode is played with.
+/// The settings of an episode.
 #[derive(Clone)]
 pub(crate) struct ModelSettings {
     pub(crate) page_size: usize,
@@ -146,7 +146,6 @@ pub(crate) struct ModelSettings {
     pub(crate) operations_per_commit: u32,
     pub(crate) operations_max: u64,
     weights: Vec<(OperationKind, u32)>,
-    weight_sum: u32,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
     /// Of the journal; 0 for none.
@@ -181,7 +180,7 @@ impl ModelSettings {
             .iter()
             .map(|&(kind, weight)| (kind, weight * [0, 1, 1, 1, 3][rng.usize(0..5)]))
             .collect();
-        // What an episode cannot do without.
+        // Operations that no episode can do without.
         let weights: Vec<_> = weights
             .into_iter()
             .chain([
@@ -190,7 +189,7 @@ impl ModelSettings {
                 (OperationKind::CreateTable, 30),
             ])
             .collect();
-        // What is drawn otherwise stays what it is for each seed.
+        // The other draws stay the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
@@ -204,26 +203,18 @@ impl ModelSettings {
             write_memory_bytes: (rng.u8(0..2) == 0).then(|| 1 << rng.u32(10..22)),
             size_limit_bytes: (rng.u8(0..6) == 0)
                 .then(|| page_size as u64 * rng.u64(20..pages_max)),
-            geometry: geometry::draw(rng, page_size),
+            geometry: draw::geometry(rng, page_size),
             domain: 1 << rng.u32(4..15),
             value_sizes: ValueSizes::draw(rng, page_size),
             operations_per_commit: [3, 20, 100, 1_000][rng.usize(0..4)],
             operations_max: 1 << rng.u32(8..14),
-            weight_sum: weights.iter().map(|(_, weight)| weight).sum(),
             weights,
         }
     }
 
     /// A random kind of operation.
     pub(crate) fn kind(&self, rng: &mut Rng) -> OperationKind {
-        let mut rest = rng.u32(0..self.weight_sum);
-        for &(kind, weight) in &self.weights {
-            if rest < weight {
-                return kind;
-            }
-            rest -= weight;
-        }
-        OperationKind::Get
+        draw::weighted(rng, &self.weights).unwrap_or(OperationKind::Get)
     }
 
     /// Opens the database of the episode, or creates it.

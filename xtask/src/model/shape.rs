@@ -1,7 +1,7 @@
-//! What keys and values of a table look like.
+//! Shapes of the keys and values of a table.
 //!
-//! A key is made from a number below the episode's `domain`, and from nothing else, so that drawing a
-//! number twice meets the same record again. A value is a piece of one fixed pattern: the model
+//! A key is made from a number below the episode's `domain`, and from nothing else, so that drawing
+//! a number twice meets the same record again. A value is a piece of one fixed pattern: the model
 //! keeps where it starts and ends, and not the bytes.
 
 use fastrand::Rng;
@@ -17,7 +17,8 @@ const VALUE_LEN_USUAL_MAX: usize = 100 << 10;
 const VALUE_LEN_MAX: usize = (128 << 10) + 40;
 const PATTERN_LEN: usize = VALUE_LEN_MAX + (64 << 10);
 
-/// An order of an application for which there is a sort form: of each byte the lower half decides first.
+/// An order of an application for which there is a sort form: of each byte the lower half decides
+/// first.
 pub(crate) static SWAPPED: Comparison = Comparison::new("swapped halves", &|left, right| {
     swapped(left).cmp(swapped(right))
 });
@@ -80,7 +81,7 @@ pub(crate) enum KeyShape {
     Tiny,
     /// 0 to 40 random bytes.
     Random,
-    /// A long prefix that all keys share, and a few bytes behind it.
+    /// A long prefix that all keys share, followed by a few bytes.
     Prefixed(Vec<u8>),
     /// Text with a number in it.
     Text,

@@ -1,4 +1,4 @@
-//! What went otherwise than the model says.
+//! Differences between the engine and the model.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub(crate) enum ModelViolation {
     Full(String),
 }
 
-/// What an operation of an episode returns.
+/// The result of an operation.
 pub(crate) type ModelResult<T = ()> = Result<T, ModelViolation>;
 
 impl From<teak::Error> for ModelViolation {
@@ -30,7 +30,7 @@ impl fmt::Display for ModelViolation {
     }
 }
 
-/// Fails unless what the engine says is what the model says.
+/// Fails unless the engine and the model agree.
 pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(
     description: &str,
     engine: T,

@@ -4,8 +4,7 @@ use super::{
     kinds::MutationKind,
     seeds::{self, Seed},
 };
-use crate::Failure;
-use fastrand::Rng;
+use crate::{Failure, campaign::draw};
 
 /// All damaged files of a campaign.
 pub(super) struct MutationCases {
@@ -44,8 +43,7 @@ impl MutationCases {
         let round = index / self.kinds.len() as u64;
         let seed = &self.seeds[(round % self.seeds.len() as u64) as usize];
         let kind = self.kind(index);
-        let mut rng = Rng::with_seed(self.seed);
-        let mut rng = Rng::with_seed(rng.u64(..) ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut rng = draw::episode(self.seed, index);
         MutationCase {
             seed,
             kind,

@@ -11,7 +11,7 @@
 //! | `slow INDEX` | the file takes too long; the process ends itself |
 
 use super::{cases::MutationCases, classes::ReadClass};
-use crate::{Failure, panics};
+use crate::{Failure, campaign::panics};
 use std::{
     process,
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ use teak::testing;
 
 /// Addresses that the process may have, in bytes. Two threads have stretches of their own.
 const MEMORY_MAX: u64 = 512 << 20;
-/// What a file may take of the processor for each mebibyte that it has, and a small one.
+/// The processor time for each mebibyte of a file, and for a smaller file.
 const TIME_MAX: Duration = Duration::from_secs(2);
 /// So much longer it may take where others use the processor, too.
 const PATIENCE: u32 = 60;
@@ -63,7 +63,7 @@ fn limit_memory() -> Result<(), Failure> {
     Ok(setrlimit(Resource::As, limit)?)
 }
 
-/// What the process has had of the processor.
+/// The processor time of the process so far.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

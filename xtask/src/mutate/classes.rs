@@ -1,4 +1,4 @@
-//! What a reader of a damaged file gets.
+//! Results of reading a damaged file.
 
 use super::seeds::{BOOT, Seed, SeedContent, content};
 use std::fmt;
@@ -6,16 +6,16 @@ use teak::{Options, Recovery, Result, testing::SimDisk};
 
 const OTHER_BOOT: [u8; 16] = [9; 16];
 
-/// What a reader gets.
+/// The result of reading a damaged file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum ReadClass {
     /// All that there was.
     Right,
     /// An error, of opening or of reading.
     Error,
-    /// An older state, and the opening said so.
+    /// An older state, which opening reported.
     RolledBack,
-    /// An older state, of which nothing was said.
+    /// An older state, which opening did not report.
     Older,
     /// Other data than there ever were, without an error.
     Wrong,

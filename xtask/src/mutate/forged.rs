@@ -1,24 +1,29 @@
-//! Has forged files opened by a program of its own, in which the engine's assertions are on, and learns what became of them.
+//! Has forged files opened by a program of its own, in which the engine's assertions are on, and
+//! learns description became of them.
 
-use super::{MutateArguments, VIOLATIONS_TOLD_MAX};
-use crate::{Failure, built, results, scratch, threads};
+use super::{
+    arguments::{MutateArguments, VIOLATIONS_PRINTED_MAX},
+    processes::{self, FileLine},
+};
+use crate::{
+    Failure, built,
+    campaign::{
+        parallel,
+        results::{Campaign, CampaignCounts},
+    },
+};
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader},
+    ops::Range,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
+    sync::Mutex,
 };
 
-/// Files that a process is given at once.
+/// Files for each process.
 const CHUNK: u64 = 500;
-/// Findings of one file that are told.
-const FINDINGS_TOLD_MAX: usize = 3;
+/// Findings of one file that are printed.
+const FINDINGS_PRINTED_MAX: usize = 3;
 
 /// The programs that are run.
 struct Programs {
@@ -27,7 +32,7 @@ struct Programs {
     planted: Option<String>,
 }
 
-/// What came of the files so far.
+/// The counts of the files so far.
 #[derive(Default)]
 struct ForgedTally {
     files: u64,
@@ -38,31 +43,42 @@ struct ForgedTally {
 /// A file at which a process is.
 struct StartedFile {
     index: u64,
-    what: String,
+    description: String,
     findings: Vec<String>,
 }
 
-/// Opens all files, in several processes at once.
+/// Opens all files, in several processes in parallel.
 pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
     let programs = Programs::find(arguments, planted)?;
     let (first, end) = match arguments.forged_index {
         Some(index) => (index, index + 1),
         None => (0, arguments.forged),
     };
-    let next = AtomicU64::new(first);
+    let run = Campaign::begin(
+        "mutate, forged",
+        arguments.seed,
+        arguments.results.as_deref(),
+    );
     let tally = Mutex::new(ForgedTally::default());
-    let begin = Instant::now();
-    let open_all = || -> Result<(), Failure> {
-        loop {
-            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
-            if from >= end {
-                return Ok(());
-            }
-            open(arguments, &programs, from, end.min(from + CHUNK), &tally)?;
-        }
+    parallel::parts(first..end, CHUNK, |files| {
+        open(arguments, &programs, files, &tally)
+    })?;
+    let (tally, seconds) = (tally.into_inner()?, run.seconds());
+    for (outcome, count) in &tally.outcomes {
+        println!("{outcome:<14} {count:>9}");
+    }
+    println!(
+        "forged, seed {}: {seconds:.1} s, {:.0} files/s",
+        arguments.seed,
+        tally.files as f64 / seconds
+    );
+    let counts = CampaignCounts {
+        count: tally.files,
+        unit: "forged files",
+        violations: tally.violations,
+        counters: tally.outcomes.into_iter().collect(),
     };
-    threads::share(open_all)?;
-    finish(arguments, &tally.into_inner()?, begin)
+    run.finish(&counts, "a forged file was not survived")
 }
 
 impl Programs {
@@ -106,70 +122,49 @@ impl Programs {
     }
 }
 
-/// Has the files from one index up to another opened. Another process goes on where one has died.
+/// Has the files of a range opened, and counts them.
 fn open(
     arguments: &MutateArguments,
     programs: &Programs,
-    from: u64,
-    to: u64,
+    files: Range<u64>,
     tally: &Mutex<ForgedTally>,
 ) -> Result<(), Failure> {
-    let mut next = from;
-    while next < to {
-        let mut child = programs
-            .command(arguments, next)
+    let to = files.end;
+    let command = |from: u64| {
+        let mut command = programs.command(arguments, from);
+        command
             .args(["--to", &to.to_string()])
             .arg("--teak")
-            .arg(&programs.teak)
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let (mut begun, mut is_slow) = (None::<StartedFile>, false);
-        let output = child.stdout.take();
-        for line in output
-            .into_iter()
-            .flat_map(|out| BufReader::new(out).lines())
-        {
-            let line = line?;
-            let mut words = line.splitn(3, ' ');
-            let word = words.next().unwrap_or_default();
-            let index = words.next().and_then(|index| index.parse().ok());
-            let rest = words.next().unwrap_or_default().to_owned();
-            match (word, index, &mut begun) {
-                ("begin", Some(index), _) => {
-                    begun = Some(StartedFile {
-                        index,
-                        what: rest,
-                        findings: Vec::new(),
-                    });
-                }
-                ("finding", Some(_), Some(begun)) => begun.findings.push(rest),
-                ("slow", ..) => is_slow = true,
-                ("end", ..) => {
-                    if let Some(begun) = begun.take() {
-                        note(arguments, programs, tally, &begun, &rest)?;
-                    }
-                }
-                _ => {}
+            .arg(&programs.teak);
+        Ok(command)
+    };
+    let mut begun = None::<StartedFile>;
+    processes::open(files, command, |FileLine { word, index, text }| {
+        match (word, &mut begun) {
+            ("begin", _) => {
+                begun = Some(StartedFile {
+                    index,
+                    description: text.to_owned(),
+                    findings: Vec::new(),
+                });
             }
+            ("finding", Some(begun)) => begun.findings.push(text.to_owned()),
+            ("end", Some(file)) => {
+                note(arguments, programs, tally, file, text)?;
+                begun = None;
+            }
+            ("died", Some(file)) => {
+                file.findings.push(text.to_owned());
+                note(arguments, programs, tally, file, "not survived")?;
+                begun = None;
+            }
+            _ => {}
         }
-        let status = child.wait()?;
-        if status.success() {
-            break;
-        }
-        let Some(mut begun) = begun else {
-            return Err(Failure(format!("a process opens no files ({status})")));
-        };
-        begun.findings.push(match is_slow {
-            true => "it takes too long".to_owned(),
-            false => format!("the process died: {status}"),
-        });
-        note(arguments, programs, tally, &begun, "not survived")?;
-        next = begun.index + 1;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// Counts a file; tells of it and keeps it if there is anything to tell.
+/// Counts a file. Prints and keeps it if there are findings.
 fn note(
     arguments: &MutateArguments,
     programs: &Programs,
@@ -184,13 +179,15 @@ fn note(
         return Ok(());
     }
     tally.violations += 1;
-    if tally.violations > VIOLATIONS_TOLD_MAX {
+    if tally.violations > VIOLATIONS_PRINTED_MAX {
         return Ok(());
     }
-    let StartedFile { index, what, .. } = begun;
-    let path = keep(arguments, programs, *index)?;
-    println!("violation: {what}");
-    for finding in begun.findings.iter().take(FINDINGS_TOLD_MAX) {
+    let StartedFile {
+        index, description, ..
+    } = begun;
+    let path = save(arguments, programs, *index)?;
+    println!("violation: {description}");
+    for finding in begun.findings.iter().take(FINDINGS_PRINTED_MAX) {
         println!("  {finding}");
     }
     println!(
@@ -201,13 +198,8 @@ fn note(
     Ok(())
 }
 
-fn keep(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
-    let directory = match &arguments.keep {
-        Some(directory) => directory.clone(),
-        None => scratch::workspace().join("target/mutated"),
-    };
-    fs::create_dir_all(&directory)?;
-    let path = directory.join(format!("forged-{}-{index}.teak", arguments.seed));
+fn save(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
+    let path = arguments.kept_file(&format!("forged-{}-{index}.teak", arguments.seed))?;
     let status = write(arguments, programs, index, &path)?;
     match status {
         true => Ok(path),
@@ -224,33 +216,4 @@ fn write(
     let mut command = programs.command(arguments, index);
     command.arg("--write").arg(path).stdout(Stdio::null());
     Ok(command.status()?.success())
-}
-
-fn finish(arguments: &MutateArguments, tally: &ForgedTally, begin: Instant) -> Result<(), Failure> {
-    let seconds = begin.elapsed().as_secs_f64();
-    let (files, violations) = (tally.files, tally.violations);
-    for (outcome, count) in &tally.outcomes {
-        println!("{outcome:<14} {count:>9}");
-    }
-    println!(
-        "forged, seed {}: {seconds:.1} s, {:.0} files/s",
-        arguments.seed,
-        files as f64 / seconds
-    );
-    results::append(
-        arguments.results.as_deref(),
-        &results::ResultLine {
-            command: "mutate, forged",
-            seed: arguments.seed,
-            count: files,
-            violations,
-            counters: tally.outcomes.clone().into_iter().collect(),
-            commit: results::commit(),
-        },
-    )?;
-    println!("{files} forged files, {violations} violations");
-    match violations {
-        0 => Ok(()),
-        _ => Err(Failure("a forged file was not survived".to_owned())),
-    }
 }

@@ -25,7 +25,7 @@ pub(super) enum Damage {
     RecordAndGarbage,
 }
 
-/// What is done to a file.
+/// A kind of damage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum MutationKind {
     Plain(Damage),
@@ -68,7 +68,7 @@ impl MutationKind {
         plain.chain(repaired).chain(forged).collect()
     }
 
-    /// Whether somebody made checksums right for what is wrong, so that no reading can find it.
+    /// Whether the checksums match the damage, so that no read can find it.
     pub(super) fn is_forged(self) -> bool {
         !matches!(self, Self::Plain(_))
     }
@@ -149,7 +149,7 @@ impl Damage {
                 rng.fill(image);
             }
             Self::RecordAndGarbage => {
-                // Of the records, one or all stay as they are.
+                // One or all of the records stay unchanged.
                 let keep = match rng.bool() {
                     true => RECORD_COUNT * size,
                     false => size,
@@ -164,7 +164,7 @@ fn extend(image: &mut Vec<u8>, page_size: usize, rng: &mut Rng) {
     let mut more = vec![0; [1, 100, page_size, 3 * page_size + 5][rng.usize(0..4)]];
     match rng.u8(0..3) {
         0 => rng.fill(&mut more),
-        // As if pages had been written to the wrong place.
+        // As if pages had been written to the wrong offset.
         1 => {
             let page = used_page(image, page_size, rng) * page_size;
             let len = more.len().min(page_size);

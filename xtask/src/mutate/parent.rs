@@ -1,15 +1,12 @@
-//! Starts the processes that open damaged files, and learns what became of them.
+//! The process that counts damaged files and has others open them.
 
 use super::{
     classes::ReadClass,
+    processes::{self, FileLine},
     tally::{MutationTally, Verdict},
 };
 use crate::Failure;
-use std::{
-    env,
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
-};
+use std::{env, ops::Range, process::Command};
 
 /// A file that was not survived.
 pub(super) struct MutationViolation {
@@ -17,107 +14,49 @@ pub(super) struct MutationViolation {
     pub(super) text: String,
 }
 
-/// What a process said of the file that it is at.
-#[derive(Default)]
-struct ChildProgress {
-    /// The next file, behind all that were done with.
-    next: u64,
-    /// The file that was begun and not ended.
-    begun: Option<u64>,
-    is_slow: bool,
-}
-
-/// Has the files from one index up to another opened. Another process goes on where one has died.
+/// Has the files of a range opened, and counts them.
 pub(super) fn run(
     seed: u64,
-    from: u64,
-    to: u64,
+    files: Range<u64>,
     tally: &mut MutationTally,
 ) -> Result<Vec<MutationViolation>, Failure> {
     let mut violations = Vec::new();
-    let mut next = from;
-    while next < to {
-        let mut child = start(seed, next, to)?;
-        let mut progress = ChildProgress {
-            next,
-            ..ChildProgress::default()
-        };
-        if let Some(output) = child.stdout.take() {
-            for line in BufReader::new(output).lines() {
-                progress.read(&line?, tally, &mut violations);
-            }
-        }
-        let status = child.wait()?;
-        if status.success() {
-            break;
-        }
-        let Some(index) = progress.begun else {
-            return Err(Failure(format!("a process opens no files ({status})")));
-        };
-        let text = match progress.is_slow {
-            true => "it takes too long".to_owned(),
-            false => format!("the process died: {status}"),
-        };
-        tally.files += 1;
-        violations.push(MutationViolation { index, text });
-        next = index + 1;
-    }
+    let to = files.end;
+    let command = |from: u64| {
+        let mut command = Command::new(env::current_exe()?);
+        command
+            .arg("mutate")
+            .args(["--seed", &seed.to_string()])
+            .args(["--child-from", &from.to_string()])
+            .args(["--child-to", &to.to_string()]);
+        Ok(command)
+    };
+    processes::open(files, command, |line| {
+        violations.extend(take(&line, tally));
+        Ok(())
+    })?;
     Ok(violations)
 }
 
-fn start(seed: u64, from: u64, to: u64) -> Result<Child, Failure> {
-    let child = Command::new(env::current_exe()?)
-        .arg("mutate")
-        .args(["--seed", &seed.to_string()])
-        .args(["--child-from", &from.to_string()])
-        .args(["--child-to", &to.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    Ok(child)
-}
-
-impl ChildProgress {
-    fn read(
-        &mut self,
-        line: &str,
-        tally: &mut MutationTally,
-        violations: &mut Vec<MutationViolation>,
-    ) {
-        let mut words = line.splitn(3, ' ');
-        let (word, index) = (
-            words.next(),
-            words.next().and_then(|word| word.parse().ok()),
-        );
-        let (Some(word), Some(index)) = (word, index) else {
-            return;
-        };
-        let rest = words.next().unwrap_or_default();
-        match word {
-            "begin" => self.begun = Some(index),
-            "slow" => self.is_slow = true,
-            "none" => self.end(index),
-            "end" => {
-                if let Some(class) = ReadClass::from_name(rest)
-                    && tally.count(index, class) == Verdict::Unnoticed
-                {
-                    let text = "wrong data were read of it, and no error came".to_owned();
-                    violations.push(MutationViolation { index, text });
-                }
-                self.end(index);
+fn take(line: &FileLine<'_>, tally: &mut MutationTally) -> Option<MutationViolation> {
+    let FileLine { word, index, text } = *line;
+    let text = match word {
+        "end" => {
+            let verdict = tally.count(index, ReadClass::from_name(text)?);
+            if verdict == Verdict::Fair {
+                return None;
             }
-            "panic" => {
-                tally.files += 1;
-                let text = format!("the engine panicked: {rest}");
-                violations.push(MutationViolation { index, text });
-                self.end(index);
-            }
-            _ => {}
+            "wrong data were read of it, and no error came".to_owned()
         }
-    }
-
-    fn end(&mut self, index: u64) {
-        self.next = index + 1;
-        self.begun = None;
-    }
+        "panic" => {
+            tally.files += 1;
+            format!("the engine panicked: {text}")
+        }
+        "died" => {
+            tally.files += 1;
+            text.to_owned()
+        }
+        _ => return None,
+    };
+    Some(MutationViolation { index, text })
 }

@@ -27,7 +27,7 @@ pub(super) struct Seed {
     pub(super) name: &'static str,
     pub(super) image: Vec<u8>,
     pub(super) page_size: usize,
-    /// The same file some commits earlier: a stale page has these bytes.
+    /// The file before the last commits: a stale page has these bytes.
     pub(super) earlier: Vec<u8>,
     /// All states that were committed, the newest at the end.
     pub(super) states: Vec<SeedContent>,
@@ -246,7 +246,7 @@ fn large_values(builder: &mut SeedBuilder) -> Result<()> {
     Ok(())
 }
 
-/// A durable commit and lazy ones behind it.
+/// A durable commit followed by lazy ones.
 fn lazy_commits(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..5 {
         let durability = match round {

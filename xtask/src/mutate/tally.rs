@@ -6,15 +6,15 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// What is to be said of a file that was read.
+/// The verdict on a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Fair,
-    /// Wrong data were read, of damage that checksums tell.
+    /// Wrong data were read although checksums show the damage.
     Unnoticed,
 }
 
-/// What came of the files so far.
+/// The counts of the files so far.
 pub(super) struct MutationTally {
     kinds: Vec<MutationKind>,
     pub(super) files: u64,

@@ -1,6 +1,6 @@
 //! The boot id that the engine reads, another one after each cut.
 
-use super::{call, text};
+use super::commands::{call, text};
 use crate::Failure;
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file in the place of the system's boot id, for this program and those it starts.
+/// A file that replaces the system's boot id, for this program and those it starts.
 pub(super) struct BootIdFile {
     file: PathBuf,
 }

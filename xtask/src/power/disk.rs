@@ -1,7 +1,7 @@
 //! A file system in an image that can lose its power.
 
-use super::{call, text};
-use crate::Failure;
+use super::commands::{call, text};
+use crate::{Failure, campaign::violations};
 use std::{
     fs::{self, File},
     io::Write,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// What is tested; xfs is made no smaller.
+/// The length of the image. xfs cannot be made smaller.
 const IMAGE_LEN: u64 = 320 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -19,10 +19,10 @@ pub(crate) enum Filesystem {
     Xfs = 7,
 }
 
-/// What becomes of the file system's own journal when the power fails.
+/// The fate of the file system's own journal in a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum JournalFate {
-    /// What of it is not on the disk is lost.
+    /// The part that is not on the disk is lost.
     Lost,
     /// All of it has just been written.
     Written,
@@ -57,8 +57,9 @@ impl Filesystem {
         }
     }
 
-    /// The same but for the journal of data: Linux 6.18 has a bug there that stops the machine (`jbd2_journal_dirty_metadata`) when a
-    /// program stores to a mapped file while the file system is shut down, which several programs do all the time.
+    /// Like [`Self::mount_options`], but without the journal of data. Linux 6.18 has a bug there
+    /// that stops the machine (`jbd2_journal_dirty_metadata`) when a program stores to a mapped
+    /// file while the file system is shut down, which several programs do all the time.
     pub(super) fn mount_options_for_many(self) -> Vec<&'static str> {
         let mut options = self.mount_options().to_vec();
         options.retain(|options| !options.contains(DATA_JOURNAL));
@@ -121,9 +122,22 @@ impl PowerDisk {
         self.filesystem
     }
 
-    /// Where a database is put as it was found; not on the disk that loses its power.
+    /// The path for a copy of a database after a cut. It is not on the disk that loses its power.
     pub(super) fn copy(&self) -> PathBuf {
         self.mount_point().with_extension("copy")
+    }
+
+    /// Keeps the copy after a violation.
+    pub(super) fn save_copy(&self, cut: u64) -> Result<(), Failure> {
+        let name = format!("power-{}-{cut}.teak", self.filesystem().name());
+        violations::save_database(&self.copy(), &name)
+    }
+
+    /// Removes a database and its copy. The next cut may bring the database back, which costs
+    /// space and nothing else.
+    pub(super) fn remove(&self, database: &Path) {
+        let _ = fs::remove_file(database);
+        let _ = fs::remove_file(self.copy());
     }
 
     /// Where it is mounted.
@@ -140,7 +154,7 @@ impl PowerDisk {
         call("xfs_io", &arguments)
     }
 
-    /// Cuts the power, behind the writing back of parts of `file`.
+    /// Cuts the power, after parts of `file` have been written back.
     pub(super) fn cut(
         &self,
         file: &Path,
@@ -159,7 +173,7 @@ impl PowerDisk {
         call("xfs_io", &arguments)
     }
 
-    /// Mounts anew what a cut left. Nobody has a file open.
+    /// Mounts the file system again after a cut. No process has a file open.
     pub(super) fn start_again(&mut self, options: &'static str) -> Result<(), Failure> {
         self.unmount()?;
         self.options = options;

@@ -1,21 +1,27 @@
 //! Power cuts of a real file system: a loop-mounted ext4 or xfs is shut down under a program that
 //! commits, or several that commit to one database, mounted again, and what it kept is looked at.
 //!
-//! The shut-down is the file system's own (`FS_IOC_SHUTDOWN`): from then on nothing reaches the
-//! disk, and mounting again shows what a machine would find that lost its power at that moment.
-//! Before it, some pages of the database are written back, chosen at random, as the system might
-//! have done by itself. What the disk's own cache may reorder or tear is not part of it; the simulated
-//! disk does that.
+//! The shut-down is the file system's own (`FS_IOC_SHUTDOWN`). Nothing reaches the disk after it,
+//! so the next mount finds what a machine would find that lost its power at that moment. Before it,
+//! some random pages of the database are written back, as the system might have done. Reordering
+//! and tearing by the disk's own cache are not covered here; the simulated disk covers them.
 //!
 //! All mounts are made in a mount namespace of this program's own, and go with it. In there the
 //! machine's boot id is another one after each cut.
 
 mod boot;
+mod commands;
 mod disk;
 mod scenario;
 mod shared_scenario;
 
-use crate::{Failure, results, scratch};
+use crate::{
+    Failure,
+    campaign::{
+        results::{Campaign, CampaignCounts, named},
+        scratch,
+    },
+};
 use boot::BootIdFile;
 use disk::{Filesystem, PowerDisk};
 use fastrand::Rng;
@@ -23,7 +29,7 @@ use scenario::{PowerCutOutcome, PowerCutScenario, SingleScenario};
 use shared_scenario::SharedScenario;
 use std::{
     env,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, ExitStatus, Stdio},
     time::Instant,
 };
@@ -34,20 +40,21 @@ pub(crate) struct PowerArguments {
     /// How many power cuts to make, over all file systems
     #[arg(long, default_value_t = 100)]
     cycles: u64,
-    /// The file system; both, one behind the other, if it is not given
+    /// The file system; both in turn if it is not given
     #[arg(long, value_enum)]
     filesystem: Option<Filesystem>,
-    /// How many programs commit to each database, most of the time; one alone, two or three, drawn for each database, if it
-    /// is not given
+    /// How many programs commit to each database, most of the time; one alone, two or three, drawn
+    /// for each database, if it is not given
     #[arg(long)]
     processes: Option<usize>,
-    /// Everything that is random follows from this number, but for the machine's own timing
+    /// The seed of all random choices; the timing of the machine differs between runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the images of file systems are put; in memory where the machine has a place for that
+    /// The directory for images of file systems; by default in memory if the machine has a file
+    /// system there
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Appends a line of what was counted to this file
+    /// Append a line of results to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Says that mounts are already this program's own
@@ -55,25 +62,25 @@ pub(crate) struct PowerArguments {
     inside: bool,
 }
 
-/// What was cut, and what came of it.
+/// The counts of the cuts so far.
 #[derive(Default)]
 struct PowerTally {
     cuts: u64,
     violations: u64,
     /// Cuts that left no database, or one without a commit.
     early: u64,
-    /// Cuts that were followed by another, before anybody looked.
+    /// Cuts that were followed by another without an inspection.
     unseen: u64,
     verified: u64,
     rolled_back: u64,
     /// Cuts that took commits, and how many commits those took.
     losing: u64,
     lost_commits: u64,
-    /// Cuts that took all commits since a close, of which nothing tells.
+    /// Cuts that took all commits since a close, which leaves no trace.
     lost_after_close: u64,
 }
 
-/// Cuts, and looks, as often as asked.
+/// Cuts and inspects as often as requested.
 pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     if !arguments.inside {
         return match why_not(arguments) {
@@ -84,6 +91,7 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
             }
         };
     }
+    let run = Campaign::begin("power", arguments.seed, arguments.results.as_deref());
     let scratch = scratch::directory(arguments.dir.as_deref())?;
     let boot = match BootIdFile::begin(scratch.path()) {
         Ok(boot) => boot,
@@ -113,10 +121,10 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         skip(&skipped.join("; "));
         return Ok(());
     }
-    tally.report(arguments)
+    tally.finish(&run, arguments.seed)
 }
 
-/// The line that says that nothing was tested.
+/// Prints that nothing was tested.
 fn skip(reason: &str) {
     println!("NOT DONE: power cuts of a real file system");
     println!("0 power cuts, skipped: {reason}");
@@ -168,7 +176,7 @@ fn cut_all(
 }
 
 impl PowerArguments {
-    /// A database, and those who will commit to it.
+    /// A database, and the programs that commit to it.
     fn scenario<'d>(
         &self,
         disk: &'d mut PowerDisk,
@@ -205,7 +213,7 @@ impl PowerArguments {
 impl PowerTally {
     fn note(&mut self, outcome: PowerCutOutcome) {
         match outcome {
-            PowerCutOutcome::NotLookedAt => self.unseen += 1,
+            PowerCutOutcome::NotInspected => self.unseen += 1,
             PowerCutOutcome::Nothing => self.early += 1,
             PowerCutOutcome::Found {
                 number,
@@ -224,49 +232,37 @@ impl PowerTally {
         }
     }
 
-    fn report(&self, arguments: &PowerArguments) -> Result<(), Failure> {
-        let Self {
-            cuts, violations, ..
-        } = *self;
+    fn finish(&self, run: &Campaign<'_>, seed: u64) -> Result<(), Failure> {
         println!(
-            "seed {}: {} cuts left nothing yet, {} were followed by another at once; \
+            "seed {seed}: {} cuts left nothing yet, {} were followed by another at once; \
              {} times the newest commit was whole, {} times rolled back",
-            arguments.seed, self.early, self.unseen, self.verified, self.rolled_back
+            self.early, self.unseen, self.verified, self.rolled_back
         );
         println!(
             "{} cuts took {} commits that were not durable, {} of them all since a close",
             self.losing, self.lost_commits, self.lost_after_close
         );
-        results::append(
-            arguments.results.as_deref(),
-            &results::ResultLine {
-                command: "power",
-                seed: arguments.seed,
-                count: cuts,
-                violations,
-                counters: results::named([
-                    ("early", self.early),
-                    ("unseen", self.unseen),
-                    ("verified", self.verified),
-                    ("rolled_back", self.rolled_back),
-                    ("losing", self.losing),
-                    ("lost_commits", self.lost_commits),
-                ]),
-                commit: results::commit(),
-            },
-        )?;
-        println!("{cuts} power cuts, {violations} violations");
-        if violations == 0 {
-            return Ok(());
-        }
-        Err(Failure("a power cut left something wrong".to_owned()))
+        let counts = CampaignCounts {
+            count: self.cuts,
+            unit: "power cuts",
+            violations: self.violations,
+            counters: named([
+                ("early", self.early),
+                ("unseen", self.unseen),
+                ("verified", self.verified),
+                ("rolled_back", self.rolled_back),
+                ("losing", self.losing),
+                ("lost_commits", self.lost_commits),
+            ]),
+        };
+        run.finish(&counts, "a power cut left something wrong")
     }
 }
 
-/// What starts a program with mounts of its own.
+/// The program that starts another one with mounts of its own.
 const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
 
-/// Why power cannot be cut on this machine; nothing if all that can be told before says it can.
+/// The reason why power cannot be cut on this machine, as far as it can be known in advance.
 fn why_not(arguments: &PowerArguments) -> Option<String> {
     for filesystem in arguments.filesystems() {
         for program in [filesystem.maker(), "xfs_io", "mount", "umount"] {
@@ -305,27 +301,4 @@ fn run_inside() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure(format!("cutting the power failed ({status})")))
-}
-
-/// Runs a program to its end; fails with what it says.
-fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    Err(Failure(format!(
-        "{program} {} failed ({}): {}",
-        arguments.join(" "),
-        output.status,
-        errors.trim()
-    )))
-}
-
-/// A path as an argument; those made here are all text.
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap_or_default()
 }

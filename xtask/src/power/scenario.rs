@@ -1,15 +1,15 @@
 //! One database on a disk that loses its power again and again, and one program that commits to it.
 
 use super::{
-    BootIdFile,
+    boot::BootIdFile,
     disk::{ByteRange, JournalFate, PowerDisk},
 };
 use crate::{
     Failure,
-    kill::wait_until,
+    campaign::child::{ChildProgram, wait_until},
     workload::{
-        ChildEnd, ChildProgram, CommitHistory, CommitScript, CrashScope, ExpectedCommits,
-        VictimPlan, inspect, keep,
+        CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount, VictimPlan,
+        inspect,
     },
 };
 use clap::ValueEnum;
@@ -26,9 +26,9 @@ use teak::Recovery;
 pub(super) const RUN: Duration = Duration::from_millis(120);
 pub(super) const OPENING: Duration = Duration::from_millis(10);
 
-/// What a power cut left.
+/// The state after a power cut.
 pub(super) enum PowerCutOutcome {
-    NotLookedAt,
+    NotInspected,
     /// No database.
     Nothing,
     Found {
@@ -41,7 +41,7 @@ pub(super) enum PowerCutOutcome {
 
 /// A database under one program or several.
 pub(super) trait PowerCutScenario {
-    /// Cuts the power under those who commit. The outer error is one of this test, the inner
+    /// Cuts the power while programs commit. The outer error is one of this test, the inner
     /// one a violation.
     fn cut(
         &mut self,
@@ -64,7 +64,7 @@ pub(super) struct SingleScenario<'a> {
     page_size: usize,
     history: CommitHistory,
     expected: ExpectedCommits,
-    /// What the last cut was, in words.
+    /// A description of the last cut.
     description: String,
 }
 
@@ -94,7 +94,7 @@ impl<'a> SingleScenario<'a> {
         rng: &mut Rng,
         delay: Duration,
         incarnation: u32,
-    ) -> Result<Result<ChildEnd, String>, Failure> {
+    ) -> Result<Result<VictimAccount, String>, Failure> {
         self.boot.renew()?;
         let plan = VictimPlan {
             path: &self.path,
@@ -125,24 +125,21 @@ impl<'a> SingleScenario<'a> {
         // A file system that is shut down in the middle of a flush may say that the flush
         // succeeded, which a machine without power cannot do. So what counts is what the program
         // said before: either it is stopped first, or what it says later is no promise.
-        let promised = match child.account()? {
+        let promised = match VictimAccount::read(&child.output())? {
             account if account.found.is_some() && rng.bool() => Some(account.durable),
             _ => {
                 child.stop()?;
                 None
             }
         };
-        let has_ended = child.has_ended()?;
+        let has_ended = child.status()?.is_some();
         if self.path.exists() {
             let stretches = stretches(&self.path, rng);
             self.disk.cut(&self.path, &stretches, journal)?;
         } else {
             self.disk.cut(self.disk.mount_point(), &[], journal)?;
         }
-        let mut ended = child.kill()?;
-        if let (Ok(account), Some(durable)) = (&mut ended.account, promised) {
-            account.durable = durable;
-        }
+        let ended = child.kill()?;
         let _ = write!(self.description, ", stopped {}", promised.is_none());
         if has_ended {
             return Ok(Err(format!(
@@ -150,7 +147,11 @@ impl<'a> SingleScenario<'a> {
                 ended.errors
             )));
         }
-        Ok(Ok(ended))
+        let account = VictimAccount::read(&ended.output).map(|account| VictimAccount {
+            durable: promised.unwrap_or(account.durable),
+            ..account
+        });
+        Ok(account.map_err(|Failure(text)| text))
     }
 
     /// Inspects what there is.
@@ -190,20 +191,18 @@ impl PowerCutScenario for SingleScenario<'_> {
         let options = self.disk.filesystem().mount_options();
         let options = options[rng.usize(0..options.len())];
         let incarnation = self.history.next_incarnation();
-        let ended = self.run_and_cut(rng, delay, incarnation)?;
+        let account = self.run_and_cut(rng, delay, incarnation)?;
         self.disk.start_again(options)?;
-        let ended = match ended {
-            Ok(ended) => ended,
+        let account = match account {
+            Ok(account) => account,
             Err(text) => return Ok(Err(text)),
         };
-        let lived = ended
-            .account
-            .and_then(|account| self.expected.live(&account, &mut self.history, incarnation));
+        let lived = self.expected.live(&account, &mut self.history, incarnation);
         if let Err(Failure(text)) = lived {
             return Ok(Err(text));
         }
         if !must_inspect && rng.u8(0..3) == 0 {
-            return Ok(Ok(PowerCutOutcome::NotLookedAt));
+            return Ok(Ok(PowerCutOutcome::NotInspected));
         }
         self.inspect()
     }
@@ -211,18 +210,11 @@ impl PowerCutScenario for SingleScenario<'_> {
     fn report(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.description);
         println!("  {:?}", self.expected);
-        if self.disk.copy().exists() {
-            let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
-            let kept = keep(&self.disk.copy(), &name)?;
-            println!("  the last database as it was found: {}", kept.display());
-        }
-        Ok(())
+        self.disk.save_copy(cut)
     }
 
     fn end(self: Box<Self>) {
-        // If a cut brings it back, that costs room and nothing else.
-        let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(self.disk.copy());
+        self.disk.remove(&self.path);
     }
 }
 

@@ -3,15 +3,15 @@
 //! Programs come and go while it runs, and some are killed.
 
 use super::{
-    BootIdFile,
+    boot::BootIdFile,
     disk::{JournalFate, PowerDisk},
     scenario::{OPENING, PowerCutOutcome, PowerCutScenario, RUN, stretches},
 };
 use crate::{
     Failure,
-    kill::wait_until,
+    campaign::child::{ChildProgram, wait_until},
     workload::{
-        ChildProgram, CommitScript, keep,
+        CommitScript,
         sharing::{self, CommitOrder, MemberAccount, MemberPlan, SharedPlan, inspect},
     },
 };
@@ -32,18 +32,18 @@ pub(super) struct SharedScenario<'a> {
     disk: &'a mut PowerDisk,
     boot: &'a BootIdFile,
     path: PathBuf,
-    /// How many programs there are at once.
+    /// The number of programs at a time.
     processes: RangeInclusive<usize>,
     order: CommitOrder,
     last_member: u32,
-    /// What the last cut was, in words.
+    /// A description of the last cut.
     description: String,
 }
 
-/// What happens while the programs run.
+/// An event while the programs run.
 #[derive(Clone, Copy, Debug)]
 enum ProgramEvent {
-    /// A program begins, for so many commits, or without end.
+    /// A program begins, for this many commits, or without end.
     Start(Option<u64>),
     /// One of those that run is killed.
     Kill,
@@ -64,14 +64,14 @@ struct RunningProgram {
 struct ProgramPool {
     running: Vec<RunningProgram>,
     accounts: sharing::BootAccounts,
-    /// Whether anybody has had the database open.
+    /// Whether a program has had the database open.
     has_found: bool,
     /// A program that failed before the power did.
     failure: Option<String>,
 }
 
 impl ProgramPool {
-    /// Takes in what a program said, of which so much was promised.
+    /// Adds the output of a program, which was promised commits up to `durable`.
     fn add(&mut self, member: u32, account: MemberAccount, durable: u64) {
         self.has_found |= !account.found.is_empty();
         self.accounts.add(member, account, durable);
@@ -102,7 +102,7 @@ impl ProgramPool {
             if !(is_to_end && status.success()) {
                 let errors = ended.errors;
                 let text = format!("member {member} failed before the power did: {errors}");
-                // What one of them met may be why the others failed.
+                // The finding of one program may explain the failure of the others.
                 self.failure = Some(match self.failure.take() {
                     Some(before) => format!("{before}; {text}"),
                     None => text,
@@ -115,7 +115,7 @@ impl ProgramPool {
         Ok(())
     }
 
-    /// What those that run were promised so far.
+    /// The promises to the running programs so far.
     fn promised(&self) -> Result<Vec<(u32, u64)>, Failure> {
         let read = |running: &RunningProgram| {
             let account = MemberAccount::read(running.member, &running.child.output())?;
@@ -124,7 +124,7 @@ impl ProgramPool {
         self.running.iter().map(read).collect()
     }
 
-    /// Whether it is known that somebody has had the database open.
+    /// Whether a program is known to have had the database open.
     fn has_been_open(&self) -> Result<bool, Failure> {
         let has_found = |running: &RunningProgram| {
             let account = MemberAccount::read(running.member, &running.child.output())?;
@@ -233,7 +233,7 @@ impl<'a> SharedScenario<'a> {
         Ok(pool)
     }
 
-    /// What happens until the power fails, in order.
+    /// The events until the power cut, in order.
     fn draw(&self, rng: &mut Rng, delay: Duration) -> Vec<(Duration, ProgramEvent)> {
         let at = |rng: &mut Rng, until: f64| delay.mul_f64(rng.f64() * until);
         let commits = |rng: &mut Rng| rng.bool().then(|| rng.u64(1..60));
@@ -340,7 +340,7 @@ impl PowerCutScenario for SharedScenario<'_> {
             return Ok(Err(text));
         }
         if !must_inspect && rng.u8(0..3) == 0 {
-            return Ok(Ok(PowerCutOutcome::NotLookedAt));
+            return Ok(Ok(PowerCutOutcome::NotInspected));
         }
         self.inspect()
     }
@@ -348,17 +348,10 @@ impl PowerCutScenario for SharedScenario<'_> {
     fn report(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.description);
         println!("  expected was {}", self.order.possible());
-        if self.disk.copy().exists() {
-            let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
-            let kept = keep(&self.disk.copy(), &name)?;
-            println!("  the last database as it was found: {}", kept.display());
-        }
-        Ok(())
+        self.disk.save_copy(cut)
     }
 
     fn end(self: Box<Self>) {
-        // If a cut brings it back, that costs room and nothing else.
-        let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(self.disk.copy());
+        self.disk.remove(&self.path);
     }
 }

@@ -1,10 +1,6 @@
-//! What may happen next, and what must not, in words.
+//! Steps of the model, and violations, with their descriptions.
 
-use super::{
-    crash, engine, recovery, redo,
-    rules::Rules,
-    state::{Durability, EnginePhase, ProtocolState},
-};
+use super::state::{Durability, EnginePhase, ProtocolState};
 use std::fmt;
 
 /// One step. Slots and pages are counted from 0, commits go by the order in which they are made.
@@ -68,7 +64,7 @@ pub(super) enum Action {
     Redo {
         page: u8,
     },
-    DecideAnew,
+    DecideAgain,
     Settle,
     EraseLoser {
         slot: u8,
@@ -85,30 +81,18 @@ impl fmt::Display for Action {
                 root,
                 leaf,
                 slot,
-            } => {
-                let durability = match durability {
-                    Durability::Durable => "durable",
-                    Durability::Weak => "weak",
-                };
-                write!(f, "commit {name} ({durability}): root to page {root}")?;
-                if let Some(leaf) = leaf {
-                    write!(f, ", leaf to page {leaf}")?;
-                }
-                write!(f, ", record to slot {slot}")
-            }
+            } => write_commit(f, durability, name, (root, leaf, slot)),
             Self::KillInCommit { slot } => write!(
                 f,
                 "the process is killed while it writes a commit to free pages and slot {slot}"
             ),
-            Self::FailRecord { slot, is_whole } => write!(
-                f,
-                "a commit fails because its record cannot be written to slot {slot}, where it is {}",
-                if is_whole {
-                    "whole all the same"
-                } else {
-                    "torn"
-                }
-            ),
+            Self::FailRecord { slot, is_whole } => {
+                let state = if is_whole { "whole" } else { "torn" };
+                write!(
+                    f,
+                    "a commit fails, and its record in slot {slot} is {state}"
+                )
+            }
             Self::BeginReader { name } => write!(f, "a reader begins at {name}"),
             Self::EndReader { name } => write!(f, "the reader at {name} ends"),
             Self::BeginFlush { name } => write!(f, "a flush of {name} begins"),
@@ -126,17 +110,9 @@ impl fmt::Display for Action {
                 "the write of the entry of {name} fails; the system counts it as written"
             ),
             Self::WriteVisibleAgain { slot } => {
-                write!(
-                    f,
-                    "the visible commit's record is written again to slot {slot}"
-                )
+                write!(f, "the visible record goes to slot {slot} again")
             }
-            Self::EraseHidden { slot } => {
-                write!(
-                    f,
-                    "the record of an invisible commit is erased in slot {slot}"
-                )
-            }
+            Self::EraseHidden { slot } => write!(f, "an invisible record in slot {slot} is erased"),
             Self::WriteClose { slot } => write!(f, "the mark of a clean close goes to slot {slot}"),
             Self::CompleteClose => write!(f, "the mark is flushed: the database is closed"),
             Self::FailClose => write!(
@@ -155,10 +131,7 @@ impl fmt::Display for Action {
             ),
             Self::Open => write!(f, "the database is opened"),
             Self::Redo { page } => write!(f, "recovery puts page {page} where it belongs"),
-            Self::DecideAnew => write!(
-                f,
-                "recovery decides anew, or puts the record where it belongs"
-            ),
+            Self::DecideAgain => write!(f, "recovery decides again, or redoes the record"),
             Self::Settle => write!(f, "recovery writes again what counts"),
             Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
             Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),
@@ -166,7 +139,24 @@ impl fmt::Display for Action {
     }
 }
 
-/// What must never be.
+fn write_commit(
+    f: &mut fmt::Formatter<'_>,
+    durability: Durability,
+    name: u8,
+    (root, leaf, slot): (u8, Option<u8>, u8),
+) -> fmt::Result {
+    let durability = match durability {
+        Durability::Durable => "durable",
+        Durability::Weak => "weak",
+    };
+    write!(f, "commit {name} ({durability}): root to page {root}")?;
+    if let Some(leaf) = leaf {
+        write!(f, ", leaf to page {leaf}")?;
+    }
+    write!(f, ", record to slot {slot}")
+}
+
+/// A violation of a promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ProtocolViolation {
     NothingReadable,
@@ -177,7 +167,7 @@ pub(super) enum ProtocolViolation {
     DurableGone,
     /// Recovery misses a commit that the records call acknowledged.
     AcknowledgedGone,
-    /// What the journal says makes no sense, and nothing has rotted.
+    /// The journal makes no sense, and nothing has rotted.
     Nonsense,
     CameBack,
     /// All of a commit was on the disk or in the journal, and an older one was chosen.
@@ -241,12 +231,12 @@ impl fmt::Display for ProtocolViolation {
     }
 }
 
-/// What may follow a state.
+/// The steps that may follow a state.
 #[derive(Default)]
 pub(super) struct Steps(Vec<(Action, Result<ProtocolState, ProtocolViolation>)>);
 
 impl Steps {
-    /// Notes a step, and looks at what can be seen after it.
+    /// Adds a step, and checks the states that are visible after it.
     pub(super) fn push(
         &mut self,
         action: Action,
@@ -277,47 +267,4 @@ fn seen_wrong(state: &ProtocolState) -> Option<u8> {
     seen.chain(built_upon)
         .find(|&&commit| state.wrong_page(commit).is_some())
         .map(|&commit| state.name(commit))
-}
-
-/// All that may follow `state`.
-pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
-    match &state.phase {
-        EnginePhase::Down => steps.push(Action::Open, recovery::open(state, rules)),
-        EnginePhase::Redoing { .. } => redo::redoing(state, rules, steps),
-        EnginePhase::Decided { .. } => steps.push(Action::Settle, recovery::settle(state, rules)),
-        EnginePhase::Settling { .. } => recovery::settling(state, rules, steps),
-        EnginePhase::Running(engine) => engine::running(state, engine, rules, steps),
-        EnginePhase::Failing(engine) => engine::failing(state, engine, rules, steps),
-        EnginePhase::Poisoned {
-            engine,
-            is_rewritten,
-        } => engine::poisoned(state, engine, *is_rewritten, rules, steps),
-        EnginePhase::Closing(engine) => engine::close_ends(state, engine, steps),
-    }
-    crash::mishaps(state, steps);
-}
-
-/// Whether all that can still happen after `state` has one course, and is well. No commit and no
-/// mishap is left then, so nothing is written that was not there before.
-pub(super) fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
-    if state.commits_left > 0 || state.mishaps_left > 0 {
-        return false;
-    }
-    let mut state = state.clone();
-    let mut steps = Steps::default();
-    loop {
-        match state.phase {
-            EnginePhase::Down
-            | EnginePhase::Redoing { .. }
-            | EnginePhase::Decided { .. }
-            | EnginePhase::Settling { .. } => {}
-            EnginePhase::Failing(_) | EnginePhase::Poisoned { .. } => return false,
-            EnginePhase::Running(_) | EnginePhase::Closing(_) => return true,
-        }
-        successors(&state, rules, &mut steps);
-        match steps.drain().next() {
-            Some((_, Ok(next))) => state = next,
-            _ => return false,
-        }
-    }
 }

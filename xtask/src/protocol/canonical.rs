@@ -1,30 +1,32 @@
 //! One state for all that differ in names only.
 //!
-//! - What nobody can ask for any more is forgotten: records that are in no slot, commits of which no
+//! - Unreachable state is forgotten: records that are in no slot, commits of which no
 //!   record, memory or promise speaks, contents that no tree expects.
-//! - An entry of the journal counts only behind a record, or an entry, that may be where it was: all others
-//!   are forgotten.
+//! - An entry of the journal counts only after a record, or an entry, that may be in its slot: all
+//!   others are forgotten.
 //! - Records that are older than a flushed one which is surely on the disk never count again: while
 //!   an engine runs it is forgotten which they are.
-//! - Once no mishap is left, nobody asks any more what the disk has; once no commit is left, which pages
-//!   are free.
+//! - Once no mishap is left, the contents of the disk no longer matter; once no commit is left,
+//!   which pages are free.
 //! - Pages are interchangeable, and so are slots: they are sorted.
 //! - Transactions and sequences below the newest count by their order alone, since new ones are
 //!   greater; the distances above it stay.
 
+mod locations;
+
 use super::{
     rules::{Planted, Rules},
     state::{
-        ALL_ENTRIES_MAX, COMMITS_MAX, CommitIndex, CommitRecord, Contents, Durability,
-        EngineMemory, EnginePhase, EntryLink, JournalEntry, Location, PAGES_MAX, PageReference,
-        PageUse, ProtocolCommit, ProtocolState, SLOT_COUNT, members, only,
+        ALL_ENTRIES_MAX, COMMITS_MAX, CommitIndex, CommitRecord, Contents, Durability, EnginePhase,
+        EntryLink, JournalEntry, Location, PageUse, ProtocolCommit, ProtocolState, members, only,
     },
 };
 use arrayvec::ArrayVec;
+use locations::{name_contents, rename, sort_pages, sort_slots};
 use std::hash::{Hash, Hasher};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What tells states apart.
+/// The fingerprint that distinguishes states.
 pub(super) fn fingerprint(state: &ProtocolState) -> u128 {
     let mut bytes = Bytes::default();
     state.hash(&mut bytes);
@@ -126,7 +128,8 @@ fn forget_stale(state: &mut ProtocolState) {
     }
 }
 
-/// Keeps the entries that may count, in the order of their places, each once. Nobody asks for any once no mishap is left.
+/// Keeps the entries that may count, in the order of their journal slots, each once. None matters
+/// once no mishap is left.
 fn forget_entries(state: &mut ProtocolState, rules: &Rules) {
     let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, EnginePhase::Running(_));
     let old = std::mem::take(&mut state.entries);
@@ -160,7 +163,7 @@ fn forget_entries(state: &mut ProtocolState, rules: &Rules) {
     }
 }
 
-/// What an entry comes behind, if that may still be there. The places before its own are in the table.
+/// The predecessor of an entry, if it may still be there. Earlier journal slots are in the table.
 fn new_link(
     state: &ProtocolState,
     link: EntryLink,
@@ -183,15 +186,6 @@ fn new_link(
         },
         EntryLink::Gone => link,
     }
-}
-
-/// Gives the contents of a location other numbers; the table has the new one for each.
-fn rename(location: &mut Location, table: &[u8; Contents::BITS as usize]) {
-    let set = |contents| members(contents).fold(0, |set, old| set | only(table[usize::from(old)]));
-    location.cache = table[usize::from(location.cache)];
-    location.disk = set(location.disk);
-    location.since = set(location.since);
-    location.flushing = location.flushing.map(|old| table[usize::from(old)]);
 }
 
 /// Records that some slot may have, or an entry, sorted, each once.
@@ -241,7 +235,7 @@ fn for_each_mention(state: &mut ProtocolState, mut change: impl FnMut(&mut Commi
     state.kept.iter_mut().for_each(change);
 }
 
-/// Calls `change` with every mention of a commit whose pages somebody may ask for.
+/// Calls `change` with every mention of a commit whose pages may be read.
 fn for_each_in_use(state: &mut ProtocolState, mut change: impl FnMut(&mut CommitIndex)) {
     for record in state.records.iter_mut().filter(|record| !record.is_stale) {
         change(&mut record.commit);
@@ -288,160 +282,7 @@ fn forget_commits(state: &mut ProtocolState) {
     for_each_mention(state, |commit| *commit = new_index(*commit));
 }
 
-/// Counts the contents of each page in the order of the commits that expect them; what none expects is
-/// all the same.
-fn name_contents(state: &mut ProtocolState) {
-    for (page, location) in state.pages.iter_mut().enumerate() {
-        let mut table = [0; Contents::BITS as usize];
-        let mut next = 1;
-        let trees = state.commits.iter_mut().flat_map(|commit| &mut commit.tree);
-        for reference in trees
-            .flatten()
-            .filter(|reference| usize::from(reference.page) == page)
-        {
-            let name = &mut table[usize::from(reference.content)];
-            if *name == 0 {
-                *name = next;
-                next += 1;
-            }
-            reference.content = *name;
-        }
-        rename(location, &table);
-    }
-}
-
-/// What each page is to the commits, in their order.
-type References = ArrayVec<Vec<(CommitIndex, u8, u8, u8)>, PAGES_MAX>;
-
-fn references(state: &ProtocolState) -> References {
-    let mut references: References = state.pages.iter().map(|_| Vec::new()).collect();
-    for (commit, index) in state.commits.iter().zip(0..) {
-        for (reference, item) in commit.tree.iter().flatten().zip(0..) {
-            references[usize::from(reference.page)].push((
-                index,
-                item,
-                reference.birth,
-                reference.content,
-            ));
-        }
-    }
-    references
-}
-
-fn sort_pages(state: &mut ProtocolState) {
-    let references = references(state);
-    let uses = state.phase.engine().map(|engine| engine.uses.clone());
-    let use_of = |page: u8| uses.as_ref().map(|uses| uses[usize::from(page)]);
-    let redone = match state.phase {
-        EnginePhase::Redoing { pages, .. } => pages,
-        _ => 0,
-    };
-    let mut order: ArrayVec<u8, PAGES_MAX> = (0..state.pages.len() as u8).collect();
-    order.sort_by(|&a, &b| {
-        let key = |page: u8| {
-            let at = usize::from(page);
-            let is_redone = redone & 1 << page;
-            (
-                &references[at],
-                state.pages[at],
-                use_of(page),
-                is_redone != 0,
-            )
-        };
-        key(a).cmp(&key(b))
-    });
-    let mut new_page = [0; PAGES_MAX];
-    for (&old, new) in order.iter().zip(0..) {
-        new_page[usize::from(old)] = new;
-    }
-    state.pages = order
-        .iter()
-        .map(|&old| state.pages[usize::from(old)])
-        .collect();
-    for commit in &mut state.commits {
-        for PageReference { page, .. } in commit.tree.iter_mut().flatten() {
-            *page = new_page[usize::from(*page)];
-        }
-    }
-    if let EnginePhase::Redoing { pages, .. } = &mut state.phase {
-        *pages = moved(redone, &order);
-    }
-    if let (Some(engine), Some(uses)) = (state.phase.engine_mut(), uses) {
-        engine.uses = order.iter().map(|&old| uses[usize::from(old)]).collect();
-    }
-}
-
-/// The bits of a set whose members come into this order.
-fn moved(set: u8, order: &[u8]) -> u8 {
-    let members = order.iter().zip(0..);
-    members.fold(0, |new, (old, at)| new | (set >> old & 1) << at)
-}
-
-fn sort_slots(state: &mut ProtocolState) {
-    let mut order: [u8; SLOT_COUNT] = std::array::from_fn(|slot| slot as u8);
-    order.sort_by_key(|&slot| {
-        let noted = noted_in(state, slot);
-        (state.slots[usize::from(slot)], roles(state, slot), noted)
-    });
-    let mut new_slot = [0; SLOT_COUNT];
-    for (&old, new) in order.iter().zip(0..) {
-        new_slot[usize::from(old)] = new;
-    }
-    let rename = |slot: &mut u8| *slot = new_slot[usize::from(*slot)];
-    state.slots = order.map(|old| state.slots[usize::from(old)]);
-    for entry in &mut state.entries {
-        rename(&mut entry.slot);
-        if let EntryLink::Record { slot, .. } = &mut entry.link {
-            rename(slot);
-        }
-    }
-    if let EnginePhase::Decided { slot, .. } = &mut state.phase {
-        rename(slot);
-    } else if let EnginePhase::Settling { slot, losers, .. } = &mut state.phase {
-        rename(slot);
-        *losers = moved(*losers, &order);
-    } else if let Some(engine) = state.phase.engine_mut() {
-        rename(&mut engine.newest_slot);
-        rename(&mut engine.flushed_slot);
-        if let Some(target) = &mut engine.target {
-            rename(&mut target.slot);
-        }
-    }
-}
-
-/// What a slot is to the phase.
-fn roles(state: &ProtocolState, slot: u8) -> u8 {
-    match &state.phase {
-        EnginePhase::Down | EnginePhase::Redoing { .. } => 0,
-        EnginePhase::Decided { slot: chosen, .. } => u8::from(slot == *chosen),
-        EnginePhase::Settling {
-            slot: chosen,
-            losers,
-            ..
-        } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
-        EnginePhase::Running(engine)
-        | EnginePhase::Failing(engine)
-        | EnginePhase::Poisoned { engine, .. }
-        | EnginePhase::Closing(engine) => roles_in(engine, slot),
-    }
-}
-
-fn roles_in(engine: &EngineMemory, slot: u8) -> u8 {
-    let is_target = engine.target.is_some_and(|target| target.slot == slot);
-    u8::from(slot == engine.newest_slot)
-        | u8::from(slot == engine.flushed_slot) << 1
-        | u8::from(is_target) << 2
-}
-
-/// What a slot is to the entries of the journal, two bits for each.
-fn noted_in(state: &ProtocolState, slot: u8) -> u32 {
-    state.entries.iter().rev().fold(0, |roles, entry| {
-        let is_behind = matches!(entry.link, EntryLink::Record { slot: base, .. } if base == slot);
-        roles << 2 | u32::from(entry.slot == slot) | u32::from(is_behind) << 1
-    })
-}
-
-/// Calls `change` with every transaction that somebody may compare.
+/// Calls `change` with every transaction that may be compared.
 fn for_each_transaction(state: &mut ProtocolState, mut change: impl FnMut(&mut u8)) {
     for commit in state
         .commits
@@ -480,8 +321,8 @@ fn for_each_transaction(state: &mut ProtocolState, mut change: impl FnMut(&mut u
     }
 }
 
-/// How durable a commit was to be counts while it is visible and not durable yet, and what it knew to
-/// be durable while its record may be written again.
+/// How durable a commit was to be counts while it is visible and not durable yet, and what it knew
+/// to be durable while its record may be written again.
 fn forget_promises(state: &mut ProtocolState) {
     let visible = state
         .phase
@@ -504,7 +345,7 @@ fn forget_promises(state: &mut ProtocolState) {
     }
 }
 
-/// Births that are as old for all who compare them are the same.
+/// Births between which no comparison distinguishes become equal.
 fn join_births(state: &mut ProtocolState) {
     let pins = state.phase.engine().map(|engine| {
         let target = engine.target.map(|target| target.commit);

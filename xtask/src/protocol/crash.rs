@@ -1,4 +1,4 @@
-//! What is left when a process is killed, or power fails.
+//! States after a kill, and after a power cut.
 
 use super::{
     actions::{Action, Steps},
@@ -20,11 +20,12 @@ pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
         return;
     }
     match state.phase {
-        // While nobody writes, a kill changes nothing, and a power cut leaves what one before would
+        // Without a write, a kill changes nothing, and a power cut leaves what one before would
         // have left.
         EnginePhase::Down | EnginePhase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
-        // So does a power cut before recovery has written all else. What the journal says is in memory by now, so what is dropped
-        // while it is put in its place may as well be dropped after.
+        // Nor does a power cut before recovery has written everything else. The journal is in
+        // memory by now, so pages that the cache drops during the redo may as well be dropped after
+        // it.
         EnginePhase::Redoing { pages, .. } => {
             steps.push(Action::Kill, Ok(killed(state)));
             if pages == 0 {
@@ -32,8 +33,8 @@ pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
             }
         }
         EnginePhase::Poisoned { .. } => choose(state, &mut ChosenWrites::default(), steps),
-        // Before recovery has written all that it writes, a power cut leaves nothing that it could not
-        // leave after.
+        // Before recovery has written all that it writes, a power cut leaves nothing that it could
+        // not leave after.
         EnginePhase::Settling { losers, .. } if losers != 0 => {
             steps.push(Action::Kill, Ok(killed(state)));
         }
@@ -47,8 +48,8 @@ pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
     }
 }
 
-/// What a flush that failed left in the cache counts as written. The system may drop any of it, and read
-/// what the disk has when it is asked again.
+/// Pages that a failed flush left in the cache count as written. The system may drop any of them,
+/// and read the version on the disk at the next access.
 fn drop_some(state: &ProtocolState, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
     let Some(location) = state.locations().nth(dropped.len()) else {
         if dropped.iter().any(Option::is_some) {
@@ -69,7 +70,7 @@ fn drop_some(state: &ProtocolState, dropped: &mut Vec<Option<u8>>, steps: &mut S
     }
 }
 
-/// What the cache has when some locations have what the disk had.
+/// The state with the versions on the disk in some locations of the cache.
 fn without_dropped(state: &ProtocolState, dropped: &[Option<u8>]) -> ProtocolState {
     let mut next = state.clone();
     for (location, content) in next.locations_mut().zip(dropped) {
@@ -92,7 +93,7 @@ fn without_dropped(state: &ProtocolState, dropped: &[Option<u8>]) -> ProtocolSta
     next
 }
 
-/// The cache stays. Whatever was being written back may fail now, and nobody is told: the system
+/// The cache stays. Pages that were being written back may fail now without an error: the system
 /// may count all as written.
 pub(super) fn killed(state: &ProtocolState) -> ProtocolState {
     let mut next = state.clone();
@@ -105,7 +106,7 @@ pub(super) fn killed(state: &ProtocolState) -> ProtocolState {
     next
 }
 
-/// What the disk has, as far as that was chosen.
+/// The contents of the disk, in as far as they have been chosen.
 #[derive(Default)]
 struct ChosenWrites {
     slots: ArrayVec<u8, SLOT_COUNT>,
@@ -132,8 +133,8 @@ fn choose(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     }
 }
 
-/// Every combination of what the disk may have in the pages that a chosen record asks for, or one in the
-/// journal. What none asks for is all the same.
+/// Every combination of contents of the pages that a chosen record refers to, or one in the
+/// journal. Other contents make no difference.
 fn choose_pages(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     let Some(page) = state.pages.get(chosen.pages.len()) else {
         steps.push(Action::PowerCut, Ok(cut(state, chosen)));
@@ -151,7 +152,7 @@ fn choose_pages(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut St
     }
 }
 
-/// The contents that records ask for in the page that is to be chosen.
+/// The contents that records refer to in the next page to choose.
 fn asked_for(state: &ProtocolState, chosen: &ChosenWrites) -> Contents {
     let page = chosen.pages.len();
     let entries = chosen.journal.iter();

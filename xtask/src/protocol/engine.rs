@@ -1,7 +1,8 @@
-//! What a running engine does.
+//! Steps of a running engine.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
+    engine_memory::{after, note_durable},
     journal,
     rules::{Planted, Rules},
     state::{
@@ -9,100 +10,6 @@ use super::{
         PageReference, PageUse, ProtocolCommit, ProtocolState, SLOT_COUNT, SyncMethod,
     },
 };
-use arrayvec::ArrayVec;
-
-impl EngineMemory {
-    /// What an engine starts with that has opened a database: all that its commit does not use is
-    /// free.
-    pub(super) fn opened(
-        state: &ProtocolState,
-        commit: CommitIndex,
-        slot: u8,
-        flushed_slot: u8,
-    ) -> Self {
-        let mut uses: ArrayVec<PageUse, _> = state.pages.iter().map(|_| PageUse::Free).collect();
-        for reference in state.commit(commit).tree.iter().flatten() {
-            uses[usize::from(reference.page)] = PageUse::Live {
-                birth: reference.birth,
-            };
-        }
-        Self {
-            newest: commit,
-            newest_slot: slot,
-            durable: commit,
-            flushed: commit,
-            flushed_slot,
-            // Entries come behind the newest record, or behind none.
-            chain: (flushed_slot == slot && !state.journal.is_empty()).then_some(0),
-            target: None,
-            published: commit,
-            readers: ArrayVec::new(),
-            uses,
-        }
-    }
-
-    /// Frees what no pin sees. At once, though the engine does it only when it needs pages: that
-    /// is the harder case.
-    fn reclaim(&mut self, state: &ProtocolState, rules: &Rules) {
-        let mut pins = vec![self.newest];
-        if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::AcknowledgedNotPinned) {
-            pins.push(self.durable);
-        }
-        if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::FlushedNotPinned) {
-            pins.push(self.flushed);
-        }
-        if !rules.has(Planted::PublishedNotPinned) {
-            pins.push(self.published);
-        }
-        if !rules.has(Planted::TargetNotPinned) {
-            pins.extend(self.target.map(|target| target.commit));
-        }
-        if !rules.has(Planted::ReadersNotPinned) {
-            pins.extend(&self.readers);
-        }
-        let newest = state.transaction(self.newest);
-        let is_early = rules.has(Planted::DeathsFreeEarly);
-        for page in &mut self.uses {
-            let PageUse::Dead { birth, death } = *page else {
-                continue;
-            };
-            let is_pinned = pins
-                .iter()
-                .any(|&pin| (birth..death).contains(&state.transaction(pin)));
-            if !is_pinned || (is_early && death == newest) {
-                *page = PageUse::Free;
-            }
-        }
-    }
-
-    /// The slots that the next record may go to: the oldest of those that are not needed. Records
-    /// before the flushed one count as equally old, and one that was erased as old, but not as older
-    /// than others: whatever an engine does there must be right.
-    fn next_slots(&self, state: &ProtocolState, rules: &Rules) -> ArrayVec<u8, SLOT_COUNT> {
-        let target_slot = self.target.map(|target| target.slot);
-        let is_needed = |slot: &u8| {
-            (*slot == self.newest_slot && !rules.has(Planted::NewestSlotTaken))
-                || (*slot == self.flushed_slot && !rules.has(Planted::FlushedSlotTaken))
-                || (Some(*slot) == target_slot && !rules.has(Planted::TargetSlotTaken))
-        };
-        let flushed = state.cached_record(self.flushed_slot);
-        let sequence = |slot: &u8| {
-            let sequence = state.cached_record(*slot)?.sequence;
-            let is_stale = flushed.is_some_and(|flushed| sequence < flushed.sequence);
-            Some(if is_stale { 0 } else { sequence })
-        };
-        let spare = (0..SLOT_COUNT as u8).filter(|slot| !is_needed(slot));
-        let oldest = spare.clone().filter_map(|slot| sequence(&slot)).min();
-        spare
-            .filter(|slot| sequence(slot).is_none() || sequence(slot) == oldest)
-            .collect()
-    }
-
-    fn free_pages(&self) -> impl Iterator<Item = u8> + Clone {
-        let pages = self.uses.iter().zip(0..);
-        pages.filter_map(|(use_, page)| (*use_ == PageUse::Free).then_some(page))
-    }
-}
 
 /// All that a running engine may do next.
 pub(super) fn running(
@@ -115,23 +22,6 @@ pub(super) fn running(
     readers(state, engine, rules, steps);
     flushes(state, engine, rules, steps);
     closing(state, engine, rules, steps);
-}
-
-/// Changes the engine of a copy of a state, and has pages reclaimed.
-pub(super) fn after(
-    state: &ProtocolState,
-    rules: &Rules,
-    change: impl FnOnce(&mut ProtocolState, &mut EngineMemory),
-) -> ProtocolState {
-    let mut next = state.clone();
-    let EnginePhase::Running(engine) = &state.phase else {
-        return next;
-    };
-    let mut engine = engine.clone();
-    change(&mut next, &mut engine);
-    engine.reclaim(&next, rules);
-    next.phase = EnginePhase::Running(engine);
-    next
 }
 
 fn commits(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
@@ -281,7 +171,7 @@ fn failed_in_commit(
     Some(next)
 }
 
-/// How a flush or an entry ends behind which nothing becomes durable any more.
+/// The ends of a flush or entry after which nothing becomes durable any more.
 pub(super) fn failing(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -384,7 +274,7 @@ fn flushes(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
     }
 }
 
-/// What a close does first. That it is one step leaves nothing out: nobody writes meanwhile.
+/// The first step of a close. One step is enough, because nothing else writes at that time.
 fn flush_journaled(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     let name = state.name(engine.newest);
     let target = FlushTarget {
@@ -411,7 +301,7 @@ fn completion(state: &ProtocolState, target: FlushTarget) -> Action {
     }
 }
 
-/// What was being made durable is on the disk.
+/// The target of the flush or entry is on the disk.
 fn complete(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
     match engine.target.map(|target| target.means) {
         Some(SyncMethod::Flush) => next.locations_mut().for_each(|at| at.complete_flush()),
@@ -421,31 +311,7 @@ fn complete(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) 
     note_durable(next, engine, rules);
 }
 
-pub(super) fn note_durable(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
-    let Some(mut target) = engine.target.take() else {
-        return;
-    };
-    if rules.has(Planted::LateWritesCount) {
-        (target.commit, target.slot) = (engine.newest, engine.newest_slot);
-    }
-    engine.durable = target.commit;
-    match target.means {
-        SyncMethod::Flush => {
-            engine.flushed = target.commit;
-            engine.flushed_slot = target.slot;
-            if !next.journal.is_empty() && !rules.has(Planted::ChainGoesOn) {
-                engine.chain = Some(0);
-            }
-        }
-        SyncMethod::Entry(index) => engine.chain = Some(index + 1),
-    }
-    if next.transaction(engine.published) < next.transaction(target.commit) {
-        engine.published = target.commit;
-    }
-    next.promised = target.commit;
-}
-
-/// A flush fails, or the write of an entry: of that one nobody knows then whether the disk has it.
+/// A flush fails, or the write of an entry. The disk may or may not have the entry then.
 fn fail(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -490,8 +356,8 @@ fn fail(
     steps.push(action, Ok(failed));
 }
 
-/// What a poisoned engine does, each step of which may be its last: it writes the record of what is
-/// visible with the highest sequence, then erases those of what is not.
+/// The steps of a poisoned engine, each of which may be its last: it writes the record of the
+/// visible commit with the highest sequence, then erases those of invisible commits.
 pub(super) fn poisoned(
     state: &ProtocolState,
     engine: &EngineMemory,

@@ -1,12 +1,13 @@
 //! Entries of the journal, and what they make.
 //!
-//! An entry has the record of its commit, and the pages that this commit has and the one before has not: the last
-//! durable one when the entry was written, which is that of the entry before, or the flushed one. Each is made of the page that it was copied
-//! from, as that commit has it. So all of it follows from the two commits.
+//! An entry has the record of its commit, and the pages that this commit has and the one before has
+//! not: the last durable one when the entry was written, which is that of the entry before, or the
+//! flushed one. Each is made of the page that it was copied from, as that commit has it. So all of
+//! it follows from the two commits.
 
 use super::{
     actions::{Action, Steps},
-    engine::{after, note_durable},
+    engine_memory::{after, note_durable},
     rules::{Planted, Rules},
     state::{
         CommitIndex, ENTRIES_MAX, EngineMemory, EntryLink, FlushTarget, JournalEntry,
@@ -18,7 +19,7 @@ use arrayvec::ArrayVec;
 /// Pages that the journal makes, and what is in them.
 pub(super) type JournalPages = Vec<(u8, u8)>;
 
-/// Whoever would begin a flush may write an entry instead, if there is room for one.
+/// Writes an entry instead of a flush, if there is room for one.
 pub(super) fn begin_entry(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -51,7 +52,7 @@ pub(super) fn begin_entry(
     steps.push(Action::BeginEntry { name }, Ok(next));
 }
 
-/// What the next entry comes behind.
+/// The predecessor of the next entry.
 fn link(state: &ProtocolState, engine: &EngineMemory, index: u8) -> EntryLink {
     let Some(before) = index.checked_sub(1) else {
         return EntryLink::Record {
@@ -71,7 +72,7 @@ fn spoiled(state: &ProtocolState, commit: CommitIndex) -> [bool; 2] {
     tree.map(|reference| state.pages[usize::from(reference.page)].cache != reference.content)
 }
 
-/// The entries that count behind a slot, each by its content; `None` if they make no sense.
+/// The valid entries after a slot, each by its content; `None` if they make no sense.
 pub(super) fn chain(
     state: &ProtocolState,
     slot: u8,
@@ -110,7 +111,7 @@ pub(super) fn made(state: &ProtocolState, entries: &[u8], rules: &Rules) -> Jour
     made
 }
 
-/// What an entry makes, on top of what those before it make.
+/// The pages that an entry makes, on top of those of the entries before it.
 fn pages_of(
     state: &ProtocolState,
     entry: &JournalEntry,

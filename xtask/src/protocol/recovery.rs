@@ -2,25 +2,10 @@
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
-    redo::Redo,
+    decision::{Decision, decide, is_whole, readable},
     rules::{Planted, Rules},
-    state::{
-        CommitIndex, CommitRecord, EngineMemory, EnginePhase, ProtocolState, SLOT_COUNT, only,
-    },
+    state::{CommitIndex, EngineMemory, EnginePhase, ProtocolState, SLOT_COUNT, only},
 };
-
-/// What is to be done with what was found.
-pub(super) enum Decision {
-    /// The database was closed; a record in that slot is certainly on the disk.
-    Clean {
-        slot: u8,
-        flushed_slot: u8,
-    },
-    Found {
-        slot: u8,
-    },
-    ToRedo(Redo),
-}
 
 /// Reads the slots and the journal, and decides.
 pub(super) fn open(
@@ -45,56 +30,11 @@ pub(super) fn open(
     Ok(next)
 }
 
-/// Decides, which changes nothing.
-pub(super) fn decide(state: &ProtocolState, rules: &Rules) -> Result<Decision, ProtocolViolation> {
-    let readable = readable(state);
-    let &(slot, newest) = readable.first().ok_or(ProtocolViolation::NothingReadable)?;
-    let redo = Redo::read(state, &readable, rules)?;
-    let redo_after = |record: &CommitRecord| {
-        let redo = redo.clone();
-        redo.filter(|redo| redo.record.sequence > record.sequence)
-    };
-    if let Some(redo) = redo_after(&newest) {
-        return Ok(Decision::ToRedo(redo));
-    }
-    // While a slot cannot be read, nobody knows what the disk has there, not even of a closed database.
-    let is_settled = readable.len() == SLOT_COUNT || rules.has(Planted::CloseNotSettled);
-    if newest.is_clean_close && is_settled {
-        let before = readable.get(1).filter(|(_, before)| {
-            !before.is_stale
-                && state.transaction(before.commit) == state.transaction(newest.commit)
-                && !rules.has(Planted::CloseTrusted)
-        });
-        let flushed_slot = before.map_or(slot, |(slot, _)| *slot);
-        check_choice(state, newest.commit)?;
-        return Ok(Decision::Clean { slot, flushed_slot });
-    }
-    let (slot, record) = choose(state, &readable, rules)?;
-    if let Some(redo) = redo_after(&record) {
-        return Ok(Decision::ToRedo(redo));
-    }
-    let acknowledged = readable.iter().map(|(_, record)| record.acknowledged).max();
-    if acknowledged > Some(state.transaction(record.commit)) {
-        return Err(ProtocolViolation::AcknowledgedGone);
-    }
-    check_choice(state, record.commit)?;
-    Ok(Decision::Found { slot })
-}
-
 fn commit_in(state: &ProtocolState, slot: u8) -> Result<CommitIndex, ProtocolViolation> {
     let record = state
         .cached_record(slot)
         .ok_or(ProtocolViolation::NothingReadable)?;
     Ok(record.commit)
-}
-
-/// The records that the cache has, from the newest on.
-pub(super) fn readable(state: &ProtocolState) -> Vec<(u8, CommitRecord)> {
-    let mut readable: Vec<(u8, CommitRecord)> = (0..SLOT_COUNT as u8)
-        .filter_map(|slot| Some((slot, *state.cached_record(slot)?)))
-        .collect();
-    readable.sort_by_key(|(_, record)| std::cmp::Reverse(record.sequence));
-    readable
 }
 
 /// Writes again what counts, which the system then keeps until it is on the disk or a flush fails,
@@ -120,7 +60,7 @@ pub(super) fn settle(
         let record = state.cached_record(slot);
         let is_still_so = record.is_some_and(|record| is_whole(state, record, rules));
         if !is_still_so || is_dropped && !is_record_seen {
-            next.phase = decided_anew(redone);
+            next.phase = decided_again(redone);
             return Ok(next);
         }
     }
@@ -141,8 +81,8 @@ pub(super) fn settle(
     Ok(next)
 }
 
-/// What comes next where pages were whole that are not any more.
-const fn decided_anew(redone: Option<CommitIndex>) -> EnginePhase {
+/// The phase after some pages are no longer whole.
+const fn decided_again(redone: Option<CommitIndex>) -> EnginePhase {
     match redone {
         None => EnginePhase::Down,
         Some(redone) => EnginePhase::Redoing {
@@ -151,70 +91,6 @@ const fn decided_anew(redone: Option<CommitIndex>) -> EnginePhase {
             redone,
             whole: None,
         },
-    }
-}
-
-/// The newest record that is whole, and its slot.
-fn choose(
-    state: &ProtocolState,
-    readable: &[(u8, CommitRecord)],
-    rules: &Rules,
-) -> Result<(u8, CommitRecord), ProtocolViolation> {
-    if let Some(closed) = readable.first().filter(|(_, newest)| newest.is_clean_close) {
-        return Ok(*closed);
-    }
-    let known_durable = readable
-        .iter()
-        .map(|(_, record)| record.known_durable)
-        .max()
-        .unwrap_or(0);
-    for &(slot, record) in readable {
-        if record.is_stale {
-            return Err(ProtocolViolation::PromisedLost);
-        }
-        let transaction = state.transaction(record.commit);
-        if is_whole(state, &record, rules) {
-            if transaction < known_durable {
-                return Err(ProtocolViolation::DurableGone);
-            }
-            return Ok((slot, record));
-        }
-        if transaction <= known_durable {
-            return Err(ProtocolViolation::FalseCorruption);
-        }
-    }
-    Err(ProtocolViolation::NothingWhole)
-}
-
-/// Whether all pages are right that a record does not know to be durable.
-fn is_whole(state: &ProtocolState, record: &CommitRecord, rules: &Rules) -> bool {
-    if rules.has(Planted::NothingVerified) {
-        return true;
-    }
-    let inspected = match rules.has(Planted::RootVerifiedAlone) {
-        true => 1,
-        false => 2,
-    };
-    let tree = state.commit(record.commit).tree.iter().flatten();
-    tree.take(inspected)
-        .filter(|reference| reference.birth > record.known_durable)
-        .all(|reference| state.pages[usize::from(reference.page)].cache == reference.content)
-}
-
-/// Holds what was chosen against what was promised.
-fn check_choice(state: &ProtocolState, commit: CommitIndex) -> Result<(), ProtocolViolation> {
-    if !state.contains(commit, state.promised) || state.commit(commit).is_abandoned {
-        return Err(match state.contains(state.promised, commit) {
-            true => ProtocolViolation::PromisedLost,
-            false => ProtocolViolation::CameBack,
-        });
-    }
-    if state.kept.is_some_and(|kept| !state.contains(commit, kept)) {
-        return Err(ProtocolViolation::LostWithoutPowerCut);
-    }
-    match state.wrong_page(commit) {
-        Some(page) => Err(ProtocolViolation::WrongPage(page)),
-        None => Ok(()),
     }
 }
 
@@ -241,8 +117,8 @@ fn erase_unreadable(next: &mut ProtocolState) {
     }
 }
 
-/// All that recovery may do next, once it has decided: it erases the losers, from the newest on, and
-/// flushes.
+/// All that recovery may do next, once it has decided: it erases the losers, from the newest on,
+/// and flushes.
 pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     let EnginePhase::Settling {
         slot,
@@ -281,7 +157,7 @@ pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) 
     }
 }
 
-/// An engine that goes on from a commit. That is a promise: no other may come to life later.
+/// An engine that continues from a commit. That is a promise: no other commit may reappear later.
 fn opened(
     state: &ProtocolState,
     commit: CommitIndex,

@@ -1,52 +1,16 @@
-//! What the journal says is put in its place: the pages first, each of them a step, and it is decided anew,
-//! since with them a newer commit may be whole; then the record, if none is.
+//! Redoes the journal. Each page is a step of its own. Then recovery decides again, because a newer
+//! commit may be whole with these pages. If none is, the record is redone too.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
+    decision::{self, Decision, Redo},
     journal::{self, JournalPages},
-    recovery::{self, Decision},
     rules::{Planted, Rules},
-    state::{CommitIndex, CommitRecord, ENTRIES_MAX, EnginePhase, ProtocolState},
+    state::{CommitIndex, EnginePhase, ProtocolState},
 };
-use arrayvec::ArrayVec;
-
-/// What the entries of the journal lead to.
-#[derive(Clone, Debug)]
-pub(super) struct Redo {
-    /// Of the last entry: its record, and which content of which slot that is.
-    pub(super) record: CommitRecord,
-    content: u8,
-    slot: u8,
-    entries: ArrayVec<u8, ENTRIES_MAX>,
-}
 
 impl Redo {
-    /// The entries behind the first of these records that has some.
-    pub(super) fn read(
-        state: &ProtocolState,
-        readable: &[(u8, CommitRecord)],
-        rules: &Rules,
-    ) -> Result<Option<Self>, ProtocolViolation> {
-        if rules.has(Planted::NothingRedone) {
-            return Ok(None);
-        }
-        for (slot, _) in readable {
-            let entries = journal::chain(state, *slot, rules).ok_or(ProtocolViolation::Nonsense)?;
-            let last = entries.last().and_then(|&content| state.entry(content));
-            let record = last.and_then(|last| state.record(last.record));
-            if let (Some(last), Some(record)) = (last, record) {
-                return Ok(Some(Self {
-                    record: *record,
-                    content: last.record,
-                    slot: last.slot,
-                    entries,
-                }));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The pages that are to be put in their place: those that its commit uses.
+    /// The pages to redo: those that its commit uses.
     fn pages(&self, state: &ProtocolState, rules: &Rules) -> JournalPages {
         let mut made = journal::made(state, &self.entries, rules);
         if !rules.has(Planted::DeadRedone) {
@@ -79,7 +43,7 @@ impl Redo {
     /// The newest commit with a newer record, of which all is there or made by the journal.
     fn whole(&self, state: &ProtocolState, rules: &Rules) -> Option<CommitIndex> {
         let made = journal::made(state, &self.entries, rules);
-        let readable = recovery::readable(state).into_iter();
+        let readable = decision::readable(state).into_iter();
         let newer = readable.take_while(|(_, record)| record.sequence > self.record.sequence);
         let mut commits = newer.map(|(_, record)| record.commit);
         commits.find(|&commit| {
@@ -92,7 +56,7 @@ impl Redo {
     }
 }
 
-/// What recovery does next while it redoes.
+/// The next steps of a redo.
 pub(super) fn redoing(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     let EnginePhase::Redoing {
         pages,
@@ -104,13 +68,13 @@ pub(super) fn redoing(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
         return;
     };
     if pages == 0 {
-        let decided = decided_anew(state, is_recorded, redone, whole, rules);
-        steps.push(Action::DecideAnew, decided);
+        let decided = decided_again(state, is_recorded, redone, whole, rules);
+        steps.push(Action::DecideAgain, decided);
         return;
     }
-    let readable = recovery::readable(state);
+    let readable = decision::readable(state);
     let Ok(Some(redo)) = Redo::read(state, &readable, rules) else {
-        return steps.push(Action::DecideAnew, Err(ProtocolViolation::Nonsense));
+        return steps.push(Action::DecideAgain, Err(ProtocolViolation::Nonsense));
     };
     for (page, content) in redo.pages(state, rules) {
         let left = pages & !(1 << page);
@@ -129,7 +93,7 @@ pub(super) fn redoing(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     }
 }
 
-fn decided_anew(
+fn decided_again(
     state: &ProtocolState,
     is_recorded: bool,
     redone: CommitIndex,
@@ -138,7 +102,7 @@ fn decided_anew(
 ) -> Result<ProtocolState, ProtocolViolation> {
     let mut next = state.clone();
     let is_any_redone = rules.has(Planted::AnyPagesRedone);
-    let slot = match recovery::decide(state, rules)? {
+    let slot = match decision::decide(state, rules)? {
         Decision::Found { slot } | Decision::Clean { slot, .. } => slot,
         // The last entry may be gone, which was not on the disk; then other pages count.
         Decision::ToRedo(redo) if redo.record.commit != redone && !is_any_redone => {

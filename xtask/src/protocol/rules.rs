@@ -2,14 +2,15 @@
 
 use clap::ValueEnum;
 
-/// How far the search goes. What is smaller is searched wholly.
+/// The bounds of the search. Everything within them is searched completely.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchBounds {
     /// Pages of the file, slots not counted.
     pub(super) pages: u8,
     /// Commits in all.
     pub(super) commits: u8,
-    /// Kills, power cuts, flushes, entries and records that fail, and caches that drop what such a flush left, in all.
+    /// Kills, power cuts, flushes, entries and records that fail, and caches that drop what such a
+    /// flush left, in all.
     pub(super) mishaps: u8,
     /// Readers at a time.
     pub(super) readers: u8,
@@ -17,7 +18,7 @@ pub(super) struct SearchBounds {
     pub(super) entries: u8,
 }
 
-/// What a search obeys.
+/// The rules of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) planted: Option<Planted>,
@@ -41,11 +42,11 @@ pub(crate) enum Planted {
     AcknowledgedNotPinned,
     /// The last flushed commit is not among the pins
     FlushedNotPinned,
-    /// What readers see who begin now is not among the pins
+    /// The state with which readers begin now is not pinned
     PublishedNotPinned,
     /// Readers are not among the pins
     ReadersNotPinned,
-    /// Pages that the newest commit replaced are free at once, whatever the pins say
+    /// Pages that the newest commit replaced are free at once, regardless of pins
     DeathsFreeEarly,
     /// A record may go to the slot of the newest one
     NewestSlotTaken,
@@ -54,7 +55,7 @@ pub(crate) enum Planted {
     /// A record may go to the slot of the one that a running flush makes durable
     TargetSlotTaken,
     /// After a flush counts as durable what was written while it ran
-    LateWritesCount,
+    WritesAfterStartCount,
     /// A flush that failed counts as one that did not
     FailedFlushTrusted,
     /// A durable commit is acknowledged before it is flushed
@@ -65,7 +66,8 @@ pub(crate) enum Planted {
     KnownDurableTooHigh,
     /// A record calls flushed what only the journal makes durable
     AcknowledgedCalledFlushed,
-    /// A commit is acknowledged when its entry is written to the journal, and not when that is on the disk
+    /// A commit is acknowledged when its entry is written to the journal, and not when that is on
+    /// the disk
     EntryAcknowledgedEarly,
     /// An entry has the pages of the last commit only, where it stands for several
     EntryOfLastCommit,
@@ -74,7 +76,7 @@ pub(crate) enum Planted {
     /// After a failed flush the records of what is not visible are erased, but that of what is
     /// visible is not written again before
     ErasedFirst,
-    /// When a record cannot be written, what is not visible is taken back at once, though a flush runs
+    /// When a record cannot be written, invisible commits are undone at once, even during a flush
     /// that may make a part of it durable
     TakenBackEarly,
     /// The mark of a clean close is written without a flush before it
@@ -84,16 +86,15 @@ pub(crate) enum Planted {
     /// The record of a clean close counts as durable when it is found, whether or not its flush
     /// was completed
     CloseTrusted,
-    /// A database whose newest record is that of a clean close is taken as it is, though slots cannot
-    /// be read
+    /// A clean close in the newest record is trusted although some slots cannot be read
     CloseNotSettled,
-    /// Any entry of the journal counts, whatever it comes behind
+    /// Any entry of the journal counts, regardless of its predecessor
     AnyEntryCounts,
     /// Recovery does not look into the journal
     NothingRedone,
-    /// Recovery also puts pages of the journal into place that had died again
+    /// Recovery also redoes pages of the journal that had died again
     DeadRedone,
-    /// Recovery puts the record of the journal's last commit into place before the pages
+    /// Recovery redoes the record of the journal's last commit before the pages
     RecordRedoneFirst,
     /// Recovery takes pages as redone when those of another commit were
     AnyPagesRedone,

@@ -1,10 +1,11 @@
 //! Breadth first through all states, so that what is found first is reached in the fewest steps.
 
 use super::{
-    actions::{self, Action, ProtocolViolation, Steps},
+    actions::{Action, ProtocolViolation, Steps},
     canonical::{canonical, fingerprint, simplified},
     rules::Rules,
     state::{ProtocolState, SLOT_COUNT},
+    successors::{ends_well, successors},
 };
 use std::{
     collections::HashSet,
@@ -12,7 +13,7 @@ use std::{
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// What a search came to.
+/// The result of a search.
 pub(super) struct SearchOutcome {
     pub(super) states: usize,
     /// How often nothing was left to happen, and all was well.
@@ -24,7 +25,7 @@ pub(super) struct SearchOutcome {
 
 pub(super) struct FoundViolation {
     pub(super) violation: ProtocolViolation,
-    /// Each step that leads there, in words.
+    /// A description of each step that leads there.
     pub(super) trace: Vec<String>,
 }
 
@@ -48,8 +49,8 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// All states that were reached. Of each, 128 bits of hash: that two states share them is less likely
-/// than that the machine miscounts.
+/// All states that were reached. Of each, 128 bits of hash: that two states share them is less
+/// likely than that the machine miscounts.
 #[derive(Default)]
 struct ReachedStates {
     seen: HashSet<u128, BuildHasherDefault<IdentityHasher>>,
@@ -70,14 +71,14 @@ impl ReachedStates {
     }
 
     /// The fingerprints from the first state to that one.
-    fn way_to(&self, mut state: u32) -> Vec<u128> {
-        let mut way = vec![self.fingerprints[state as usize]];
+    fn path_to(&self, mut state: u32) -> Vec<u128> {
+        let mut path = vec![self.fingerprints[state as usize]];
         while state != 0 {
             state = self.parents[state as usize];
-            way.push(self.fingerprints[state as usize]);
+            path.push(self.fingerprints[state as usize]);
         }
-        way.reverse();
-        way
+        path.reverse();
+        path
     }
 }
 
@@ -93,10 +94,10 @@ pub(super) fn search(rules: &Rules) -> SearchOutcome {
     while !level.is_empty() {
         let mut next_level = Vec::new();
         for (index, state) in &level {
-            actions::successors(state, rules, &mut steps);
+            successors(state, rules, &mut steps);
             for (_, result) in steps.drain() {
                 let next = match result {
-                    Ok(next) if actions::ends_well(&next, rules) => {
+                    Ok(next) if ends_well(&next, rules) => {
                         endings += 1;
                         continue;
                     }
@@ -106,7 +107,7 @@ pub(super) fn search(rules: &Rules) -> SearchOutcome {
                             states: reached.parents.len(),
                             endings,
                             depth: depth + 1,
-                            violation: Some(trace(rules, &reached.way_to(*index), violation)),
+                            violation: Some(trace(rules, &reached.path_to(*index), violation)),
                         };
                     }
                 };
@@ -126,26 +127,26 @@ pub(super) fn search(rules: &Rules) -> SearchOutcome {
     }
 }
 
-/// Walks a way again, this time without sorting pages and slots, so that each is called the same in
-/// every line.
-fn trace(rules: &Rules, way: &[u128], violation: ProtocolViolation) -> FoundViolation {
+/// Walks a path again, this time without sorting pages and slots, so that each is called the same
+/// in every line.
+fn trace(rules: &Rules, path: &[u128], violation: ProtocolViolation) -> FoundViolation {
     let mut state = ProtocolState::first(&rules.bounds);
     let mut trace = Vec::new();
     let mut steps = Steps::default();
-    for &wanted in &way[1..] {
-        actions::successors(&state, rules, &mut steps);
+    for &wanted in &path[1..] {
+        successors(&state, rules, &mut steps);
         let step = steps.drain().find_map(|(action, result)| {
             let next = result.ok()?;
             (fingerprint(&canonical(next.clone(), rules)) == wanted).then_some((action, next))
         });
         let Some((action, next)) = step else {
-            trace.push("(the way from here is lost)".to_owned());
+            trace.push("(the path from here is lost)".to_owned());
             return FoundViolation { violation, trace };
         };
         trace.push(line(action, &state, &next));
         state = simplified(next, rules);
     }
-    actions::successors(&state, rules, &mut steps);
+    successors(&state, rules, &mut steps);
     let last = steps
         .drain()
         .find_map(|(action, result)| Some((action, result.err()?)));

@@ -1,14 +1,13 @@
-//! What there is at one moment: the disk, the system's cache, the engine's memory, and what has been
-//! promised.
+//! A state of the model: the disk, the system's cache, the engine's memory, and the promises.
 //!
-//! - A place of the file (a page or a slot) has one content in the cache, and a set of contents of which
-//!   the disk has one. Nobody knows which until power fails, or a flush leaves only one.
-//! - Contents are numbers. That of a page is unique to the write that put it there, so comparing it is
-//!   what comparing a checksum is; 0 is everything that no record asks for. That of a slot is the
-//!   index of a record and one more; 0 cannot be read.
-//! - The tree of a commit has two pages, a root and a leaf. Each commit writes the root anew, and the
-//!   leaf if it likes: an old leaf below a young root is what recovery does not look at.
-//! - A place of the journal has an entry or nothing, on the disk as in the cache. What an entry says
+//! - A location in the file (a page or a slot) has one content in the cache, and a set of contents
+//!   of which the disk has one. Nobody knows which until power fails, or a flush leaves only one.
+//! - Contents are numbers. That of a page is unique to the write that put it there, so comparing it
+//!   is what comparing a checksum is; 0 is everything that no record asks for. That of a slot is
+//!   the index of a record and one more; 0 cannot be read.
+//! - The tree of a commit has two pages, a root and a leaf. Each commit writes a new root, and the
+//!   optionally a new leaf. Recovery does not verify an old leaf below a new root.
+//! - A journal slot has an entry or nothing, on the disk as in the cache. The content of an entry
 //!   follows from the commit that it is of and the one before: see [`journal`](super::journal).
 
 use super::rules::SearchBounds;
@@ -20,7 +19,7 @@ pub(super) const PAGES_MAX: usize = 8;
 pub(super) const READERS_MAX: usize = 2;
 /// Entries that the journal has room for.
 pub(super) const ENTRIES_MAX: usize = 3;
-/// More entries than places of the journal can have at a time, in the cache and on the disk.
+/// More entries than the journal can hold at a time, in the cache and on the disk.
 pub(super) const ALL_ENTRIES_MAX: usize = 12;
 /// More commits and records than a search that can end has at a time.
 pub(super) const COMMITS_MAX: usize = 10;
@@ -33,7 +32,7 @@ pub(super) const fn only(content: u8) -> Contents {
     1 << content
 }
 
-/// What is in a set, ascending.
+/// The members of a set, ascending.
 pub(super) fn members(contents: Contents) -> impl Iterator<Item = u8> {
     (0..Contents::BITS as u8).filter(move |&content| contents & only(content) != 0)
 }
@@ -41,17 +40,17 @@ pub(super) fn members(contents: Contents) -> impl Iterator<Item = u8> {
 /// The index of a commit in [`ProtocolState::commits`].
 pub(super) type CommitIndex = u8;
 
-/// A page, a slot, or a place of the journal.
+/// A page, a slot, or a journal slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Location {
     pub(super) cache: u8,
-    /// What the disk may have, but for `since`.
+    /// The contents that the disk may have, except those of `since`.
     pub(super) disk: Contents,
     /// Whether the next flush writes what the cache has. Not so after a flush that failed.
     pub(super) is_dirty: bool,
-    /// What a running flush makes durable.
+    /// The content that a running flush makes durable.
     pub(super) flushing: Option<u8>,
-    /// What was written since that flush began.
+    /// The contents written since that flush began.
     pub(super) since: Contents,
 }
 
@@ -123,7 +122,7 @@ pub(super) struct PageReference {
     pub(super) content: u8,
 }
 
-/// The how-manieth a commit is, for messages. It tells nothing apart.
+/// The ordinal of a commit, for messages. It does not distinguish states.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommitName(pub(super) u8);
 
@@ -139,12 +138,12 @@ impl Hash for CommitName {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// What the checker knows of a commit.
+/// The checker's record of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ProtocolCommit {
     pub(super) name: CommitName,
     pub(super) transaction: u8,
-    /// What it built upon; of what is still spoken of, the nearest.
+    /// Its parent: the nearest one that is still referred to.
     pub(super) parent: Option<CommitIndex>,
     pub(super) durability: Durability,
     /// The last transaction known to be flushed when it was written.
@@ -153,14 +152,14 @@ pub(super) struct ProtocolCommit {
     pub(super) acknowledged: u8,
     /// Whether an opened database has gone on from another commit.
     pub(super) is_abandoned: bool,
-    /// Root and leaf; none where nobody asks for them any more.
+    /// Root and leaf; none once nothing refers to them.
     pub(super) tree: Option<[PageReference; 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Durability {
     Durable,
-    /// Lazy and async, which differ in whether somebody waits.
+    /// Lazy and async, which differ only in whether the caller waits.
     Weak,
 }
 
@@ -171,12 +170,12 @@ pub(super) struct CommitRecord {
     pub(super) known_durable: u8,
     pub(super) acknowledged: u8,
     pub(super) is_clean_close: bool,
-    /// Whether a newer record is surely on the disk, so that this one must never count; which commit
-    /// it is of has been forgotten.
+    /// Whether a newer record is surely on the disk, so that this one must never count; which
+    /// commit it is of has been forgotten.
     pub(super) is_stale: bool,
 }
 
-/// What an entry of the journal comes behind.
+/// The predecessor of an entry of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum EntryLink {
     /// Something that cannot be found any more.
@@ -194,11 +193,12 @@ pub(super) struct JournalEntry {
     /// The content that the record of its commit is, and the slot of that.
     pub(super) record: u8,
     pub(super) slot: u8,
-    /// Whether root and leaf were copied from pages that were not what they should be when the entry was made.
+    /// Whether root and leaf were copied from pages that were not what they should be when the
+    /// entry was made.
     pub(super) is_spoiled: [bool; 2],
 }
 
-/// What is being made durable.
+/// The target of a flush or an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FlushTarget {
     pub(super) commit: CommitIndex,
@@ -209,11 +209,11 @@ pub(super) struct FlushTarget {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum SyncMethod {
     Flush,
-    /// An entry, in this place of the journal.
+    /// An entry, in this journal slot.
     Entry(u8),
 }
 
-/// What the space map says of a page.
+/// The entry of a page in the free-space map.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum PageUse {
     Free,
@@ -231,11 +231,11 @@ pub(super) struct EngineMemory {
     /// The last one whose pages are all on the disk, and a slot with a record of it that is, too.
     pub(super) flushed: CommitIndex,
     pub(super) flushed_slot: u8,
-    /// Entries behind that record; `None` if there can be none before the next flush.
+    /// The number of entries after that record; `None` if there can be none before the next flush.
     pub(super) chain: Option<u8>,
-    /// What a running flush, or an entry that is being written, makes durable.
+    /// The target of a running flush, or of an entry that is being written.
     pub(super) target: Option<FlushTarget>,
-    /// What readers see who begin now.
+    /// The state with which readers begin now.
     pub(super) published: CommitIndex,
     pub(super) readers: ArrayVec<CommitIndex, READERS_MAX>,
     pub(super) uses: ArrayVec<PageUse, PAGES_MAX>,
@@ -245,7 +245,7 @@ pub(super) struct EngineMemory {
 pub(super) enum EnginePhase {
     /// Nobody has the file open.
     Down,
-    /// Recovery puts in place what the journal says: these pages, one bit each, then decides anew, then
+    /// Recovery redoes these pages of the journal, one bit each. Then it decides again, and redoes
     /// the record if it has to.
     Redoing {
         pages: u8,
@@ -255,12 +255,13 @@ pub(super) enum EnginePhase {
         /// A commit of which all is on the disk or in the journal, newer than that.
         whole: Option<CommitIndex>,
     },
-    /// Recovery has decided which record counts. Nothing was written yet but what the journal says.
+    /// Recovery has decided which record counts. Nothing was written yet except the redo of the
+    /// journal.
     Decided {
         slot: u8,
         /// The commit whose pages were redone.
         redone: Option<CommitIndex>,
-        /// Whether the system has dropped that record meanwhile.
+        /// Whether the system has dropped that record since then.
         is_dropped: bool,
     },
     /// Recovery makes that hold.
@@ -268,13 +269,13 @@ pub(super) enum EnginePhase {
         slot: u8,
         /// Slots that are still to be erased, one bit each.
         losers: u8,
-        /// Whether the record that counts was dropped, and nobody has noticed.
+        /// Whether the record that counts was dropped unnoticed.
         is_dropped: bool,
     },
     Running(EngineMemory),
-    /// A record could not be written while a flush runs, which goes on.
+    /// A record could not be written while a flush runs, which continues.
     Failing(EngineMemory),
-    /// A flush failed, or the write of a record: readers may go on.
+    /// A flush failed, or the write of a record. Readers may continue.
     Poisoned {
         engine: EngineMemory,
         is_rewritten: bool,
@@ -316,7 +317,7 @@ pub(super) struct ProtocolState {
     pub(super) journal: ArrayVec<Location, ENTRIES_MAX>,
     pub(super) commits: ArrayVec<ProtocolCommit, COMMITS_MAX>,
     pub(super) records: ArrayVec<CommitRecord, RECORDS_MAX>,
-    /// What places of the journal may have: a content of these is the index and one more.
+    /// The entries that journal slots may hold. Their contents are the index plus one.
     pub(super) entries: ArrayVec<JournalEntry, ALL_ENTRIES_MAX>,
     pub(super) phase: EnginePhase,
     /// The newest commit that must not be lost, whatever happens.
@@ -394,12 +395,12 @@ impl ProtocolState {
         self.record(self.slots[usize::from(slot)].cache)
     }
 
-    /// The entry that a content of a place of the journal is.
+    /// The entry for a content of a journal slot.
     pub(super) fn entry(&self, content: u8) -> Option<&JournalEntry> {
         self.entries.get(usize::from(content).checked_sub(1)?)
     }
 
-    /// Pages, slots, and places of the journal.
+    /// Pages, slots, and journal slots.
     pub(super) fn locations(&self) -> impl Iterator<Item = &Location> {
         self.pages.iter().chain(&self.slots).chain(&self.journal)
     }

@@ -38,5 +38,4 @@ pub(super) const LIMITS: &[Limits] = &[
     of("teak-c", 1, 3, 0),
     of("teak-foreign", 1, 0, 0),
     of("teak-lmdb", 0, 2, 0),
-    of("xtask", 7, 6, 3),
 ];

@@ -34,7 +34,7 @@ pub(super) struct Counts {
     pub(super) assertions: usize,
 }
 
-/// What was measured in a crate, or in all.
+/// The figures of a crate, or of all.
 #[derive(Default)]
 pub(super) struct Measures {
     /// Lines with code.
@@ -60,9 +60,9 @@ impl Measures {
                 measures.add_source(source, &mut types)?;
             }
         }
-        for (name, places) in types {
-            if places.len() > 1 {
-                let line = format!("type {name} in {}", places.join(", "));
+        for (name, positions) in types {
+            if positions.len() > 1 {
+                let line = format!("type {name} in {}", positions.join(", "));
                 measures.repeated_names.push(line);
             }
         }
@@ -79,7 +79,7 @@ impl Measures {
         self.repeated_names.extend_from_slice(&other.repeated_names);
     }
 
-    /// What the limits are about, one line each.
+    /// The offenders that the limits count, one line each.
     pub(super) fn offenders(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.long_functions, &self.long_files, &self.repeated_names];
         lists.into_iter().flatten().map(String::as_str)
@@ -115,8 +115,8 @@ impl Measures {
             self.longest_files.push(format!("file {name}: {len} lines"));
         }
         for (of_type, line) in items.types {
-            let place = format!("{name}:{line}");
-            types.entry(of_type).or_default().push(place);
+            let position = format!("{name}:{line}");
+            types.entry(of_type).or_default().push(position);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ fn lines(text: &str, tests: &BTreeSet<usize>) -> (usize, usize) {
     (code.len(), comment.difference(&code).count())
 }
 
-/// What is in the items of a file.
+/// The figures of the items of a file.
 #[derive(Default)]
 struct Items {
     /// Name, line, number of lines.

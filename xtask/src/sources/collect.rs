@@ -155,7 +155,8 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Adds the paths of two or more segments in a macro's tokens, whatever the macro makes of them.
+    /// Adds the paths of two or more segments in a macro's tokens, whatever the macro makes of
+    /// them.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Segments = Vec::new();
         let mut colons = 0;

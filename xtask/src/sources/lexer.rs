@@ -32,7 +32,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
             continue;
         };
         for (kind, len) in [(Kind::Code, code_len), (kind, len)] {
-            let (piece, behind) = rest.split_at(len);
+            let (piece, remainder) = rest.split_at(len);
             if !piece.is_empty() {
                 pieces.push(Piece {
                     kind,
@@ -41,7 +41,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
                 });
             }
             line += piece.matches('\n').count();
-            rest = behind;
+            rest = remainder;
         }
         code_len = 0;
     }
@@ -69,9 +69,9 @@ fn special(text: &str) -> Option<(Kind, usize)> {
         return Some((comment_kind(is_doc), block_len(text)));
     }
     let prefix_len = text.len() - text.trim_start_matches(['b', 'c', 'r']).len();
-    let behind = &text[prefix_len..];
-    let hashes = behind.len() - behind.trim_start_matches('#').len();
-    if text[..prefix_len].ends_with('r') && behind[hashes..].starts_with('"') {
+    let remainder = &text[prefix_len..];
+    let hashes = remainder.len() - remainder.trim_start_matches('#').len();
+    if text[..prefix_len].ends_with('r') && remainder[hashes..].starts_with('"') {
         let end = format!("\"{}", "#".repeat(hashes));
         let begin = prefix_len + hashes + 1;
         let len = text[begin..]
@@ -79,12 +79,12 @@ fn special(text: &str) -> Option<(Kind, usize)> {
             .map_or(text.len(), |at| begin + at + end.len());
         return Some((Kind::Text, len));
     }
-    if behind.starts_with('"') {
-        return Some((Kind::Text, prefix_len + quoted_len(behind, '"')));
+    if remainder.starts_with('"') {
+        return Some((Kind::Text, prefix_len + quoted_len(remainder, '"')));
     }
-    let is_character = behind.starts_with("'\\")
-        || behind.starts_with('\'') && behind.chars().nth(2) == Some('\'');
-    is_character.then(|| (Kind::Text, prefix_len + quoted_len(behind, '\'')))
+    let is_character = remainder.starts_with("'\\")
+        || remainder.starts_with('\'') && remainder.chars().nth(2) == Some('\'');
+    is_character.then(|| (Kind::Text, prefix_len + quoted_len(remainder, '\'')))
 }
 
 fn comment_kind(is_doc: bool) -> Kind {

@@ -1,4 +1,4 @@
-//! What is known of one module of a crate.
+//! One module of a crate.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -11,7 +11,7 @@ pub(crate) struct Module {
     /// The file that holds it.
     pub(crate) file: PathBuf,
     pub(crate) parent: Option<usize>,
-    /// What each name in its scope may mean. A function and a module can share a name.
+    /// The meanings of each name in its scope. A function and a module can share a name.
     pub(crate) names: BTreeMap<String, Vec<Meaning>>,
     /// The modules whose names it imports with `*`.
     pub(crate) globs: Vec<Segments>,

@@ -137,10 +137,10 @@ impl Modules {
             };
             return self.add_file_in(files, &file, Some(parent), &folders);
         }
-        let beside = folders.children.join(format!("{name}.rs"));
+        let sibling = folders.children.join(format!("{name}.rs"));
         let inside = folders.children.join(name).join("mod.rs");
-        let file = if files.texts.contains_key(beside.as_path()) {
-            beside
+        let file = if files.texts.contains_key(sibling.as_path()) {
+            sibling
         } else {
             inside
         };
@@ -166,7 +166,8 @@ fn folders_of(file: &Path) -> Folders {
     }
 }
 
-/// The path without `..` in it. A path that leaves the crate keeps the first `..`, and names no file.
+/// The path without `..` in it. A path that leaves the crate keeps the first `..`, and names no
+/// file.
 fn normalized(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {

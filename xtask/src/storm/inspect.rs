@@ -1,12 +1,12 @@
-//! What looks at the database when a round is over, or nearly.
+//! Inspection of the database at the end of a round.
 
 use super::{
+    arguments::{DATABASE, Role, THREADS_MAX, WorkerArguments},
     invariants::{self, InvariantDepth},
     journal::{Promises, StormJournal},
     meddle,
     progress::ProgressReporter,
     tables::{COMMITS, StormTables},
-    worker::{DATABASE, Role, THREADS_MAX, WorkerArguments},
 };
 use crate::Failure;
 use teak::{Database, Error, Options, Transaction};

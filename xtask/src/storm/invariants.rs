@@ -1,4 +1,4 @@
-//! What is true in every snapshot.
+//! Invariants of every snapshot.
 
 use super::{
     journal::Promises,
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use teak::{Error, Transaction, codec::Bytes};
 use xxhash_rust::xxh3::Xxh3;
 
-/// How closely a snapshot is looked at.
+/// How thoroughly a snapshot is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum InvariantDepth {
-    /// What was promised.
+    /// The promises.
     Promises,
-    /// What the tables say about each other.
+    /// The consistency of the tables with each other.
     Tables,
     /// The content of every value too.
     Values,

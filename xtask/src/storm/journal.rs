@@ -1,5 +1,4 @@
-//! What the workers of a round were promised, for all of them to see: a file that everybody appends
-//! to.
+//! The promises to the workers of a round: a file that all of them append to.
 //!
 //! A record has 32 bytes, so that none lies across a page of the file, and is written by one call:
 //! after a kill it is there or not. The order of calls is: note, then nobody may see less; so who
@@ -18,12 +17,12 @@ use std::{
 const NAME: &str = "acknowledged";
 const RECORD_LEN: usize = 32;
 
-/// What a record is about.
+/// The subject of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Subject {
-    /// The counter that somebody saw in a snapshot, or committed.
+    /// The counter that a worker saw in a snapshot, or committed.
     Counter,
-    /// The state that somebody read, or made.
+    /// The state that a worker read, or made.
     Transaction,
     /// The last commit of a writer that returned, by the writer's own count.
     Writer(u64),
@@ -51,7 +50,7 @@ struct ReadProgress {
 }
 
 impl Promises {
-    /// Whether nobody made or saw a commit.
+    /// Whether no worker made or saw a commit.
     pub(super) fn is_empty(&self) -> bool {
         self.counter == 0 && self.writers.is_empty()
     }
@@ -87,7 +86,7 @@ impl StormJournal {
         Ok((&self.file).write_all(&record(subject, number))?)
     }
 
-    /// What everybody was promised up to now.
+    /// All promises so far.
     pub(super) fn promises(&self) -> Result<Promises, Failure> {
         let mut reading = self.reading.lock()?;
         let mut part = [0; 128 * RECORD_LEN];
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_reads_what_anybody_noted() {
+    fn all_read_the_notes_of_each() {
         let directory = tempfile::tempdir().unwrap();
         let [one, other] = [(); 2].map(|()| StormJournal::open(directory.path()).unwrap());
         assert!(other.promises().unwrap().is_empty());

@@ -1,8 +1,8 @@
 //! A worker does to the files of the database what other people's programs do: backup tools, virus
-//! scanners and administrators open, read, copy, link and rename them while they are in use. None of
-//! that may be noticed by anybody.
+//! scanners and administrators open, read, copy, link and rename them while they are in use. None
+//! of that may have an effect on any process.
 
-use super::worker::{DATABASE, WorkerArguments};
+use super::arguments::{DATABASE, WorkerArguments};
 use crate::Failure;
 use fastrand::Rng;
 use std::{
@@ -18,7 +18,8 @@ use teak::Error;
 const MOVED: &str = "storm.teak-moved";
 /// A younger database is not renamed: a worker that saw none may still be about to create one.
 const AGE_MIN: Duration = Duration::from_millis(800);
-/// A worker that was killed left the database under the other name; another one that sees this for so long puts it back.
+/// After this time, another worker renames the database back, because a killed worker left it
+/// renamed.
 const AWAY_MAX: Duration = Duration::from_millis(5);
 
 /// Does one of these things.
@@ -56,7 +57,8 @@ pub(super) fn open<T>(
     }
 }
 
-/// Puts a database back whose worker was killed while it had another name. Says whether it is there then.
+/// Puts a database back whose worker was killed while it had another name. Says whether it is there
+/// then.
 fn put_back(directory: &Path) -> bool {
     thread::sleep(AWAY_MAX);
     let (moved, path) = (directory.join(MOVED), directory.join(DATABASE));

@@ -1,4 +1,4 @@
-//! What workers can do wrong on purpose, to show that it is found.
+//! Deliberate misbehaviour of workers, to show that it is found.
 
 /// Something that a worker does wrong now and then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]

@@ -1,9 +1,9 @@
-//! The workers of a round, as their parent has them.
+//! The workers of a round, from the view of their parent.
 
 use super::{
+    arguments::Role,
     misbehaviour::Misbehaviour,
     progress::{self, ProgressWatch},
-    worker::Role,
 };
 use crate::Failure;
 use fastrand::Rng;
@@ -18,15 +18,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the parent looks whether somebody stands still.
+/// How often the parent checks that all threads make progress.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// Who has stood still for this part of what is allowed is not killed, so that it is found whether
-/// it would have gone on.
+/// A worker that has not moved for this part of the limit is not killed, to see whether it would
+/// have continued.
 const SLOW_PART: u32 = 20;
-/// How often it looks whether somebody has ended.
+/// How often it checks whether a worker has ended.
 pub(super) const GLANCE: Duration = Duration::from_millis(5);
 
-/// What the workers of a round are started with.
+/// The parameters of the workers of a round.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerPlan {
     pub(super) directory: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct WorkerPlan {
     pub(super) patience: Duration,
 }
 
-/// What was done to workers.
+/// The counts of events of workers.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct WorkerEvents {
     pub(super) starts: u64,
@@ -52,7 +52,7 @@ pub(super) struct WorkerPool {
     workers: Vec<WorkerProcess>,
     last_check: Instant,
     pub(super) events: WorkerEvents,
-    /// What was found wrong.
+    /// The violations found.
     pub(super) violations: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Has everybody go on, and tells them to end.
+    /// Resumes all workers, and asks them to end.
     pub(super) fn ask_all_to_end(&mut self) -> Result<(), Failure> {
         for worker in &mut self.workers {
             worker.go_on()?;
@@ -144,7 +144,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Waits until nobody is left, or something is wrong.
+    /// Waits until no worker is left, or there is a violation.
     pub(super) fn wait(&mut self) -> Result<(), Failure> {
         while !self.workers.is_empty() && self.violations.is_empty() {
             self.supervise()?;
@@ -170,7 +170,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Nobody ends before being told to.
+    /// Removes the workers that have ended. None may end before it is asked to.
     fn reap_ended(&mut self) -> Result<(), Failure> {
         for index in (0..self.workers.len()).rev() {
             if let Some(status) = self.workers[index].process.try_wait()? {
@@ -205,7 +205,7 @@ impl WorkerPool {
             .push(format!("{}; all threads:{all}", stuck.join(", ")));
     }
 
-    /// Takes note of what a worker said before it ended.
+    /// Notes the output of a worker that has ended.
     fn reap(
         &mut self,
         worker: &mut WorkerProcess,
@@ -266,7 +266,7 @@ impl WorkerProcess {
         })
     }
 
-    /// Whether it was told to end, or ends by itself.
+    /// Whether it was asked to end, or ends by itself.
     fn may_end(&self) -> bool {
         self.role != Role::Work || self.process.stdin.is_none()
     }
@@ -300,7 +300,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It has mostly gone already; who is left must not outlive the campaign.
+        // Most workers have ended by now. The others must not outlive the campaign.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

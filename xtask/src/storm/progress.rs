@@ -1,6 +1,6 @@
-//! What each thread of a worker is doing, in a small file that outlives it.
+//! The current activity of each thread of a worker, in a small file that outlives the worker.
 //!
-//! Each thread has a line of 64 bytes: how often it began something, and what.
+//! Each thread has a line of 64 bytes: how often it began something, and activity.
 
 use crate::Failure;
 use std::{
@@ -12,10 +12,10 @@ use std::{
 
 const LINE_LEN: usize = 64;
 
-/// What a thread says when it has nothing more to do.
+/// The activity of a thread that has ended.
 const ENDED: &str = "ended";
 
-/// Where the threads of a worker say what they do.
+/// Where the threads of a worker say activity they do.
 pub(super) fn path(directory: &Path, worker: u64) -> PathBuf {
     directory.join(format!("progress-{worker}"))
 }
@@ -38,10 +38,10 @@ impl ProgressReporter {
         })
     }
 
-    /// Says what begins now.
-    pub(super) fn begin(&mut self, what: &str) -> Result<(), Failure> {
+    /// Says activity begins now.
+    pub(super) fn begin(&mut self, activity: &str) -> Result<(), Failure> {
         self.count += 1;
-        let line = format!("{:>9} {what:<53.53}\n", self.count);
+        let line = format!("{:>9} {activity:<53.53}\n", self.count);
         Ok(self.file.write_all_at(line.as_bytes(), self.offset)?)
     }
 
@@ -50,7 +50,7 @@ impl ProgressReporter {
     }
 }
 
-/// What the threads of a worker said last, and since when.
+/// The last activities of the threads of a worker, and since when.
 pub(super) struct ProgressWatch {
     path: PathBuf,
     lines: Vec<ProgressLine>,
@@ -63,7 +63,7 @@ struct ProgressLine {
 
 impl ProgressWatch {
     pub(super) fn new(path: PathBuf) -> Self {
-        // Before the first line is there, its place counts.
+        // A line that does not exist yet counts by its index.
         let line = ProgressLine {
             text: "starting".to_owned(),
             since: Instant::now(),
@@ -98,7 +98,7 @@ impl ProgressWatch {
         ))
     }
 
-    /// What each thread does.
+    /// The activity of each thread.
     pub(super) fn text(&mut self) -> String {
         self.refresh();
         let lines = self.lines.iter();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_move_is_found() {
+    fn a_stuck_thread_is_found() {
         let directory = tempfile::tempdir().unwrap();
         let path = path(directory.path(), 3);
         let mut watch = ProgressWatch::new(path.clone());

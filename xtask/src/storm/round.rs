@@ -1,11 +1,11 @@
-//! A round: some seconds of work on one database, and a look at what is left.
+//! A round: some seconds of work on one database, and an inspection afterwards.
 
 use super::{
+    arguments::{DATABASE, Role},
     journal::{Promises, StormJournal},
     process_pool::{GLANCE, WorkerEvents, WorkerPlan, WorkerPool},
-    worker::{DATABASE, Role},
 };
-use crate::{Failure, scratch};
+use crate::{Failure, campaign::violations};
 use fastrand::Rng;
 use std::{
     fs, io,
@@ -14,21 +14,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nobody is stopped for longer.
+/// The longest stop of a worker.
 const STOP_MS_MAX: u64 = 200;
 
-/// Rounds end somehow.
+/// How a round ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RoundEnd {
-    /// Everybody is told to end, and does.
+    /// All workers are asked to end, and do.
     Asked,
-    /// Everybody is killed at once.
+    /// All workers are killed at once.
     Killed,
     /// All but one are killed, and the database is inspected beside that one first.
     OneStays,
 }
 
-/// What a round was.
+/// The result of a round.
 pub(super) struct RoundOutcome {
     pub(super) events: WorkerEvents,
     /// Commits that were acknowledged.
@@ -45,11 +45,11 @@ struct Round<'a> {
     rng: Rng,
     process_count: usize,
     /// Between two things that are done to workers, on average.
-    pace: Duration,
+    interval: Duration,
 }
 
-/// Plays a round of `length` with so many processes. `name` is for the files that are kept if workers
-/// did nothing wrong on purpose.
+/// Plays a round of `length` with so many processes. `name` is for the files that are kept if
+/// workers did nothing wrong on purpose.
 pub(super) fn run_round(
     plan: WorkerPlan,
     mut rng: Rng,
@@ -59,13 +59,13 @@ pub(super) fn run_round(
 ) -> Result<RoundOutcome, Failure> {
     let directory = plan.directory.clone();
     let is_on_purpose = plan.misbehaviour.is_some();
-    let pace = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]);
+    let interval = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]);
     let mut round = Round {
         directory: &directory,
         pool: WorkerPool::new(plan),
         rng,
         process_count,
-        pace,
+        interval,
     };
     round.storm(length)?;
     round.end()?;
@@ -75,7 +75,7 @@ pub(super) fn run_round(
     violations.extend(promises.err().map(|Failure(text)| text));
     let kept = match violations.is_empty() || is_on_purpose {
         true => None,
-        false => Some(keep(&directory, name)?),
+        false => Some(violations::save_all(&directory, name)?),
     };
     Ok(RoundOutcome {
         events: round.pool.events,
@@ -111,7 +111,7 @@ impl Round<'_> {
     }
 
     fn pause(&mut self) -> Duration {
-        self.pace.mul_f64(2.0 * self.rng.f64())
+        self.interval.mul_f64(2.0 * self.rng.f64())
     }
 
     fn fill(&mut self) -> Result<(), Failure> {
@@ -144,7 +144,7 @@ impl Round<'_> {
         let ends = [RoundEnd::Asked, RoundEnd::Killed, RoundEnd::OneStays];
         match ends[self.rng.usize(0..3)] {
             _ if !self.is_fine() => {}
-            RoundEnd::OneStays if self.process_count > 1 => self.inspect_beside_one()?,
+            RoundEnd::OneStays if self.process_count > 1 => self.inspect_during_work()?,
             RoundEnd::Killed => self.pool.kill_all()?,
             RoundEnd::Asked | RoundEnd::OneStays => {
                 self.pool.ask_all_to_end()?;
@@ -159,12 +159,12 @@ impl Round<'_> {
         self.pool.kill_all()
     }
 
-    fn inspect_beside_one(&mut self) -> Result<(), Failure> {
+    fn inspect_during_work(&mut self) -> Result<(), Failure> {
         while self.pool.len() > 1 {
             self.pool.kill(0)?;
         }
         let count = self.pool.events.starts;
-        self.pool.start(Role::InspectBeside, &mut self.rng)?;
+        self.pool.start(Role::InspectDuringWork, &mut self.rng)?;
         while self.is_fine() && self.pool.runs(count + 1) {
             self.pool.supervise()?;
             thread::sleep(GLANCE);
@@ -184,17 +184,4 @@ impl Round<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// Copies all files of a round to where they stay.
-fn keep(directory: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let kept = scratch::workspace().join("target/violations").join(name);
-    fs::create_dir_all(&kept)?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            fs::copy(entry.path(), kept.join(entry.file_name()))?;
-        }
-    }
-    Ok(kept)
 }

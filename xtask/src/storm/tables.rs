@@ -31,7 +31,7 @@ pub(super) struct StormTables {
     pub(super) counter: Table<Str, U64>,
     /// Any keys and values, each value once.
     pub(super) mirror: Table<U64, U64>,
-    /// The same, the other way round.
+    /// The inverse of `mirror`.
     pub(super) inverse: Table<U64, U64>,
     /// For each writer, how many commits it made.
     pub(super) acknowledged: Table<U64, U64>,
@@ -88,14 +88,14 @@ impl StormTables {
     }
 }
 
-/// The shortest value that [`is_content`] can tell from others.
+/// The shortest value that [`is_content`] recognizes.
 pub(super) const LEN_MIN: usize = 16;
 
-/// A value of at least [`LEN_MIN`] bytes that says by its first ones what the others are.
-pub(super) fn content(tag: u64, len: usize) -> Vec<u8> {
-    let word = tag.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
-    let tag = tag.to_le_bytes();
-    tag.into_iter()
+/// A value of at least [`LEN_MIN`] bytes, of which the first ones determine the others.
+pub(super) fn content(mark: u64, len: usize) -> Vec<u8> {
+    let word = mark.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+    let mark = mark.to_le_bytes();
+    mark.into_iter()
         .chain(word.into_iter().cycle())
         .take(len)
         .collect()
@@ -103,10 +103,10 @@ pub(super) fn content(tag: u64, len: usize) -> Vec<u8> {
 
 /// Whether a value is one of those.
 pub(super) fn is_content(value: &[u8]) -> bool {
-    let Some((tag, _)) = value.split_first_chunk() else {
+    let Some((mark, _)) = value.split_first_chunk() else {
         return false;
     };
-    value == content(u64::from_le_bytes(*tag), value.len())
+    value == content(u64::from_le_bytes(*mark), value.len())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What counts as true of a snapshot, and which numbers of processes there are.
+//! Tests of the invariants, and of numbers of processes.
 
 use super::{
     ProcessCounts,
@@ -8,7 +8,7 @@ use super::{
 };
 use teak::{Database, WriteTxn};
 
-/// What `change` leaves of a database that is as it must be, in words; nothing if that is well.
+/// The complaint about a database after `change`, if there is one.
 fn complaint(
     promises: &[(Subject, u64)],
     change: impl FnOnce(&mut WriteTxn, &StormTables) -> teak::Result<()>,
@@ -40,7 +40,7 @@ fn complaint(
 }
 
 #[test]
-fn what_is_well_is_no_violation() {
+fn a_sound_snapshot_is_no_violation() {
     let promises = [
         (Subject::Counter, 5),
         (Subject::Writer(8), 2),
@@ -50,7 +50,7 @@ fn what_is_well_is_no_violation() {
 }
 
 #[test]
-fn what_was_promised_must_be_there() {
+fn promised_commits_must_be_there() {
     for (promise, text) in [
         ((Subject::Counter, 6), "the counter is 5, and 6 was seen"),
         (

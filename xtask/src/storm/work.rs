@@ -1,13 +1,14 @@
-//! What a thread of a worker does: one operation after the other, drawn at random.
+//! The threads of a worker: one random operation after the other.
 
 use super::{
+    arguments::{THREADS_MAX, WorkerArguments},
+    context::{Access, OpenDatabase, WorkerContext},
     fork,
     invariants::{self, InvariantDepth},
     journal::{Promises, Subject},
     meddle,
     misbehaviour::Misbehaviour,
     progress::ProgressReporter,
-    worker::{Access, OpenDatabase, THREADS_MAX, WorkerArguments, WorkerContext},
 };
 use crate::Failure;
 use fastrand::Rng;
@@ -68,7 +69,7 @@ impl StormOperation {
     }
 }
 
-/// What can be changed only by who opened the database to write.
+/// Fails unless a database that is open for reading refused a change.
 pub(super) fn refused<T>(result: teak::Result<T>) -> Result<(), Failure> {
     match result {
         Err(Error::ReadOnly) => Ok(()),
@@ -95,7 +96,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         }
     }
 
-    /// Works until it is told to end. What was acknowledged before it began is looked for first.
+    /// Works until the worker is to end. First checks that everything acknowledged before is there.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
         let mut operation = StormOperation::Read;
         while !self.worker.is_to_end() {
@@ -172,7 +173,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         self.check_snapshot(&txn, &promises, depth)
     }
 
-    /// Begins to read, and says what must be seen.
+    /// Begins to read; returns the promises that must be visible.
     fn begin_read(&self, database: &Database) -> Result<(ReadTxn, Promises), Failure> {
         let promises = self.worker.journal.promises()?;
         let txn = database.begin_read()?;
@@ -185,7 +186,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         Ok((txn, promises))
     }
 
-    /// Checks a snapshot, and notes what nobody may fall behind any more.
+    /// Checks a snapshot, and notes it: no later reader may see an older one.
     fn check_snapshot(
         &self,
         txn: &ReadTxn,
@@ -204,7 +205,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         Ok(())
     }
 
-    /// Holds a snapshot while others, or this thread, commit: it must stay as it is.
+    /// Holds a snapshot while other threads, or this one, commit. It must not change.
     fn read_long(&mut self, opened: &OpenDatabase) -> Result<(), Failure> {
         let (txn, promises) = self.begin_read(&opened.database)?;
         let before = invariants::digest(&txn)?;
@@ -235,7 +236,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
     }
 }
 
-/// Has another thread look at the snapshot, which goes there and comes back.
+/// Sends the snapshot to another thread, which checks it and sends it back.
 fn elsewhere(txn: ReadTxn, digest: u64) -> Result<ReadTxn, Failure> {
     let thread = thread::spawn(move || expect_digest(&txn, digest).map(|()| txn));
     let result = thread.join();

@@ -1,12 +1,12 @@
 //! Write transactions of workers.
 
 use super::{
+    context,
     invariants::{self, InvariantDepth},
     journal::{Promises, Subject},
     misbehaviour::Misbehaviour,
     tables::{ACCOUNTS, COMMITS, LEN_MIN, NAMES, StormTables, content},
     work::WorkerThread,
-    worker,
 };
 use crate::Failure;
 use teak::{Database, Durability, Error, Transaction, TransactionId, WriteTxn, codec::Bytes};
@@ -16,7 +16,7 @@ const MIRROR_KEYS: u64 = 400;
 const LARGE_KEYS: u64 = 12;
 const BULK_MAX: u64 = 10_000;
 
-/// What a nested transaction fails with on purpose.
+/// The error with which a nested transaction fails on purpose.
 const CHANGED_MY_MIND: &str = "changed my mind";
 
 impl WorkerThread<'_, '_> {
@@ -40,7 +40,7 @@ impl WorkerThread<'_, '_> {
         Ok(())
     }
 
-    /// A writer begins with what everybody else has committed.
+    /// A writer begins with the newest commit of all writers.
     fn check_before_write(&mut self, txn: &WriteTxn, promises: &Promises) -> Result<(), Failure> {
         if txn.id().0 <= promises.transaction {
             return Err(Failure(format!(
@@ -198,7 +198,7 @@ impl WorkerThread<'_, '_> {
             return self.acknowledge(None);
         }
         let id = txn.id();
-        let durability = worker::durability(&mut self.rng);
+        let durability = context::durability(&mut self.rng);
         txn.set_durability(durability);
         self.reporter.begin(match durability {
             Durability::Durable => "committing durably",
@@ -220,7 +220,7 @@ impl WorkerThread<'_, '_> {
         self.acknowledge(Some(id))
     }
 
-    /// From now on everybody must see the commit.
+    /// From now on all workers must see the commit.
     fn acknowledge(&mut self, id: Option<TransactionId>) -> Result<(), Failure> {
         self.commits += 1;
         let journal = &self.worker.journal;

@@ -15,9 +15,9 @@ pub(super) struct Identifier {
 }
 
 impl Identifier {
-    /// Whether a rule for `place` is about this name.
-    pub(super) fn is_in(&self, place: Where) -> bool {
-        match place {
+    /// Whether a rule for `position` is about this name.
+    pub(super) fn is_in(&self, position: Where) -> bool {
+        match position {
             Where::Prose => false,
             Where::Identifier => true,
             Where::Function => self.is_function,

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use regex::Regex;
 use std::collections::BTreeSet;
 
-/// What there is to refer to.
+/// The items that a text can refer to.
 pub(super) struct Known {
     /// The paths of all files, each after a slash.
     pub(super) files: Vec<String>,

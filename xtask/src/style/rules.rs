@@ -10,7 +10,7 @@ const LIMITS: &str = "xtask/src/style/limits.tsv";
 /// A word or an idiom to avoid.
 pub(super) struct Rule {
     pub(super) name: &'static str,
-    pub(super) place: Where,
+    pub(super) position: Where,
     pub(super) pattern: Regex,
     /// The replacement, in words.
     pub(super) instead: &'static str,
@@ -37,24 +37,24 @@ pub(super) fn rules() -> Result<Vec<Rule>, Failure> {
 }
 
 fn rule(row: &[&'static str]) -> Result<Rule, Failure> {
-    let &[name, place, pattern, instead] = row else {
+    let &[name, position, pattern, instead] = row else {
         return Err(Failure(format!("rules.tsv: not four columns: {row:?}")));
     };
-    let place = match place {
+    let position = match position {
         "prose" => Where::Prose,
         "identifier" => Where::Identifier,
         "function" => Where::Function,
         "type" => Where::Type,
-        _ => return Err(Failure(format!("rules.tsv: {name} is for {place}"))),
+        _ => return Err(Failure(format!("rules.tsv: {name} is for {position}"))),
     };
-    let pattern = match place {
+    let pattern = match position {
         Where::Prose => pattern.to_owned(),
         Where::Type => format!("^(?:{pattern})$"),
         Where::Identifier | Where::Function => format!("(?:^|_)(?:{pattern})(?:_|$)"),
     };
     Ok(Rule {
         name,
-        place,
+        position,
         pattern: Regex::new(&pattern)?,
         instead,
     })

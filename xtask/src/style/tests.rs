@@ -38,7 +38,7 @@ fn an_idiom_is_found_across_lines() {
 }
 
 #[test]
-fn questions_may_begin_with_what() {
+fn questions_are_no_subjects() {
     assert!(broken("// What holds the page? The reader.", false).is_empty());
     assert_eq!(
         broken("// What holds it is kept.", false),

@@ -1,25 +1,25 @@
-//! What the program said, line by line, and what follows from it.
+//! The output of the program, line by line, and the promises in it.
 
 use crate::Failure;
 
-/// What the program was promised.
+/// The promises to the program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct VictimAccount {
-    /// The commit that it found when it opened the database the first time; none if it did not come so
-    /// far.
+    /// The commit that it found when it opened the database the first time; none if it did not come
+    /// so far.
     pub(crate) found: Option<u64>,
     /// The newest commit that it began, or found.
     pub(crate) begun: u64,
     /// The newest commit that returned, in any mode.
     pub(crate) seen: u64,
-    /// The newest commit that was said to be durable.
+    /// The newest commit that was reported as durable.
     pub(crate) durable: u64,
-    /// The commits behind which it closed the database, or began to.
+    /// The commits after which it closed the database, or began to.
     pub(crate) closes: Vec<u64>,
 }
 
 impl VictimAccount {
-    /// Reads what the program said; a last line that is not whole does not count.
+    /// Reads the output of the program. An incomplete last line does not count.
     pub(crate) fn read(output: &str) -> Result<Self, Failure> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);
         let mut account = Self::default();

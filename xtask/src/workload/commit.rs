@@ -1,4 +1,4 @@
-//! What a commit does: drawn from numbers alone, and never from what is in the database.
+//! The changes of a commit. They are drawn from numbers alone, and never depend on the database.
 
 use super::CommitScript;
 use fastrand::Rng;
@@ -6,10 +6,10 @@ use teak::Durability;
 
 /// Keys there are.
 const KEYS: u32 = 400;
-/// One commit in so many makes the file grow, if it is young.
+/// One commit in this many makes a young file grow.
 const GROWTH_EVERY: u64 = 12;
 
-/// What names a commit.
+/// The identity of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) seed: u64,
@@ -31,7 +31,7 @@ pub(super) enum RecordChange {
     RemoveRange { first: u32, after: u32 },
 }
 
-/// What is done once a commit has returned.
+/// The step after a commit has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AfterCommit {
     Nothing,
@@ -58,7 +58,7 @@ impl Origin {
         Rng::with_seed(seed)
     }
 
-    /// The value of the record that says which commit this is.
+    /// The value of the record that identifies the commit.
     pub(super) fn label(self) -> String {
         format!("{} of life {}", self.number, self.incarnation)
     }

@@ -1,9 +1,9 @@
-//! What may be found after a crash, carried from one run of the program to the next.
+//! The states that may be found after a crash, updated from one run of the program to the next.
 
 use super::{CommitHistory, VictimAccount};
 use crate::Failure;
 
-/// What ended: the program, or the machine under it.
+/// The part that crashed: the program, or the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CrashScope {
     Process,
@@ -36,7 +36,7 @@ impl ExpectedCommits {
         }
     }
 
-    /// There is one that was left unclosed behind commit `number`.
+    /// A database that was not closed after commit `number`.
     pub(crate) fn left(crash: CrashScope, number: u64) -> Self {
         Self {
             oldest: number,
@@ -48,7 +48,7 @@ impl ExpectedCommits {
         }
     }
 
-    /// There is one that was closed behind commit `number`.
+    /// A database that was closed after commit `number`.
     pub(crate) fn closed(crash: CrashScope, number: u64) -> Self {
         Self {
             closes: vec![number],
@@ -56,7 +56,7 @@ impl ExpectedCommits {
         }
     }
 
-    /// Takes in what the program said in one more life.
+    /// Adds the output of the program in one more life.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// What a table should hold, by key.
+/// The expected contents of a table, by key.
 pub(super) type TableState = BTreeMap<u32, ValueContent>;
 
 /// All commits of a database that may still count.
@@ -17,7 +17,7 @@ pub(crate) struct CommitHistory {
     /// The first number of each life; both grow.
     incarnations: Vec<(u64, u32)>,
     next_incarnation: u32,
-    /// A state that nothing can lead behind any more.
+    /// The oldest state that still matters.
     base: TableState,
     base_number: u64,
 }
@@ -48,7 +48,8 @@ impl CommitHistory {
         self.next_incarnation
     }
 
-    /// Notes that `incarnation` goes on from commit `number`: what came behind is none of this history.
+    /// Notes that `incarnation` continues after commit `number`. Later commits of other lives are
+    /// not part of this history.
     pub(crate) fn go_on(&mut self, number: u64, incarnation: u32) {
         self.incarnations.retain(|(first, _)| *first <= number);
         self.incarnations.push((number + 1, incarnation));
@@ -73,7 +74,7 @@ impl CommitHistory {
         WorkloadCommit::draw(self.origin(number), self.script)
     }
 
-    /// What the table holds behind the commit of this number.
+    /// The contents of the table after the commit of this number.
     pub(super) fn state(&self, number: u64) -> TableState {
         let mut state = self.base.clone();
         for number in self.base_number + 1..=number {

@@ -7,14 +7,11 @@ use super::{
     history::TableState,
     victim::{TABLE, label, make, newest_number, open_options},
 };
-use crate::{Failure, scratch};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::Failure;
+use std::path::Path;
 use teak::{Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
 
-/// What was found.
+/// The result of an inspection.
 #[derive(Clone, Debug)]
 pub(crate) struct InspectedDatabase {
     /// The newest commit; none if there is no database.
@@ -88,11 +85,11 @@ fn expect_recovery(
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match (recovery, expected.crash) {
-        // Where commits behind a close are lost without a trace, nothing tells of them.
+        // Nothing reports commits that were lost after a close without a trace.
         (Recovery::Clean, _) => expected.closes.contains(&number),
         (Recovery::Killed { last }, CrashScope::Process) => *last == transaction,
-        // A record of several pages of the system may be cut in two by a kill, if somebody was
-        // writing one.
+        // A record of several pages of the system may be torn by a kill during its
+        // write.
         (Recovery::RolledBack { from, to, .. }, CrashScope::Process) => {
             *to == transaction && *from == to.next() && number < expected.newest
         }
@@ -147,13 +144,4 @@ pub(super) fn expect_records(txn: &ReadTxn, state: &TableState) -> Result<(), Fa
         None => Ok(()),
         Some((key, _)) => Err(Failure(format!("key {key} is missing"))),
     }
-}
-
-/// Keeps a copy of a file that shows a violation, and says where.
-pub(crate) fn keep(copy: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let directory = scratch::workspace().join("target/violations");
-    fs::create_dir_all(&directory)?;
-    let kept = directory.join(name);
-    fs::copy(copy, &kept)?;
-    Ok(kept)
 }

@@ -1,18 +1,18 @@
 //! A program that commits and says what it was promised, to be killed or cut off from its disk, and
 //! what looks at what it leaves.
 //!
-//! What a commit does follows from three numbers: the seed, the commit's own number, and the *life*
-//! that made it. A life is one run of the program; a number that was lost is used again by the
-//! next life, with other content, so that a state which mixes two lives is none that ever was.
+//! The content of a commit follows from three numbers: the seed, the commit's own number, and the
+//! *life* that made it. A life is one run of the program. A lost number is used again by the next
+//! life, with other content, so a state that mixes two lives matches no valid state.
 //!
 //! [`sharing`] has several programs that commit to one database at once.
 
 mod account;
-mod child;
 mod commit;
 mod expected;
 mod history;
 mod inspect;
+mod plan;
 pub(crate) mod sharing;
 mod victim;
 
@@ -20,10 +20,10 @@ mod victim;
 mod tests;
 
 pub(crate) use account::VictimAccount;
-pub(crate) use child::{ChildEnd, ChildProgram, VictimPlan, is_killed};
 pub(crate) use expected::{CrashScope, ExpectedCommits};
 pub(crate) use history::CommitHistory;
-pub(crate) use inspect::{inspect, keep};
+pub(crate) use inspect::inspect;
+pub(crate) use plan::VictimPlan;
 pub(crate) use victim::{VictimArguments, run};
 
 /// Which commits the program makes.

@@ -1,4 +1,4 @@
-//! What the program says, and what follows from it.
+//! Tests of the output of the program, and of the states that follow from it.
 
 use super::{CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount};
 
@@ -17,13 +17,13 @@ fn the_newest_of_each_kind_counts() {
 }
 
 #[test]
-fn what_is_lost_in_between_is_an_error() {
+fn a_commit_lost_in_between_is_an_error() {
     assert!(VictimAccount::read("found 0\nbegin 1\nseen 1\nclosing 1\nfound 0\n").is_err());
     assert!(VictimAccount::read("found 0\nhello\n").is_err());
 }
 
 #[test]
-fn a_power_cut_may_take_what_was_not_durable() {
+fn a_power_cut_may_take_commits_that_were_not_durable() {
     let said = "found 0\nbegin 1\ndurable 1\nbegin 2\nseen 2\nbegin 3\n";
     let account = VictimAccount::read(said).unwrap();
     for (crash, oldest) in [(CrashScope::Process, 2), (CrashScope::Machine, 1)] {
@@ -38,7 +38,7 @@ fn a_power_cut_may_take_what_was_not_durable() {
 }
 
 #[test]
-fn a_lost_commit_is_made_anew_with_other_content() {
+fn a_lost_commit_is_repeated_with_other_content() {
     let mut history = CommitHistory::new(7, CommitScript::Flusher);
     history.go_on(0, 1);
     let (first, before) = (history.state(1), history.state(20));

@@ -25,7 +25,7 @@ pub(super) const TABLE: &str = "records";
 pub(super) const ABOUT: &str = "about";
 pub(super) const LABEL: &str = "newest";
 
-/// Commits, and says what it was promised
+/// Commits, and prints the promises that it received
 #[derive(clap::Args)]
 pub(crate) struct VictimArguments {
     #[arg(long)]
@@ -47,7 +47,7 @@ pub(crate) struct VictimArguments {
     leave: bool,
 }
 
-/// Commits until it is killed, or has made as many as it should.
+/// Commits until it is killed, or has made the requested number of commits.
 pub(crate) fn run(arguments: &VictimArguments) -> Result<(), Failure> {
     let mut victim = Victim::open(arguments)?;
     let last = arguments
@@ -67,7 +67,7 @@ struct Victim<'a> {
     database: Database,
     /// The newest commit.
     number: u64,
-    /// The newest commit that was said to be durable.
+    /// The newest commit that was reported as durable.
     durable: u64,
     /// Of commits that may become durable, oldest first.
     tickets: VecDeque<(u64, Ticket)>,
@@ -133,7 +133,7 @@ impl<'a> Victim<'a> {
                 self.say_durable(self.number)?;
             }
             AfterCommit::Wait => {
-                // A lazy one may have nobody who flushes it.
+                // A lazy commit may have no flush.
                 let limit = Duration::from_millis(2);
                 if let Some((number, ticket)) = self.tickets.back()
                     && ticket.wait_timeout(limit)?
@@ -185,7 +185,7 @@ pub(super) fn open_options(script: CommitScript, page_size: usize) -> Options {
     }
 }
 
-/// Makes the changes of a commit, and the record that says which it is.
+/// Makes the changes of a commit, and the record that identifies it.
 pub(super) fn make(
     txn: &mut WriteTxn,
     origin: Origin,
@@ -217,7 +217,7 @@ pub(super) fn change(txn: &mut WriteTxn, commit: &WorkloadCommit) -> Result<(), 
     Ok(())
 }
 
-/// What the database says its newest commit is; nothing if there was none.
+/// The label of the newest commit in the database, if there is one.
 pub(super) fn label(txn: &impl Transaction) -> Result<Option<String>, Failure> {
     let about: Table<Str, Str> = match txn.open_table(ABOUT) {
         Ok(about) => about,

@@ -154,7 +154,8 @@ impl Transaction {
             .values
             .is_some_and(|values| values.order == Order::ByLen)
         {
-            // SAFETY: the same, and its keys have several values.
+            // SAFETY: the transaction runs, the keys of its table have several values, and the function
+            // stays.
             check(unsafe { ffi::mdb_set_dupsort(handle, table, Some(by_len)) })?;
         }
         Ok(table)

@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use teak::Transaction as _;
 use teak::{BackupProgress, Database, DenseProgress, ReadTxn};
 
-/// The pace of a dense copy is looked at once in so many records.
+/// Records between two checks of the rate of a dense copy.
 const PACE_RECORDS: u64 = 1024;
-/// So much is sent at once.
+/// Bytes sent at once.
 const CHUNK_BYTES: u64 = 256 << 10;
 const TO_OUTPUT: &str = "writing the backup to standard output";
 
@@ -32,17 +32,18 @@ Examples:
   teak backup coins.teak small.teak --compact
   teak backup coins.teak monday.teak --compact --of monday
 
-A full copy, then what has changed each day:
+A full copy, then the changes of each day:
   teak backup coins.teak full.teak --snapshot sunday
   teak backup coins.teak monday.delta --since sunday --snapshot monday
   teak backup coins.teak tuesday.delta --since monday --snapshot tuesday
   teak restore full.teak monday.delta tuesday.delta restored.teak
 
-A copy is a database file: it can be opened as it is. An increment has the pages that have changed \
-since the named snapshot. What is copied is compared with its checksums: of a damaged database there is no backup. `teak restore` puts them together, and checks all pages. A snapshot that no \
-further increment begins with can be dropped: `teak snapshot drop`.";
+A copy is a database that can be opened. An increment has the pages that have changed since the named \
+snapshot. Everything is compared with its checksums while it is copied, so a damaged database cannot be \
+backed up. `teak restore` puts copies and increments together, and checks all pages. A snapshot from which \
+no further increment starts can be dropped: `teak snapshot drop`.";
 
-/// Copy a database while others use it, or what has changed since a snapshot
+/// Copy a database in use, or its changes since a snapshot
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct BackupArguments {
@@ -52,26 +53,26 @@ pub(crate) struct BackupArguments {
     #[command(flatten)]
     wait: WaitArgument,
 
-    /// A file that does not exist yet, or `-` for the standard output
+    /// A new file, or `-` for standard output
     target: PathBuf,
 
-    /// Write an increment: what a copy of this named snapshot, or of a later state, lacks
+    /// Write an increment: the pages that a copy of this named snapshot, or of a later state, lacks
     #[arg(long, value_name = "SNAPSHOT", conflicts_with = "compact")]
     since: Option<OsString>,
 
-    /// Give the newest state this name first, so that the next increment can begin there
+    /// First give the newest state this name, so that the next increment can start from it
     #[arg(long, value_name = "NAME", conflicts_with = "compact")]
     snapshot: Option<OsString>,
 
-    /// Write records anew, as dense as they can be, instead of copying pages; to `-` by way of a temporary file
+    /// Write the records densely instead of copying pages; to `-` through a temporary file
     #[arg(long)]
     compact: bool,
 
-    /// Copy this named snapshot, not the newest state
+    /// Copy this named snapshot instead of the newest state
     #[arg(long, value_name = "SNAPSHOT", requires = "compact")]
     of: Option<OsString>,
 
-    /// Write so many million bytes a second at most
+    /// Write at most this many million bytes a second
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
 }
@@ -132,7 +133,7 @@ impl BackupArguments {
     }
 }
 
-/// Writes the records anew; to a pipe by way of a temporary file, since they are not written from the first byte to the last.
+/// Writes the records densely; to a pipe through a temporary file, because they are not written in order.
 fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
@@ -164,7 +165,7 @@ fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
     })
 }
 
-/// Sends a whole file to the standard output.
+/// Sends a whole file to standard output.
 fn send(file: &mut File, pace: &RateLimiter) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let mut sent = 0;
@@ -178,7 +179,7 @@ fn send(file: &mut File, pace: &RateLimiter) -> io::Result<()> {
     }
 }
 
-/// How fast is written at most.
+/// A limit for the rate of writing.
 struct RateLimiter {
     /// Million bytes a second.
     rate: Option<u64>,
@@ -191,7 +192,7 @@ impl RateLimiter {
         Self { rate, begun }
     }
 
-    /// Waits until so many bytes may have been written.
+    /// Waits until this many bytes may have been written.
     fn wait(&self, bytes: u64) {
         if let Some(rate) = self.rate {
             let due = Duration::from_secs_f64(bytes as f64 / (rate as f64 * 1e6));
@@ -200,7 +201,7 @@ impl RateLimiter {
     }
 }
 
-/// Copies pages: all, or what has changed.
+/// Copies all pages, or those that have changed.
 fn copy_pages(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
     let name = arguments.snapshot.as_deref().map(OsStr::as_encoded_bytes);
     let database = match name {
@@ -281,7 +282,7 @@ fn write_pages(
     Ok(done)
 }
 
-/// Says of a name that is taken where it may come from: a backup that is killed leaves the snapshot that it has made.
+/// Explains where an existing snapshot may come from: a killed backup leaves the snapshot that it created.
 fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Failure {
     if !matches!(failure, Failure::Engine(teak::Error::SnapshotExists(_))) {
         return failure;
@@ -311,7 +312,7 @@ fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Fai
     }
 }
 
-/// Drops the snapshot that was made for a backup which failed, so that the same can be tried again.
+/// Drops the snapshot of a failed backup, so that the command can be repeated.
 fn drop_useless(database: &Database, wait: WaitArgument, name: &[u8], failure: Failure) -> Failure {
     let dropped = engine::change(database, wait, |txn| Ok(txn.drop_snapshot(name)?));
     match dropped {
@@ -323,7 +324,7 @@ fn drop_useless(database: &Database, wait: WaitArgument, name: &[u8], failure: F
     }
 }
 
-/// A backup that nobody takes is a failure, unlike a list whose beginning was enough.
+/// A closed pipe is a failure of a backup, unlike of a list.
 fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
     move |cause| teak::Error::Io {
         operation,

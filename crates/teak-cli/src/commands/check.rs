@@ -16,8 +16,8 @@ Examples:
   teak check coins.teak
   teak check coins.teak --json | jq '.damages[].page'
 
-Named snapshots are checked too. Exit code 3 says that damages were found; each is listed with its page, its table and the range of \
-keys that it concerns. `teak page` shows a page, `teak dump` saves tables that can still be read.";
+Named snapshots are checked too. Exit code 3 means that damage was found. Each damage is listed with its page, \
+its table and its key range. `teak page` shows a page; `teak salvage` saves the readable part.";
 
 /// Check every page for damage
 #[derive(Args)]

@@ -18,10 +18,10 @@ Examples:
   teak compact coins.teak --until-free 20 --commit-bytes 1000000 --pause-ms 50
   teak compact coins.teak --until-bytes 1000000000 --max-bytes 100000000
 
-Others may read and write meanwhile. What old readers see at the end of the file stays: `teak readers` \
-lists them. Commits make the file shorter by themselves, by and by, when much of it is free.";
+Others may read and write meanwhile. Pages at the end of the file that old readers see stay; `teak readers` \
+lists the readers. Commits also shorten the file gradually, if much of it is free.";
 
-/// Make the file as short as it can be, or as it is to be
+/// Make the file as short as possible, or as short as requested
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct CompactArguments {
@@ -35,23 +35,23 @@ pub(crate) struct CompactArguments {
     #[arg(long, value_name = "BYTES")]
     until_bytes: Option<u64>,
 
-    /// Stop when no more of the file is free than this part, of a hundred
+    /// Stop when at most this share of the file is free
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     until_free: Option<u8>,
 
-    /// Stop when about so many bytes were moved
+    /// Stop when about this many bytes were moved
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<u64>,
 
-    /// Stop when about so many pages were moved
+    /// Stop when about this many pages were moved
     #[arg(long, value_name = "PAGES")]
     max_pages: Option<u64>,
 
-    /// Move about so many bytes with each commit, at most
+    /// Move at most about this many bytes per commit
     #[arg(long, value_name = "BYTES")]
     commit_bytes: Option<u64>,
 
-    /// Wait so many milliseconds between two commits
+    /// Wait this many milliseconds between two commits
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pause_ms: u64,
 }
@@ -78,7 +78,7 @@ impl CompactArguments {
     }
 }
 
-/// What was in the way, in a word and in a sentence.
+/// The obstacle, as a word and as a sentence.
 fn in_the_way(obstacle: CompactObstacle) -> (&'static str, &'static str) {
     match obstacle {
         CompactObstacle::Limit => ("limit", "a limit of this command was reached"),
@@ -106,7 +106,7 @@ struct CompactOutput {
     obstacle: Option<&'static str>,
 }
 
-/// Compacts, and says so wherever one of the commits waits for other writers.
+/// Compacts, and reports when a commit waits for other writers.
 fn compact(
     database: &Database,
     arguments: &CompactArguments,

@@ -12,7 +12,7 @@ Examples:
   teak completions fish > ~/.config/fish/completions/teak.fish
   teak completions zsh > ~/.zfunc/_teak";
 
-/// Print the completion script of a shell
+/// Print the completion script for a shell
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct CompletionsArguments {

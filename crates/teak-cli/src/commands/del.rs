@@ -17,7 +17,7 @@ Examples:
   teak del coins.teak --hex 00ff
   teak del coins.teak bitcoin BTC --table symbols
 
-Exit code 1 says that the key, or the table, was not there, or the key has not that value; nothing was changed then.";
+Exit code 1 means that the key, the table, or that value of the key does not exist; nothing was changed then.";
 
 /// Remove a record
 #[derive(Args)]
@@ -33,11 +33,11 @@ pub(crate) struct DelArguments {
     #[arg(allow_hyphen_values = true)]
     key: OsString,
 
-    /// Remove just this value of the key, and nothing if it has another [without it: all that it has]
+    /// Remove only this value of the key [default: all values]
     #[arg(allow_hyphen_values = true)]
     value: Option<OsString>,
 
-    /// How the value is given
+    /// The format of the value
     #[arg(
         long,
         value_name = "FORMAT",

@@ -21,12 +21,12 @@ Examples:
   teak diff coins.teak monday --count
   teak diff coins.teak monday --json | jq -r 'select(.change == \"removed\") | .key'
 
-OLD and NEW are names of snapshots: see `teak snapshot`. What both states share is not read, so this \
-takes as long as there are changes, however large the database is. Given the other way round, what was \
-inserted counts as removed.
+OLD and NEW are names of snapshots: see `teak snapshot`. Pages that both states share are not read, so \
+the time depends on the number of changes, not on the size of the database. If OLD and NEW are exchanged, \
+insertions are shown as removals.
 
-Text has a line for each table, and below it one for each record that differs, in the order of keys, \
-with tabs between its fields:
+As text, each table has a line, followed by a line for each differing record, in key order, with tabs \
+between the fields:
   +  KEY  VALUE    only the new state has it
   ~  KEY  OLD NEW  both have it, with different values
   -  KEY  VALUE    only the old state has it
@@ -39,26 +39,26 @@ pub(crate) struct DiffArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
-    /// The snapshot that is the old state
+    /// The snapshot of the old state
     old: OsString,
 
-    /// The snapshot that is the new state; without it, the newest state
+    /// The snapshot of the new state [default: the newest state]
     new: Option<OsString>,
 
-    /// Only this table; without it, all
+    /// Only this table [default: all tables]
     #[arg(short, long, value_name = "NAME")]
     table: Option<OsString>,
 
-    /// Only how many records differ in each table
+    /// Only the number of differing records of each table
     #[arg(short, long, conflicts_with = "format")]
     count: bool,
 
-    /// How to print records
+    /// The format of records
     #[arg(short, long, value_enum, default_value_t)]
     format: ScanFormat,
 }
 
-/// What became of a table. One that was dropped and created again with another order of keys is two: nothing in them can be
+/// The change of a table. A table that was dropped and created again with another key order is two: their records cannot be
 /// compared.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,7 +76,7 @@ struct ComparedStates {
     newer_tables: BTreeMap<Vec<u8>, TableInfo>,
 }
 
-/// How many records of a table differ, in JSON.
+/// The number of differing records of a table, in JSON.
 #[derive(Serialize)]
 struct CountReport {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,9 +21,9 @@ Examples:
   teak dump coins.teak --all --snapshot monday -o monday.dump
   teak dump coins.teak | mdb_load -n coins.mdb
 
-All of a dump is one snapshot, whatever is written meanwhile. The table `main` alone is dumped \
-without a name, as the unnamed database of the other engines. mdb_load and mdbx_load read the dump \
-as it is; db_load does not know the line mapsize=, which has to be taken out for it.";
+The whole dump is one snapshot, whatever is written meanwhile. The table `main` alone is dumped \
+without a name, like the unnamed database of the other engines. mdb_load and mdbx_load read the dump \
+without changes. db_load does not know the line mapsize=; remove it first.";
 
 /// Write tables as text
 #[derive(Args)]
@@ -36,23 +36,23 @@ pub(crate) struct DumpArguments {
     #[arg(short, long, value_name = "NAME", default_value = DEFAULT_TABLE)]
     table: OsString,
 
-    /// All tables, one behind the other
+    /// All tables, one after the other
     #[arg(short, long, conflicts_with = "table")]
     all: bool,
 
     #[command(flatten)]
     snapshot: SnapshotArgument,
 
-    /// How to write records
+    /// The format of records
     #[arg(short, long, value_enum, default_value_t)]
     format: DumpFormat,
 
-    /// Write to this file, which others may read only as far as the database; without it, to standard output
+    /// Write to this file, with permissions no wider than the database's [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
 
-/// How to write records.
+/// The format of records.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum DumpFormat {
     /// The dump format, in hexadecimal (format=bytevalue)
@@ -64,7 +64,7 @@ enum DumpFormat {
     Tsv,
 }
 
-/// Which tables to write, and under which names.
+/// The tables to write, and their names.
 struct Selection {
     infos: Vec<TableInfo>,
     naming: Naming,
@@ -75,7 +75,7 @@ struct Selection {
 enum Naming {
     /// All.
     Named,
-    /// All but the default table.
+    /// All except the default table.
     DefaultUnnamed,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), Failure> {
     }
 }
 
-/// Begins the output before the database is opened: what is refused is neither, and looking at a lock file of one's own costs its locks.
+/// Begins the output before the database is opened: a refused output opens neither, and inspecting this process's own lock file would release its locks.
 fn begin_file(path: &Path, database: &Path) -> Result<TextFile, Failure> {
     outputs::refuse_inputs(path, &[database])?;
     TextFile::create(path, Some(database))
@@ -173,8 +173,8 @@ fn write(
     Ok(())
 }
 
-/// What the other engines are told to reserve, as they cannot grow while they load. It costs them
-/// addresses and no space, so it is ample, and the same for all databases that are not large.
+/// The size that other engines are told to reserve, because they cannot grow while loading. It costs
+/// only addresses, so it is generous, and the same for all databases that are not large.
 fn map_size_bytes(file_bytes: u64) -> u64 {
     const LEAST: u64 = 1 << 30;
     let ample = file_bytes.saturating_mul(4).max(LEAST);

@@ -20,9 +20,9 @@ Examples:
   teak get coins.teak bitcoin --snapshot monday
   teak get photos.teak cover.jpg --format raw > cover.jpg
 
-Of a key that has several values all are printed, in their order.
+If a key has several values, all are printed, in their order.
 
-Exit code 1 says that the key, the table or the snapshot is not there.";
+Exit code 1 means that the key, the table or the snapshot does not exist.";
 
 /// Print the value of a key
 #[derive(Args)]
@@ -44,18 +44,18 @@ pub(crate) struct GetArguments {
     #[command(flatten)]
     key_format: KeyFormatArgument,
 
-    /// How to print the value
+    /// The format of the value
     #[arg(short, long, value_enum, default_value_t)]
     format: GetFormat,
 }
 
-/// How to print a value.
+/// The format of a value.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum GetFormat {
-    /// Its bytes and a line feed
+    /// The bytes and a line feed
     #[default]
     Text,
-    /// Its bytes and nothing else
+    /// The bytes and nothing else
     Raw,
     /// Two hexadecimal digits for each byte
     Hex,

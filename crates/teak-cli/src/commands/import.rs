@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(),
     summary::print(&source, &copied, seconds, &arguments.database, style)
 }
 
-/// Makes the database in `staging`, and compares it with the source. Gives what was copied, and in how many seconds.
+/// Creates the database in `staging`, and compares it with the source. Returns the copied tables and the seconds it took.
 fn make(
     source: &ForeignSource,
     staging: &StagingDirectory,

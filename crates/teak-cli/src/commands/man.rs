@@ -16,7 +16,7 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ManArguments {
-    /// The directory to write them to; created when it is not there
+    /// The directory for the pages; created if it does not exist
     #[arg(value_hint = clap::ValueHint::DirPath)]
     directory: PathBuf,
 }

@@ -22,8 +22,8 @@ Examples:
   teak put coins.teak --hex 00ff --value-format hex cafe
   teak put photos.teak cover.jpg --value-file cover.jpg
 
-The database and the table are created when they are not there. A value that the key had before is \
-replaced; in a table in which a key has several values it gets one more. When the command ends, the record is on disk.";
+The database and the table are created if they do not exist. A present value of the key is \
+replaced; in a multi-value table the key gets one more value. When the command ends, the record is on disk.";
 
 /// Write a record
 #[derive(Args)]
@@ -47,7 +47,7 @@ pub(crate) struct PutArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "value", value_hint = clap::ValueHint::FilePath)]
     value_file: Option<PathBuf>,
 
-    /// How the value is given
+    /// The format of the value
     #[arg(
         long,
         value_name = "FORMAT",

@@ -17,8 +17,8 @@ Examples:
   teak readers coins.teak --json | jq '.[] | select(.kept_bytes > 1000000)'
   teak readers coins.teak --cancel 4711
 
-Kept are pages that would be free if nobody read that state: readers of one state keep the same ones. \
-Who is cancelled finds that with what it does next, an error, and its pages come back when it ends its transaction.";
+A reader keeps the pages that would be free if nobody read its state; readers of one state keep the same \
+pages. The next operation of a cancelled reader fails, and its pages become free when it ends its transaction.";
 
 /// List the read transactions of all processes, or cancel some
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(crate) struct ReadersArguments {
     cancel: Option<ReaderFilter>,
 }
 
-/// Whose read transactions are to be cancelled.
+/// The readers to cancel.
 #[derive(Clone, Copy)]
 struct ReaderFilter {
     process: u32,

@@ -20,19 +20,19 @@ Examples:
   teak restore full.teak monday.delta tuesday.delta coins.teak
   zstd -d < coins.teak.zst | teak restore - coins.teak
 
-Every page is compared with its checksum. If something is damaged, or an increment does not go on from \
-where those before it lead, nothing is left; `teak salvage` saves what can be read of a damaged copy. \
-Exit code 3 says that pages are damaged, 2 that an increment is not whole, or does not fit.";
+Every page is compared with its checksum. If anything is damaged, or an increment does not continue \
+the previous one, nothing is left; `teak salvage` saves the readable part of a damaged copy. \
+Exit code 3 means that pages are damaged, 2 that an increment is incomplete or does not fit.";
 
-/// Make a database of a copy and its increments, and check it
+/// Make a database from a copy and its increments, and check it
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES, override_usage = "teak restore [OPTIONS] <COPY> [INCREMENT]... <DATABASE>")]
 pub(crate) struct RestoreArguments {
-    /// The copy, and behind it its increments in the order in which they were made; one of them may be `-`, the standard input
+    /// The copy, then its increments in the order in which they were made; one of them may be `-`, standard input
     #[arg(required = true, value_name = "COPY", value_hint = clap::ValueHint::FilePath)]
     backups: Vec<PathBuf>,
 
-    /// A file that does not exist yet
+    /// A new file
     #[arg(value_hint = clap::ValueHint::FilePath)]
     database: PathBuf,
 }
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     }
 }
 
-/// What is to be written, as far as the files tell.
+/// The number of bytes to be written, as far as the files say.
 fn total_bytes(backups: &[PathBuf]) -> u64 {
     let lens = backups.iter().filter_map(|backup| backup.metadata().ok());
     lens.map(|file| file.len()).sum()
@@ -122,7 +122,7 @@ fn bar_style() -> ProgressStyle {
         .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// A copy or an increment, which says when it is read.
+/// A copy or an increment that reports its reads.
 struct RestoreSource<'a> {
     input: Box<dyn Read>,
     index: usize,
@@ -136,7 +136,7 @@ impl Read for RestoreSource<'_> {
     }
 }
 
-/// Says what an error means for somebody who has only the backups, of which that at `index` was read last.
+/// Explains an error to a user who has only the backups; the one at `index` was read last.
 fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
     let path = |index: usize| match is_pipe(&backups[index]) {
         true => PathBuf::from("standard input"),

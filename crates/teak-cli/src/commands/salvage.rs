@@ -17,10 +17,10 @@ Examples:
   teak salvage damaged.teak saved.teak
   teak salvage damaged.teak saved.teak --json | jq '.tables[] | select(.records_lost > 0)'
 
-DAMAGED is never changed, and need not be a database that can be opened. Exit code 3 says that something was \
-lost; each loss is listed with its page, its table and its keys. Restore from a backup what SAVED lacks.";
+DAMAGED is never changed, and need not be a database that can be opened. Exit code 3 means that something was \
+lost. Each loss is listed with its page, its table and its keys. Restore the missing records from a backup.";
 
-/// Copy what can be read of a damaged database into a new one
+/// Copy the readable part of a damaged database into a new one
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct SalvageArguments {
@@ -28,7 +28,7 @@ pub(crate) struct SalvageArguments {
     #[arg(value_name = "DAMAGED", value_hint = clap::ValueHint::FilePath)]
     damaged: PathBuf,
 
-    /// The new database, which must not be there yet
+    /// The new database, which must not exist
     #[arg(value_name = "SAVED", value_hint = clap::ValueHint::FilePath)]
     saved: PathBuf,
 }

@@ -21,7 +21,7 @@ Examples:
   teak scan coins.teak --snapshot monday
   teak scan coins.teak --from a --to c --reverse --format json
 
-Text has one record on each line: key, tab, value, with the escapes \\t \\n \\r \\\\ and \\xHH. It can \
+Text output has one record per line: key, tab, value, with the escapes \\t \\n \\r \\\\ and \\xHH. It can \
 be loaded again with `teak load --format tsv`.";
 
 /// Print the records of a range
@@ -37,7 +37,7 @@ pub(crate) struct ScanArguments {
     #[command(flatten)]
     snapshot: SnapshotArgument,
 
-    /// Begin with this key, or the next one behind it
+    /// Begin with this key, or the next one after it
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     from: Option<OsString>,
 
@@ -60,12 +60,12 @@ pub(crate) struct ScanArguments {
     #[command(flatten)]
     key_format: KeyFormatArgument,
 
-    /// How to print records
+    /// The format of records
     #[arg(short, long, value_enum, default_value_t)]
     format: ScanFormat,
 }
 
-/// How to print a record.
+/// The format of a record.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum ScanFormat {
     /// Key, tab, value, with escapes
@@ -129,7 +129,7 @@ fn bounds(arguments: &ScanArguments) -> Result<(KeyBound, KeyBound), Failure> {
     Ok((from, to))
 }
 
-/// The first key behind all that begin with `prefix`; none if there can be no such key.
+/// The first key after all that begin with `prefix`; `None` if there is no such key.
 fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();

@@ -21,7 +21,7 @@ Examples:
   teak snapshot drop coins.teak before-rollback
 
 A named snapshot is a state that stays, with all its tables, until it is dropped. It costs the pages \
-that have changed since: what `list` shows as kept would be free without that snapshot alone.";
+that have changed since: the bytes that `list` shows as kept would be free without that snapshot alone.";
 
 /// List, create and drop named snapshots, and roll back to them
 #[derive(Args)]
@@ -44,9 +44,9 @@ enum SnapshotAction {
     List(ListArguments),
     /// Give the newest state a name
     Create(SnapshotNameArguments),
-    /// Drop a named snapshot, so that what it alone has kept becomes free
+    /// Drop a named snapshot, which frees the space that it alone keeps
     Drop(SnapshotNameArguments),
-    /// Make all tables as they were in a named snapshot, which stays
+    /// Restore all tables to a named snapshot, which stays
     Rollback(RollbackArguments),
 }
 
@@ -73,7 +73,7 @@ struct RollbackArguments {
     #[command(flatten)]
     snapshot: SnapshotNameArguments,
 
-    /// Give the present state this name first, so that nothing is lost
+    /// First give the present state this name, so that nothing is lost
     #[arg(long, value_name = "NAME")]
     keep: Option<OsString>,
 }

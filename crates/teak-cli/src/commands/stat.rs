@@ -25,14 +25,14 @@ Examples:
 Pending pages are dead, but a reader or a named snapshot may still see them. The picture shows the file from its \
 first page to its last; each character stands for the kind that most of its pages have.";
 
-/// Show how the file is filled
+/// Show how the file is used
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct StatArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
-    /// Read all records too, and show how many bytes of pages one byte of data takes
+    /// Also read all records, and show how many bytes of pages one byte of data takes
     #[arg(long)]
     fill: bool,
 }
@@ -62,7 +62,7 @@ struct StatOutput {
     tables: Vec<TableReport>,
 }
 
-/// How the file grows and shrinks, as it is kept in the file itself. 0 is the engine's choice.
+/// How the file grows and shrinks, as stored in the file. 0 is the engine's choice.
 #[derive(Serialize)]
 struct SizeLimits {
     lower_bytes: u64,
@@ -84,7 +84,7 @@ impl From<Geometry> for SizeLimits {
     }
 }
 
-/// All that is known of a database.
+/// Everything known about a database.
 struct DatabaseFacts {
     stat: FileStat,
     geometry: Geometry,
@@ -141,7 +141,7 @@ fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
 }
 
 impl DatabaseFacts {
-    /// What would be free if one of the named snapshots were not there. What several keep is not in it.
+    /// Bytes that exactly one named snapshot keeps.
     fn snapshots_kept_bytes(&self) -> u64 {
         let kept = self
             .snapshots

@@ -31,7 +31,7 @@ pub(crate) struct TableArguments {
 
 #[derive(Subcommand)]
 enum TableAction {
-    /// Create an empty table, and the database too when there is none
+    /// Create an empty table, and the database if it does not exist
     Create(CreateArguments),
     /// Remove a table and all its records
     Drop(TableNameArguments),
@@ -58,11 +58,11 @@ struct CreateArguments {
     #[command(flatten)]
     table: TableNameArguments,
 
-    /// The order of its keys
+    /// The order of keys
     #[arg(long, value_enum, default_value_t)]
     order: OrderArgument,
 
-    /// Let a key have several values
+    /// Create a multi-value table
     #[arg(long)]
     multi: bool,
 
@@ -83,10 +83,10 @@ struct RenameArguments {
     #[command(flatten)]
     wait: WaitArgument,
 
-    /// The name that it has
+    /// The present name
     old: OsString,
 
-    /// The name that it is to have
+    /// The new name
     new: OsString,
 }
 

@@ -37,10 +37,10 @@ pub(crate) struct TableReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     name_hex: Option<String>,
     order: &'static str,
-    /// The comparison of the application's that the order is.
+    /// The application's comparison of a custom order.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<String>,
-    /// The order of values where a key may have several.
+    /// The order of values of a multi-value table.
     #[serde(skip_serializing_if = "Option::is_none")]
     value_order: Option<&'static str>,
     records: u64,
@@ -53,7 +53,7 @@ pub(crate) struct TableReport {
 }
 
 impl TableReport {
-    /// What there is to say of a table.
+    /// The report on a table.
     pub(crate) fn new(info: &TableInfo, page_size_bytes: u64) -> Self {
         let (name, name_hex) = output::json_bytes(&info.name);
         let stat = &info.stat;

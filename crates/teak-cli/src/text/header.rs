@@ -27,7 +27,7 @@ pub(crate) enum Order {
 /// What a table is, as far as text formats know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TableKind {
-    /// The order of its keys.
+    /// The order of keys.
     pub(crate) order: Order,
     /// What the values of a key are, if it has several: `duplicates=1`.
     pub(crate) values: Option<ValueKind>,

@@ -16,7 +16,7 @@ use crate::{
 };
 use crate::{
     admin::verified_copy::{CopyUse, CopyUses, ExpectedPages, ValueVerifier, culprit, unsound},
-    read::{reader::Reader, snapshot::Snapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot},
 };
 use std::{
     fs::File,
@@ -95,7 +95,7 @@ pub struct BackupProgress {
 
 /// Writes a copy of `state` and of the named snapshots. The caller holds all of them.
 pub(crate) fn write(
-    (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
+    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
     out: &mut dyn BackupTarget,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
@@ -157,7 +157,10 @@ pub(crate) fn write(
 }
 
 /// Adds the table to an error of a copied page.
-pub(crate) fn blamed(error: Error, (state, named): (&Snapshot, &[(Vec<u8>, Reader)])) -> Error {
+pub(crate) fn blamed(
+    error: Error,
+    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
+) -> Error {
     let Error::Corrupted {
         page, table: None, ..
     } = &error
@@ -187,7 +190,7 @@ fn stretches(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, b
 }
 
 /// Refuses a named state: an exact copy needs the free-space map of its state.
-pub(crate) fn refuse_past(state: &Snapshot) -> Result<()> {
+pub(crate) fn refuse_past(state: &PinnedSnapshot) -> Result<()> {
     if !state.is_past {
         return Ok(());
     }
@@ -236,7 +239,7 @@ pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
 
 /// Appends a page to `chunk`, and returns it there.
 pub(crate) fn add_page<'c>(
-    state: &Snapshot,
+    state: &PinnedSnapshot,
     number: PageNumber,
     page_size: usize,
     chunk: &'c mut Vec<u8>,
@@ -246,7 +249,7 @@ pub(crate) fn add_page<'c>(
     asked.map_err(Error::io("reading the file"))?;
     let start = chunk.len();
     reading(state, || {
-        let page = state.mapping.bytes(offset, page_size);
+        let page = state.pages().bytes(offset, page_size);
         let page =
             page.ok_or_else(|| Error::io("reading the file")(io::ErrorKind::UnexpectedEof.into()))?;
         chunk.extend_from_slice(page);

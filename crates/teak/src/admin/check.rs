@@ -5,19 +5,14 @@
 //! use: a commit record, part of a tree, part of the free-space map, part of the journal, free, or
 //! pending.
 
-use crate::{
-    Error,
-    btree::TreeRoot,
-    planted::{Planted, is_planted},
-    record::LAST_NUMBER,
-};
+use crate::{Error, btree::TreeRoot, planted::planted, record::LAST_NUMBER};
 use crate::{
     admin::{
         check_audit::CheckAudit,
         check_report::{CheckProgressFn, CheckReport},
         named_state_audit::NamedStateAudit,
     },
-    read::{reader::Reader, snapshot::Snapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot},
     record::record_ref::slot_page,
 };
 use std::cmp::Reverse;
@@ -29,7 +24,7 @@ const NUMBERS_LEFT_MIN: u64 = 1 << 40;
 /// Checks a snapshot and the named snapshots that it lists. `faults` are the named snapshots that
 /// could not be opened. Returns `None` if `progress` breaks.
 pub(crate) fn check<'a>(
-    snapshot: &Snapshot,
+    snapshot: &PinnedSnapshot,
     (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
     progress: &'a mut CheckProgressFn<'a>,
 ) -> Option<CheckReport> {
@@ -54,14 +49,14 @@ pub(crate) fn check<'a>(
     (!audit.is_ended).then_some(report)
 }
 
-fn check_catalog(audit: &mut CheckAudit<'_>, snapshot: &Snapshot) {
+fn check_catalog(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
     audit.is_in_catalog = true;
     audit.counted_tree(snapshot, snapshot.catalog());
     audit.is_in_catalog = false;
 }
 
 /// Checks the tree of named snapshots.
-fn check_names(audit: &mut CheckAudit<'_>, snapshot: &Snapshot) {
+fn check_names(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
     match TreeRoot::decode_of_names(&snapshot.record.snapshots_root) {
         Ok(root) => {
             audit.counted_tree(snapshot, &root);
@@ -75,7 +70,7 @@ fn check_names(audit: &mut CheckAudit<'_>, snapshot: &Snapshot) {
 }
 
 /// Checks that enough transaction numbers are left.
-fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &Snapshot) {
+fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
     let last_number = snapshot.record.sequence.max(snapshot.transaction().0);
     if last_number >= LAST_NUMBER - NUMBERS_LEFT_MIN {
         let detail = format!(
@@ -87,7 +82,7 @@ fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &Snapshot) {
 }
 
 /// Checks the tables that the catalog lists, and counts them.
-fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &Snapshot, report: &mut CheckReport) {
+fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, report: &mut CheckReport) {
     for (name, root) in audit.take_tables() {
         audit.table = Some(name);
         let totals = audit.counted_tree(snapshot, &root);
@@ -100,15 +95,13 @@ fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &Snapshot, report: &mut Ch
 }
 
 /// Checks that the free-space map agrees with the trees, and the named snapshots with both.
-fn check_space(audit: &mut CheckAudit<'_>, snapshot: &Snapshot, named: &[(Vec<u8>, Reader)]) {
+fn check_space(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, named: &[(Vec<u8>, Reader)]) {
     let mut census = match snapshot.load_space_map() {
         Ok(space) => space.classify(),
         Err(error) => return audit.damage(None, &error.to_string()),
     };
     audit.census(&census, snapshot.record.journal);
-    if is_planted(Planted::CheckNewest) {
-        return;
-    }
+    planted!(CheckNewest => return);
     census.pending.sort_by_key(|death| death.extent.start);
     let mut past = NamedStateAudit::new(audit, &census.pending);
     // The newest state first: pages alive in it have not died for the older ones.
@@ -121,7 +114,7 @@ fn check_space(audit: &mut CheckAudit<'_>, snapshot: &Snapshot, named: &[(Vec<u8
 
 /// A complete check without named snapshots.
 #[cfg(test)]
-pub(crate) fn report(snapshot: &Snapshot) -> CheckReport {
+pub(crate) fn report(snapshot: &PinnedSnapshot) -> CheckReport {
     check(snapshot, (&[], &[]), &mut |_| {
         std::ops::ControlFlow::Continue(())
     })

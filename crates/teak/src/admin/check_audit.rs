@@ -19,7 +19,7 @@ use crate::{
     read::{
         catalog::{self, CatalogEntry},
         prefault::Prefault,
-        snapshot::Snapshot,
+        snapshot::PinnedSnapshot,
     },
 };
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ pub(crate) struct CheckAudit<'a> {
 }
 
 impl<'a> CheckAudit<'a> {
-    pub(crate) fn new(snapshot: &Snapshot, progress: &'a mut CheckProgressFn<'a>) -> Self {
+    pub(crate) fn new(snapshot: &PinnedSnapshot, progress: &'a mut CheckProgressFn<'a>) -> Self {
         let count = snapshot.page_count().min(1 << 32) as usize;
         let mut uses = vec![PageUse::Unreachable; count];
         let records = count.min(FIRST_PAGE as usize);
@@ -86,7 +86,7 @@ impl<'a> CheckAudit<'a> {
     }
 
     /// Walks a tree, and compares the totals of its root with those counted. Returns the latter.
-    pub(super) fn counted_tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
+    pub(super) fn counted_tree(&mut self, snapshot: &PinnedSnapshot, root: &TreeRoot) -> Totals {
         self.is_damaged = false;
         self.keep_kind(root);
         let totals = walk::walk(&Prefault(snapshot), root, snapshot.transaction(), self);

@@ -22,7 +22,7 @@ use crate::{
         backup::{self, BackupProgress, READING_BACKUP, WRITING_BACKUP, blamed},
         verified_copy::{ValueVerifier, Verified},
     },
-    read::{reader::Reader, snapshot::Snapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot},
     write::rollback::forest,
 };
 use std::{
@@ -51,7 +51,7 @@ pub(crate) struct DeltaHead {
 impl DeltaHead {
     /// Whether a copy of `state` has the older state in its history, as far as that can be
     /// determined: it is that state, or has a name for it.
-    pub(crate) fn continues(&self, state: &Snapshot) -> Result<bool> {
+    pub(crate) fn continues(&self, state: &PinnedSnapshot) -> Result<bool> {
         let mut checksums = Vec::new();
         if state.transaction() == self.since {
             checksums.push(state.catalog().checksum);
@@ -81,8 +81,8 @@ impl DeltaHead {
 /// Writes the pages of `state` that copies of `since`, or of a later state, lack. The caller holds
 /// both states and the named snapshots.
 pub(crate) fn write(
-    (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
-    since: &Snapshot,
+    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
+    since: &PinnedSnapshot,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
@@ -150,7 +150,11 @@ struct YoungPages {
 }
 
 impl YoungPages {
-    fn find(state: &Snapshot, named: &[(Vec<u8>, Reader)], since: &Snapshot) -> Result<Self> {
+    fn find(
+        state: &PinnedSnapshot,
+        named: &[(Vec<u8>, Reader)],
+        since: &PinnedSnapshot,
+    ) -> Result<Self> {
         let space = state.load_space_map()?;
         let source = Verified(state);
         let mut checksummed: Vec<ChecksummedExtent> = Vec::new();

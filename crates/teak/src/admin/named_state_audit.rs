@@ -14,7 +14,7 @@ use crate::{
         check_audit::{CheckAudit, is_counted_by},
         check_report::{Damage, PageUse},
     },
-    read::{catalog, prefault::Prefault, snapshot::Snapshot},
+    read::{catalog, prefault::Prefault, snapshot::PinnedSnapshot},
 };
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
         }
     }
 
-    pub(super) fn check(&mut self, name: &'p [u8], state: &Snapshot) {
+    pub(super) fn check(&mut self, name: &'p [u8], state: &PinnedSnapshot) {
         self.name = name;
         self.transaction = state.transaction();
         self.entered.clear();
@@ -65,7 +65,7 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
         self.audit.table = None;
     }
 
-    fn walk(&mut self, state: &Snapshot, root: &TreeRoot) {
+    fn walk(&mut self, state: &PinnedSnapshot, root: &TreeRoot) {
         self.audit.is_damaged = false;
         if !self.audit.keep_kind(root) {
             self.damage(root.page, "another state has it in a tree of another kind");

@@ -7,12 +7,12 @@ use crate::{
 };
 use crate::{
     admin::{check_audit::CheckAudit, check_report::PageUse},
-    read::{prefault::Prefault, snapshot::Snapshot},
+    read::{prefault::Prefault, snapshot::PinnedSnapshot},
 };
 use std::ops::ControlFlow;
 
 /// The use of each page of the file.
-pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
+pub(crate) fn page_uses(snapshot: &PinnedSnapshot) -> Result<Vec<PageUse>> {
     let mut ignore = |_| ControlFlow::Continue(());
     let mut audit = CheckAudit::new(snapshot, &mut ignore);
     let pages = Prefault(snapshot);
@@ -37,7 +37,7 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
 }
 
 /// A page as readable text.
-pub(crate) fn describe(snapshot: &Snapshot, number: PageNumber) -> Result<String> {
+pub(crate) fn describe(snapshot: &PinnedSnapshot, number: PageNumber) -> Result<String> {
     if number.0 < crate::alloc::FIRST_PAGE {
         return Ok(snapshot.describe_record(number.0 as u8));
     }

@@ -17,7 +17,7 @@ use crate::{
 use crate::{
     admin::check_report::PageUse,
     maintain::dropped,
-    read::{catalog, prefault::Prefault, snapshot::Snapshot},
+    read::{catalog, prefault::Prefault, snapshot::PinnedSnapshot},
 };
 use std::ops::ControlFlow;
 
@@ -44,7 +44,7 @@ pub struct PageVisit<'v> {
 
 /// Visits all pages of all tables, parents before children.
 pub(crate) fn walk_pages(
-    snapshot: &Snapshot,
+    snapshot: &PinnedSnapshot,
     visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
 ) -> Result<()> {
     let words = snapshot.page_count().div_ceil(64) as usize;

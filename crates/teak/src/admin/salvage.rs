@@ -24,13 +24,11 @@ use crate::{
     record::FlushLimits,
 };
 use crate::{
-    read::{
-        catalog::{self, CatalogEntry},
-        snapshot::Snapshot,
-    },
+    read::catalog::{self, CatalogEntry},
     record::{durability::Durability, record_ref::slot_page},
     write::marks::Marks,
 };
+use choose::StateToSave;
 use pages::SeenPages;
 use std::{path::Path, sync::Arc};
 
@@ -96,7 +94,7 @@ type TakeItem<'t> = dyn FnMut(&[u8], SalvagedItem<'_>) -> Result<()> + 't;
 /// A damaged file, and the state of it that is saved.
 #[derive(Debug)]
 pub(crate) struct DamagedFile {
-    state: Snapshot,
+    state: StateToSave,
     /// Reasons why newer commits are skipped.
     pub(crate) passed_over: Vec<String>,
     seen: SeenPages,
@@ -147,7 +145,7 @@ impl DamagedFile {
     }
 
     pub(crate) fn page_size(&self) -> usize {
-        PageSource::page_size(&self.state)
+        PageSource::page_size(&*self.state)
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

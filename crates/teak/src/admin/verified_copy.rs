@@ -9,7 +9,7 @@
 //! checksums are kept. The pages of the free-space map were compared when it was loaded. For tables
 //! that only a newer version can read, no checksum is known.
 
-use crate::read::{catalog, located::located, reader::Reader, snapshot::Snapshot};
+use crate::read::{catalog, located::located, reader::Reader, snapshot::PinnedSnapshot};
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
@@ -31,7 +31,7 @@ const COPYING: &str = "copying pages";
 
 /// A state whose pages are compared with their checksums at each reference to them.
 #[derive(Debug)]
-pub(crate) struct Verified<'s>(pub(crate) &'s Snapshot);
+pub(crate) struct Verified<'s>(pub(crate) &'s PinnedSnapshot);
 
 impl PageSource for Verified<'_> {
     fn page_size(&self) -> usize {
@@ -76,7 +76,7 @@ impl PageSource for Verified<'_> {
 /// Calls `visit` for each checksummed extent of the trees of a state and of the named states. An
 /// error names the table.
 pub(crate) fn for_each_checksummed(
-    state: &Snapshot,
+    state: &PinnedSnapshot,
     named: &[(Vec<u8>, Reader)],
     visit: &mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
 ) -> Result<()> {
@@ -105,7 +105,7 @@ pub(crate) fn for_each_checksummed(
 }
 
 fn tree(
-    state: &Snapshot,
+    state: &PinnedSnapshot,
     root: &TreeRoot,
     name: Option<&[u8]>,
     visit: &mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
@@ -194,7 +194,7 @@ pub(crate) struct ExpectedPages {
 impl ExpectedPages {
     /// Collects the checksums of all trees. `each` is called periodically, and may end it.
     pub(crate) fn collect(
-        state: &Snapshot,
+        state: &PinnedSnapshot,
         named: &[(Vec<u8>, Reader)],
         uses: CopyUses,
         pages_per_sum: u64,
@@ -314,7 +314,7 @@ pub(crate) fn unsound(page: PageNumber) -> Error {
 /// The error of the first page or value in this range that does not match its checksum, with its
 /// table.
 pub(crate) fn culprit(
-    state: &Snapshot,
+    state: &PinnedSnapshot,
     named: &[(Vec<u8>, Reader)],
     pages: &Range<u64>,
 ) -> Option<Error> {
@@ -330,7 +330,7 @@ pub(crate) fn culprit(
         }
         let offset = u64::from(start.0) * page_size;
         let len = checksummed.len_bytes as usize;
-        let bytes = state.mapping.bytes(offset, len);
+        let bytes = state.pages().bytes(offset, len);
         let bytes = bytes.filter(|_| state.mapping.prefault(offset, len).is_ok());
         match bytes.filter(|bytes| Checksum::of(bytes) == checksummed.checksum) {
             Some(_) => Ok(true),

@@ -1,6 +1,6 @@
 //! Bringing a database into memory before it is needed.
 
-use crate::read::snapshot::Snapshot;
+use crate::read::snapshot::PinnedSnapshot;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ pub struct Warmed {
 }
 
 /// Brings all pages in use into memory, from the beginning of the file on, until the time limit.
-pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Result<Warmed> {
+pub(crate) fn warm_up(snapshot: &PinnedSnapshot, how: WarmUp, limit: Duration) -> Result<Warmed> {
     let begun = Instant::now();
     let mut bytes = 0;
     let page_size = snapshot.record().page_size as u64;
@@ -74,7 +74,7 @@ pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Resu
 }
 
 /// Unlocks the memory, and advises the system that it is not needed for now.
-pub(crate) fn release(snapshot: &Snapshot) -> Result<()> {
+pub(crate) fn release(snapshot: &PinnedSnapshot) -> Result<()> {
     let unlocked = snapshot.mapping.unlock_all();
     snapshot.mapping.release();
     unlocked.map_err(Error::io("unlocking the database in memory"))

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    planted::{Planted, is_planted},
+    planted::planted,
     types::{Extent, PageNumber, TransactionId},
 };
 use std::borrow::Cow;
@@ -47,10 +47,7 @@ impl Space {
             Extent::are_apart(&in_use),
             "what was free and what was pending share no page"
         );
-        let logged = match is_planted(Planted::LoseTaken) {
-            true => &[],
-            false => &in_use[..],
-        };
+        let logged = planted!(LoseTaken => &[][..], else &in_use[..]);
         self.append_group(change.transaction, logged, change.deaths.iter().copied());
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
             self.pending.add(change.deaths());

@@ -412,6 +412,22 @@ impl Space {
         pins: &Pins,
     ) -> Result<Self> {
         let newest = pins.newest().unwrap_or_default();
+        Self::load_of((pages, newest), roots, log, page_count, pins)
+    }
+
+    /// Like [`Self::load`], for the state of this transaction. Pins come from shared memory and from
+    /// lists of names, and may be of transactions to come.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if any part of it is damaged or invalid.
+    pub(crate) fn load_of(
+        (pages, newest): (&dyn SpacePages, TransactionId),
+        roots: &SpaceRoots,
+        log: &[u8],
+        page_count: u64,
+        pins: &Pins,
+    ) -> Result<Self> {
         let mut space = load(pages, roots, log, page_count, newest)?;
         space.reclaim(pins);
         Ok(space)

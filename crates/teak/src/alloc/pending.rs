@@ -21,7 +21,7 @@ use super::{bits::Bits, free_map::FreeMap, pins::Pins, segments::Segments};
 use crate::{
     Error, Result,
     page::deaths::Death,
-    planted::{Planted, is_planted},
+    planted::planted,
     types::{Extent, TransactionId},
 };
 use std::sync::Arc;
@@ -235,7 +235,7 @@ impl Pending {
 
     /// Adds a death to the bucket of the pin that holds it, or frees its pages.
     fn place(&mut self, death: Death, pins: &Pins, free: &mut FreeMap) {
-        let early = u64::from(is_planted(Planted::FreeEarly));
+        let early = u64::from(planted!(FreeEarly));
         match pins.highest_below(TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
             _ => {

@@ -65,8 +65,8 @@ use std::{fmt, mem};
 ///
 /// # Several values of a key
 ///
-/// In a table in which a key has several values, each pair of key and value is a record, in the
-/// order of keys and then of values. All of the above holds with "pair" for "key": the position is
+/// In a multi-value table, each pair of key and value is a record, in the order of keys and then of
+/// values. All of the above holds with "pair" for "key": the position is
 /// a pair, and the cursor is in a gap if the table does not have that pair now.
 ///
 /// - Operations on the values of a key, such as [`DetachedCursor::next_value`],
@@ -221,7 +221,7 @@ impl DetachedCursor {
         Self::over(CursorTable::Records(table.retype()))
     }
 
-    /// Creates an unset cursor over the pairs of a table in which a key has several values.
+    /// Creates an unset cursor over the pairs of a multi-value table.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::Str};

@@ -26,7 +26,7 @@ pub struct TableOptions {
     shares_prefixes: bool,
     is_counted: bool,
     value_align: usize,
-    /// Only for tables in which a key has several values.
+    /// Only for multi-value tables.
     values: Option<(KeyOrder, ValueSize)>,
 }
 
@@ -104,7 +104,7 @@ impl TableOptions {
         self
     }
 
-    /// Options of a table in which a key has several values.
+    /// Options of a multi-value table.
     pub(super) fn multi(mut self) -> Self {
         let (order, size) = self.values.unwrap_or_default();
         let size = match (order, size) {

@@ -36,7 +36,7 @@ pub trait Transaction: Sealed {
         Ok(table)
     }
 
-    /// Opens a table in which a key has several values. The handle is not tied to this transaction.
+    /// Opens a multi-value table. The handle is not tied to this transaction.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ pub trait Transaction: Sealed {
         Ok(table)
     }
 
-    /// Opens a table in which a key has several values, without checking that its keys are in the
+    /// Opens a multi-value table, without checking that its keys are in the
     /// order of its comparison.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::{
     Error, Result, TransactionId,
     alloc::Pins,
     io::{Storage, WritableMapping},
-    planted::{Planted, is_planted},
+    planted::planted,
     record::{FlushLimits, Record},
     share::LockOutcome,
 };
@@ -201,13 +201,9 @@ impl Flusher {
 
     fn pins_with(&self, mut pins: Vec<TransactionId>, named: &NamedPins) -> Result<Pins> {
         let oldest = pins.iter().min().copied();
-        if !is_planted(Planted::FreeDropped) {
-            pins.extend(named.dropped(oldest));
-        }
-        let live = match is_planted(Planted::FreeNamed) {
-            true => Arc::default(),
-            false => Arc::clone(named.live()),
-        };
+        pins.extend(named.dropped(oldest).filter(|_| !planted!(FreeDropped)));
+        let mut live = Arc::clone(named.live());
+        planted!(FreeNamed => live = Arc::default());
         // After the pins above, since readers may begin with those states too.
         self.published.add_held(&mut pins, &live)?;
         // This process may have lost the reader table meanwhile.
@@ -328,11 +324,9 @@ impl Flusher {
         }
         let written = RecordRef::of(record);
         self.note_bytes(commit.bytes);
-        let is_unrecorded =
-            commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
         let bytes = record.encode(self.page_size);
         let recorded = match commit.durability {
-            _ if is_unrecorded => Ok(()),
+            Durability::Lazy if planted!(LazyUnrecorded) => Ok(()),
             Durability::Lazy => self.store_encoded(commit.mapped.as_ref(), record.slot, &bytes),
             _ => self.write_encoded(record.slot, &bytes),
         };
@@ -345,7 +339,7 @@ impl Flusher {
         state.note_written(written);
         state.note_changes(written.transaction, &commit.changes);
         let snapshot = commit.snapshot;
-        if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
+        if commit.durability.is_seen_at_once() || planted!(PublishEarly) {
             state.unpublished = None;
             self.published.publish_encoded(snapshot, &bytes);
         } else {
@@ -387,7 +381,7 @@ impl Flusher {
     /// Like [`Flusher::wait`], but leaves it to the caller to run the wakers.
     pub(crate) fn wait_without_waking(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.commit_state.lock();
-        if is_planted(Planted::JoinFlush) && state.is_flushing() {
+        if planted!(JoinFlush) && state.is_flushing() {
             drop(self.commit_state.wait_flushed(state, TransactionId(0)));
             return Ok(());
         }
@@ -497,7 +491,7 @@ impl Flusher {
                 let error = io::Error::other("its record cannot be read any more");
                 self.note_failure(&mut state, "showing a commit to readers", &error);
             }
-            Err(_) if is_planted(Planted::WriteOn) => state.end_failed_flush(),
+            Err(_) if planted!(WriteOn) => state.end_failed_flush(),
             Err((operation, error)) => {
                 state.end_failed_flush();
                 self.note_failure(&mut state, operation, &error);
@@ -615,9 +609,6 @@ impl Flusher {
     }
 
     fn flush_storage(&self) -> io::Result<()> {
-        if is_planted(Planted::SkipFlush) {
-            return Ok(());
-        }
         let (bytes, began) = (
             self.unflushed_bytes.swap(0, Ordering::Relaxed),
             self.events.clock(),
@@ -625,12 +616,6 @@ impl Flusher {
         let flushed = self.storage.flush();
         if flushed.is_ok() {
             self.note_flush(bytes, began);
-        }
-        if flushed.is_err() && is_planted(Planted::RetryFlush) {
-            return self.storage.flush();
-        }
-        if is_planted(Planted::IgnoreFlushError) {
-            return Ok(());
         }
         flushed
     }
@@ -679,7 +664,9 @@ impl Flusher {
         record: &[u8],
     ) -> io::Result<()> {
         let offset = u64::from(slot) * self.page_size as u64;
-        if mapped.is_some_and(|mapped| mapped.store(offset, record)) {
+        // SAFETY: the bytes are those of a record slot. Everybody copies them, and nobody borrows
+        // them (invariant 3 of `io/mod.rs`).
+        if mapped.is_some_and(|mapped| unsafe { mapped.store(offset, record) }) {
             self.note_bytes(record.len() as u64);
             self.storage.mark_written(offset, record.len() as u64);
             return Ok(());
@@ -714,9 +701,7 @@ impl Flusher {
             }
             state.note_written(RecordRef::of(record));
         }
-        if is_planted(Planted::CloseWithoutFlush) {
-            return Ok(());
-        }
+        planted!(CloseWithoutFlush => return Ok(()));
         match self.flush_storage() {
             Ok(()) => Ok(()),
             Err(error) => self.fail_last(&mut state, records, FLUSHING, error),

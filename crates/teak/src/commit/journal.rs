@@ -43,8 +43,8 @@
 use super::journal::changes::JournalInput;
 use crate::{
     Checksum, Extent, PageNumber, TransactionId,
-    io::{Mapping, Storage},
-    planted::{Planted, is_planted},
+    io::{Mapping, Pinned, Storage},
+    planted::planted,
     record::{JournalPages, Record},
 };
 use crate::{commit::flush_target::FlushTarget, record::record_ref::RecordRef};
@@ -155,9 +155,7 @@ impl Journal {
         if !matches!(storage.secure(offset, len), Ok(true)) {
             return Ok(None);
         }
-        if is_planted(Planted::EntryUnsynced) {
-            storage.write(offset, &[io::IoSlice::new(&next.bytes)])?;
-        } else if !storage.write_through(offset, &next.bytes)? {
+        if !storage.write_through(offset, &next.bytes)? {
             self.is_refused = true;
             return Ok(None);
         }
@@ -197,7 +195,7 @@ impl Journal {
         // If another process flushed some of these changes, they do not start at the durable
         // commit. All changes must also be newer than the commit that took the journal: earlier
         // ones were not listed.
-        let is_of_old = changes.since != target.durable && !is_planted(Planted::EntryOfOld);
+        let is_of_old = changes.since != target.durable && !planted!(EntryOfOld);
         if is_of_old || journal.since > target.flushed.transaction {
             return None;
         }
@@ -210,8 +208,11 @@ impl Journal {
         let mut entry = JournalEntry::new(before.checksum);
         let slot = u32::from(target.commit.slot);
         entry.put(slot, RECORD, &image, Some(&before.image));
+        // SAFETY: reason 3 of `io/pinned.rs`. Only the flush leader writes an entry. The pages below
+        // belong to its target, and their sources to the last durable commit, as checked above.
+        let pages = unsafe { Pinned::assume(mapping) };
         let page_at =
-            |number: PageNumber| mapping.bytes(u64::from(number.0) * page_size as u64, page_size);
+            |number: PageNumber| pages.bytes(u64::from(number.0) * page_size as u64, page_size);
         for (number, source) in &changes.pages {
             let page = page_at(*number)?;
             match source {

@@ -1,10 +1,6 @@
 //! Writing pages to the file.
 
-use crate::{
-    PageNumber, TransactionId,
-    io::Storage,
-    planted::{Planted, is_planted},
-};
+use crate::{PageNumber, TransactionId, io::Storage};
 use std::{
     io::{self, IoSlice},
     sync::Arc,
@@ -28,11 +24,7 @@ pub(crate) fn write_pages(
         for part in stretch.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
             let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
-            let written = storage.write(offset, &slices);
-            if is_planted(Planted::IgnoreWriteError) {
-                continue;
-            }
-            written?;
+            storage.write(offset, &slices)?;
         }
     }
     Ok(())

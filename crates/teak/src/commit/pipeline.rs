@@ -21,7 +21,7 @@ use crate::{
     alloc::{SpaceChange, SpaceCommit},
     btree::{PageSource, TreeRoot, seal},
     io::{Fill, LostName, Mapping},
-    planted::{Planted, is_planted},
+    planted::planted,
     record::{JOURNAL, Record, TABLE_KINDS},
 };
 use crate::{
@@ -149,10 +149,8 @@ impl WriteTransaction {
         );
         self.note_step(CommitStep::Roots);
         let taken = self.pages.settle();
-        let deaths = match is_planted(Planted::LoseDeaths) {
-            true => Vec::new(),
-            false => joined(&self.pages.deaths),
-        };
+        let mut deaths = joined(&self.pages.deaths);
+        planted!(LoseDeaths => deaths.clear());
         let committed = self.commit_space(&taken, &deaths);
         if matches!(committed, Err(Error::Full { .. })) {
             self.pages.want_space(0);
@@ -339,7 +337,7 @@ impl WriteTransaction {
         // Pages that a later deferred commit no longer uses are never written. A commit whose state
         // must stay is therefore not deferred.
         let is_fit = self.pages.limits.durability == Durability::Durable
-            && (self.named.pins.is_none() || is_planted(Planted::DeferNamed))
+            && (self.named.pins.is_none() || planted!(DeferNamed))
             && !self.status.stays
             && committed.checkpoint_pages.is_empty()
             && !self.engine.flusher.process_writer_lock.has_waiters()
@@ -372,7 +370,7 @@ impl WriteTransaction {
 
     /// Writes deferred commits, and the pages of this commit.
     fn write_every_page(&mut self, committed: &SpaceCommit) -> Result<()> {
-        if !is_planted(Planted::SkipDeferred) {
+        if !planted!(SkipDeferred) {
             self.engine.flusher.write_deferred()?;
         }
         self.engine.flusher.refuse_evicted()?;
@@ -397,10 +395,7 @@ impl WriteTransaction {
         let writer = &mut *self.pages.writer;
         writer
             .written
-            .forget(match is_planted(Planted::VerifyTooLittle) {
-                true => last_target,
-                false => flushed,
-            });
+            .forget(planted!(VerifyTooLittle => last_target, else flushed));
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
         let fits = |extents: &Vec<Extent>| {
@@ -410,15 +405,12 @@ impl WriteTransaction {
             slot,
             sequence,
             transaction,
-            durable_transaction: match is_planted(Planted::KnownTooMuch) {
-                true => transaction,
-                false => flushed,
-            },
+            durable_transaction: planted!(KnownTooMuch => transaction, else flushed),
             acknowledged: durable,
             journal: self.journal,
             time_ms: now_ms(),
             asked_durable: self.pages.limits.durability != Durability::Lazy,
-            clean_close: is_planted(Planted::AlwaysClean),
+            clean_close: planted!(AlwaysClean),
             page_count,
             geometry: self.pages.limits.geometry,
             catalog_root: self.catalog.encode(),
@@ -465,7 +457,7 @@ impl WriteTransaction {
     /// After a failed write: reads the free-space map again, as of the previous record.
     fn restore_space(&mut self) {
         let pins = self.engine.flusher.pins(&self.pages.writer.named);
-        match pins.and_then(|pins| self.base.space(&pins)) {
+        match pins.and_then(|pins| self.pages.writer.pinned(&self.base).space(&pins)) {
             Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.flusher.poison("reloading the free-space map"),
         }

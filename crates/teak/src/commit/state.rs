@@ -30,7 +30,7 @@ mod words;
 
 use crate::{
     Error, Result, TransactionId,
-    planted::{Planted, is_planted},
+    planted::planted,
     record::{FlushLimits, SLOT_COUNT},
 };
 use crate::{
@@ -218,8 +218,8 @@ impl LockedCommitState {
         let target = self.targeted().map(|target| target.slot);
         let spared = [
             Some(self.newest.slot),
-            Some(self.flushed.slot).filter(|_| !is_planted(Planted::SlotOfDurable)),
-            target.filter(|_| !is_planted(Planted::SlotOfTarget)),
+            Some(self.flushed.slot).filter(|_| !planted!(SlotOfDurable)),
+            target.filter(|_| !planted!(SlotOfTarget)),
         ];
         let is_unneeded = move |written: &&RecordRef| !spared.contains(&Some(written.slot));
         self.slots.iter().filter(is_unneeded)
@@ -239,11 +239,9 @@ impl LockedCommitState {
         [
             Some(self.last()),
             Some(self.newest.transaction),
-            durable.filter(|_| {
-                !is_planted(Planted::FreeDurable) && !is_planted(Planted::FreeAcknowledged)
-            }),
-            flushed.filter(|_| !is_planted(Planted::FreeDurable)),
-            target.filter(|_| !is_planted(Planted::FreeTarget)),
+            durable.filter(|_| !planted!(FreeDurable) && !planted!(FreeAcknowledged)),
+            flushed.filter(|_| !planted!(FreeDurable)),
+            target.filter(|_| !planted!(FreeTarget)),
         ]
         .into_iter()
         .flatten()
@@ -405,10 +403,8 @@ impl LockedCommitState {
     /// that are due.
     pub(crate) fn end_flush(&mut self, target: &FlushTarget, is_flushed: bool) -> Vec<Waker> {
         self.target = None;
-        self.durable = match is_planted(Planted::DurableIsNewest) {
-            true => self.newest,
-            false => target.commit,
-        };
+        self.durable = target.commit;
+        planted!(DurableIsNewest => self.durable = self.newest);
         if is_flushed {
             self.flushed = self.durable;
         }

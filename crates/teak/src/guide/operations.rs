@@ -138,8 +138,8 @@
 //! # How much memory does it use?
 //!
 //! Reading uses the page cache of the system, which counts as memory of the process in some tools
-//! and can be taken away at any time. The engine itself needs one bit for each page of the file,
-//! twice, and up to 256 MiB for the changed pages of a durable write transaction
+//! and can be taken away at any time. The engine itself needs two bits for each page of the file,
+//! and up to 256 MiB for the changed pages of a durable write transaction
 //! ([`Options::write_memory_bytes`]). [`Database::warm_up`] reads the file into memory, or locks it
 //! there; [`Database::release_memory`] gives memory back.
 //!

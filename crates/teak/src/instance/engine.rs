@@ -306,7 +306,7 @@ impl Engine {
     }
 
     /// Updates the writer's state if another process wrote meanwhile.
-    pub(crate) fn follow(&self, writer: &mut WriterState, taken: LockOutcome) -> Result<()> {
+    pub(crate) fn follow(&self, writer: &mut HeldWriterLock, taken: LockOutcome) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
@@ -353,7 +353,7 @@ impl Engine {
         let record = &snapshot.record;
         refuse_shorter(&*self.file.storage, record)?;
         if was_stale || record.snapshots_root != writer.newest.snapshots_root {
-            writer.named = snapshot.named_pins()?;
+            writer.named = writer.pinned(&snapshot).named_pins()?;
         }
         let pins = self.flusher.pins(&writer.named)?;
         let is_folded = was_stale || writer.space.roots() != record.space_roots;
@@ -362,7 +362,7 @@ impl Engine {
                 .space
                 .follow(&record.space_log, record.page_count, &pins)
         {
-            writer.space = snapshot.space(&pins)?;
+            writer.space = writer.pinned(&snapshot).space(&pins)?;
         }
         writer.take_over(record.clone());
         if newest.transaction > published.visible() {

@@ -1,7 +1,11 @@
 //! The guard of the writer locks.
 
 use crate::{commit::flush::Flusher, instance::writer::WriterState};
-use crate::{io::ForkGeneration, share::WriterLockGuard};
+use crate::{
+    io::{ForkGeneration, Pinned},
+    read::snapshot::{PinnedSnapshot, Snapshot},
+    share::WriterLockGuard,
+};
 use std::{
     ops::{Deref, DerefMut},
     sync::Arc,
@@ -19,6 +23,19 @@ pub(crate) struct HeldWriterLock {
 impl HeldWriterLock {
     pub(crate) fn flusher(&self) -> &Arc<Flusher> {
         &self.flusher
+    }
+
+    /// Whether the locks have not been moved to another guard.
+    pub(crate) fn is_held(&self) -> bool {
+        self.writer_lock.is_some()
+    }
+
+    /// The newest state, with the right to read its pages. All of them are in the file.
+    pub(crate) fn pinned<'s>(&'s self, newest: &'s Snapshot) -> &'s PinnedSnapshot {
+        assert!(self.is_held(), "the witness is the lock");
+        // SAFETY: reason 2 of `io/pinned.rs`. A transaction needs this guard mutably, so none
+        // builds pages while the state is borrowed.
+        unsafe { Pinned::assume(newest) }
     }
 
     /// Moves the locks to a new guard. This one holds nothing afterwards, and may only be dropped.

@@ -61,7 +61,7 @@ enum Origin {
 // SAFETY: the range owns its addresses and gives out only their values. Each access there has its
 // own safety argument.
 unsafe impl Send for AddressRange {}
-// SAFETY: as above; no method changes the range itself.
+// SAFETY: no method changes the range itself.
 unsafe impl Sync for AddressRange {}
 
 impl AddressRange {
@@ -94,7 +94,11 @@ impl AddressRange {
                         len >= needed && len.is_multiple_of(page_size),
                         "a mapping has whole system pages, and all that was asked for"
                     );
-                    let watch = FaultWatch::new(address, len as usize, file.as_fd(), is_writable);
+                    // SAFETY: the range keeps the addresses and the file until it is dropped, which
+                    // drops the watch first.
+                    let watch = unsafe {
+                        FaultWatch::new(address, len as usize, file.as_fd(), is_writable)
+                    };
                     return Ok(Self {
                         base,
                         len,
@@ -111,12 +115,16 @@ impl AddressRange {
     }
 
     /// Maps words of a file that processes share. If some of them become inaccessible, this process
-    /// stops sharing all of them, and those of `head`, which lives as long.
+    /// stops sharing all of them, and those of `head`.
     ///
     /// The pages are touched one by one all over the file, and most are holes. With read-ahead the
     /// system would zero megabytes of memory for the first of them, and release it when the file is
     /// removed.
-    pub(super) fn shared(
+    ///
+    /// # Safety
+    ///
+    /// `head` must have words only, and live until nobody accesses this range any more.
+    pub(super) unsafe fn shared(
         file: &HeldFile,
         offset: u64,
         len: usize,
@@ -134,11 +142,14 @@ impl AddressRange {
         let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
         let own = (base.as_ptr() as usize, len);
         let head = head.map_or(own, |head| (head.base.as_ptr() as usize, head.len as usize));
+        // SAFETY: the range keeps its addresses until it is dropped, which drops the watch first.
+        // The head lives as long, as the caller promises, and both have words only.
+        let watch = unsafe { FaultWatch::of_words(own, head) };
         Ok(Self {
             base,
             len: len as u64,
             origin: Origin::Shared,
-            watch: Some(FaultWatch::of_words(own, head)),
+            watch: Some(watch),
         })
     }
 

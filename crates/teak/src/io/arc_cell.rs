@@ -20,7 +20,7 @@ pub(crate) struct ArcCell<T> {
 
 // SAFETY: the cell holds an `Arc`, which another thread may take than the one that put it there.
 unsafe impl<T: Send + Sync> Send for ArcCell<T> {}
-// SAFETY: as above.
+// SAFETY: a shared cell only swaps its pointer, by one atomic instruction.
 unsafe impl<T: Send + Sync> Sync for ArcCell<T> {}
 
 impl<T> ArcCell<T> {

@@ -268,16 +268,31 @@ impl Drop for FaultsGuard<'_> {
 pub(super) struct FaultWatch(&'static Faults);
 
 impl FaultWatch {
-    /// The addresses must belong to the caller until it drops this, before it unmaps them. `file`
-    /// must stay open as long.
-    pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
+    /// Watches the mapping of a file. A fault there maps zeros at the address, and later the file
+    /// again.
+    ///
+    /// # Safety
+    ///
+    /// The addresses must be a mapping of `file` from its start, and belong to the caller until it
+    /// drops this, before it unmaps them. `file` must stay open as long.
+    pub(super) unsafe fn new(
+        base: usize,
+        len: usize,
+        file: BorrowedFd<'_>,
+        is_writable: bool,
+    ) -> Self {
         use rustix::fd::AsRawFd;
         Self::begin((base, len), (0, 0), file.as_raw_fd(), is_writable)
     }
 
-    /// Like [`Self::new`], for shared words, given as first address and length: the words of this
-    /// range, and those at their head.
-    pub(super) fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
+    /// Watches shared words, given as first address and length: the words of this range, and those
+    /// at their head. A fault there replaces all of them by zeros.
+    ///
+    /// # Safety
+    ///
+    /// The addresses must be mapped, and belong to the caller and to the owner of the head, until
+    /// the caller drops this. They are accessed as atomic words only.
+    pub(super) unsafe fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
         Self::begin(own, head, -1, true)
     }
 

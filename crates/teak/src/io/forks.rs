@@ -110,13 +110,18 @@ pub(super) struct HeldEntry {
 // SAFETY: all fields except `next` are atomic, and `next` is written before other threads can see
 // the entry.
 unsafe impl Send for HeldEntry {}
-// SAFETY: as above.
+// SAFETY: all fields except `next` are atomic, and `next` is written before other threads can see
+// the entry.
 unsafe impl Sync for HeldEntry {}
 
 impl HeldEntry {
     /// Makes children release a descriptor, as long as it refers to the file with this device and
-    /// inode.
-    pub(super) fn register(
+    /// inode. They unmap the page `anchor` too.
+    ///
+    /// # Safety
+    ///
+    /// The page must be mapped, and nobody may access it, until [`Self::unregister`].
+    pub(super) unsafe fn register(
         descriptor: i32,
         id: (u64, u64),
         anchor: Option<NonNull<u8>>,

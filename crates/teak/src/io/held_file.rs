@@ -50,7 +50,7 @@ pub(super) struct HeldFile {
 
 // SAFETY: the anchor is only mapped and unmapped; no code reads or writes there.
 unsafe impl Send for HeldFile {}
-// SAFETY: as above.
+// SAFETY: the anchor is only mapped and unmapped; no code reads or writes there.
 unsafe impl Sync for HeldFile {}
 
 impl HeldFile {
@@ -81,7 +81,9 @@ impl HeldFile {
 
     fn registered(file: File, id: (u64, u64)) -> Self {
         let anchor = map_anchor(&file);
-        let entry = HeldEntry::register(file.as_raw_fd(), id, anchor);
+        // SAFETY: the anchor was mapped just now, and dropping `Self` unregisters the entry before
+        // it unmaps it. Nobody reads or writes there.
+        let entry = unsafe { HeldEntry::register(file.as_raw_fd(), id, anchor) };
         Self {
             file,
             id,

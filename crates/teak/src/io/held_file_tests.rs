@@ -26,7 +26,7 @@ fn a_child_that_is_forked_while_a_descriptor_is_made_keeps_no_lock() {
         if children.is_empty() {
             // SAFETY: the child makes nothing but calls to the system that a child of threads may make.
             children.push(match unsafe { libc::fork() } {
-                // SAFETY: as above.
+                // SAFETY: the child only makes system calls, and ends.
                 0 => unsafe {
                     libc::sleep(60);
                     libc::_exit(0)

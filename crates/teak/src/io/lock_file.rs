@@ -24,7 +24,7 @@ use super::{
     memory::Memory,
     system::{pages_with, refuse_file_len},
 };
-use crate::planted::{Planted, is_planted};
+use crate::planted::planted;
 use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
@@ -103,7 +103,7 @@ impl Locks {
         let known = holder(file, Self::OfDescription, 0, 1);
         match known.map_err(|error| error.raw_os_error()) {
             Err(Some(libc::EINVAL)) => Self::OfProcess,
-            _ if is_planted(Planted::LocksOfProcess) => Self::OfProcess,
+            _ if planted!(LocksOfProcess) => Self::OfProcess,
             _ => Self::OfDescription,
         }
     }

@@ -1,12 +1,27 @@
 //! The file as readers see it: one address range, and how much of it is file.
 //!
-//! [`Mapping::bytes`] is a safe function although the file behind it is written all the time. It is
-//! sound because of a rule that the whole engine keeps: *a slice into the mapping exists only for
-//! pages of a snapshot that a live transaction holds; copy-on-write makes them immutable for that
-//! time*. The lock on the file, which the mapping holds, keeps other programs out.
+//! The file is written all the time, so there are two ways to read it. [`Mapping::copy`] copies
+//! bytes that may change meanwhile. `bytes` borrows them, from a [`Pinned`] mapping only: that is
+//! the witness that the pages do not change, and the head of its module has the reasons. The lock
+//! on the file, which the mapping holds, keeps other programs out.
+//!
+//! Arguments of the `SAFETY` comments:
+//!
+//! 1. *Inside.* [`Mapping::contains`] has compared the bytes with `readable`, which is at most the
+//!    length of the range, and that is at most `isize::MAX`. The range stays mapped while the
+//!    mapping lives. If the file is shorter nevertheless, because another program truncated it, the
+//!    handler of `io/faults.rs` puts zeros there, or the process ends.
+//! 2. *Any thread.* `base` points into `stretch`, which is `Send` and `Sync` itself. No method
+//!    writes through it, and each read has argument 3 or 4, which hold in any thread.
+//! 3. *Pinned.* The bytes do not change while they are borrowed, because a `Pinned` was borrowed.
+//! 4. *Atomic.* The bytes are loaded as relaxed atomics, which is sound next to writes by any
+//!    thread or process, and on memory mapped for reading only.
+//! 5. *Prefetch.* A prefetch does not access memory as far as the program can tell. It never
+//!    faults, whatever the address.
 
 use super::{
     address_range::AddressRange, faults::Faults, forks::ForkGeneration, io_wait::IoWaitEstimator,
+    pinned::Pinned,
 };
 use rustix::mm::Advice;
 use std::{
@@ -42,11 +57,27 @@ pub(crate) struct Mapping {
     io_wait: IoWaitEstimator,
 }
 
-// SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; the rule above allows
-// reading through it from any thread.
+// SAFETY: argument 2 of this module's head.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: argument 2 of this module's head.
 unsafe impl Sync for Mapping {}
+
+impl Pinned<Mapping> {
+    /// `len` bytes of the file from `offset` on. `None` if they are not all inside of the file and
+    /// of the address range, or if the mapping [`is_inherited`](Mapping::is_inherited).
+    #[inline]
+    pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        if !self.contains(offset, len) || self.is_inherited() {
+            return None;
+        }
+        debug_assert!(
+            offset + len as u64 <= self.stretch.len(),
+            "readable bytes are inside of the address range"
+        );
+        // SAFETY: arguments 1 and 3 of this module's head.
+        Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
+    }
+}
 
 impl Mapping {
     pub(super) fn new(stretch: Arc<AddressRange>, file_len: u64) -> Self {
@@ -82,21 +113,11 @@ impl Mapping {
         self.stretch.len()
     }
 
-    /// `len` bytes of the file from `offset` on. `None` if they are not all inside of the file and
-    /// of the address range, or if [`Self::is_inherited`]. Only for bytes that do not change while
-    /// the slice lives: see the head of this module.
-    #[inline]
-    pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        if !self.contains(offset, len) || self.is_inherited() {
-            return None;
-        }
-        debug_assert!(
-            offset + len as u64 <= self.stretch.len(),
-            "readable bytes are inside of the address range"
-        );
-        // SAFETY: the bytes are inside of the range, which lives as long as `self` and has at most
-        // `isize::MAX` bytes, and inside of the file; by the rule above they do not change.
-        Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
+    /// Borrows bytes as [`Pinned`] does, for tests that write nothing meanwhile.
+    #[cfg(test)]
+    pub(super) fn bytes_at_rest(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        // SAFETY: reason 4 of `io/pinned.rs`: the test has the file to itself.
+        unsafe { Pinned::assume(self) }.bytes(offset, len)
     }
 
     /// The file offset of bytes, if they are a slice of this mapping.
@@ -221,13 +242,12 @@ impl Mapping {
         let words_len = if is_aligned { out.len() / 8 * 8 } else { 0 };
         let (words, rest) = out.split_at_mut(words_len);
         for (index, word) in words.chunks_exact_mut(8).enumerate() {
-            // SAFETY: the word is inside of the range and of the file, and aligned. A relaxed load
-            // is sound next to any write, and on memory mapped for reading only.
+            // SAFETY: arguments 1 and 4 of this module's head; the word is aligned.
             let loaded = unsafe { AtomicU64::from_ptr(start.add(8 * index).cast()).load(Relaxed) };
             word.copy_from_slice(&loaded.to_ne_bytes());
         }
         for (index, byte) in rest.iter_mut().enumerate() {
-            // SAFETY: as above, for one byte.
+            // SAFETY: arguments 1 and 4 of this module's head; a byte is always aligned.
             *byte = unsafe { AtomicU8::from_ptr(start.add(words_len + index)).load(Relaxed) };
         }
         true
@@ -268,14 +288,13 @@ pub(crate) fn prefetch_lines(bytes: &[u8], lines: usize) {
 
 #[inline(always)]
 fn prefetch_line(address: *const u8) {
-    // SAFETY: a prefetch does not access memory as far as the program can tell: it never faults,
-    // whatever the address.
+    // SAFETY: argument 5 of this module's head.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
     }
-    // SAFETY: as above.
+    // SAFETY: argument 5 of this module's head.
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, readonly, preserves_flags));

@@ -7,9 +7,9 @@ fn mapping(file_len: u64) -> Mapping {
 #[test]
 fn gives_what_is_inside_the_file() {
     let mapping = mapping(5000);
-    assert_eq!(mapping.bytes(0, 5000).unwrap().len(), 5000);
-    assert_eq!(mapping.bytes(4999, 1), Some(&[0][..]));
-    assert_eq!(mapping.bytes(5000, 0), Some(&[][..]));
+    assert_eq!(mapping.bytes_at_rest(0, 5000).unwrap().len(), 5000);
+    assert_eq!(mapping.bytes_at_rest(4999, 1), Some(&[0][..]));
+    assert_eq!(mapping.bytes_at_rest(5000, 0), Some(&[][..]));
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn gives_nothing_outside() {
         (u64::MAX, usize::MAX),
         (1, usize::MAX),
     ] {
-        assert_eq!(mapping.bytes(offset, len), None, "{offset} {len}");
+        assert_eq!(mapping.bytes_at_rest(offset, len), None, "{offset} {len}");
     }
     assert!(!mapping.copy(4999, &mut [0; 2]));
 }
@@ -32,12 +32,12 @@ fn gives_nothing_outside() {
 #[test]
 fn follows_the_length_up_to_its_stretch() {
     let mapping = mapping(0);
-    assert_eq!(mapping.bytes(0, 1), None);
+    assert_eq!(mapping.bytes_at_rest(0, 1), None);
     mapping.set_file_len(1 << 40);
-    assert!(mapping.bytes(0, 8192).is_some());
-    assert_eq!(mapping.bytes(0, 8193), None);
+    assert!(mapping.bytes_at_rest(0, 8192).is_some());
+    assert_eq!(mapping.bytes_at_rest(0, 8193), None);
     mapping.set_file_len(10);
-    assert_eq!(mapping.bytes(0, 11), None);
+    assert_eq!(mapping.bytes_at_rest(0, 11), None);
 }
 
 #[test]

@@ -68,8 +68,10 @@ impl Memory {
     /// The first `len_bytes` bytes of a file, and what it grows by. Touched bytes must be in the
     /// file, and have their blocks.
     pub(super) fn shared(file: &Arc<HeldFile>, len_bytes: usize) -> io::Result<Self> {
+        // SAFETY: there is no head.
+        let stretch = unsafe { AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)? };
         Ok(Self {
-            stretch: AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)?,
+            stretch,
             rest: Some(LazyMemory {
                 file: Arc::downgrade(file),
                 pieces: Default::default(),
@@ -96,7 +98,9 @@ impl Memory {
                 let file = rest.file.upgrade().ok_or(io::ErrorKind::NotConnected)?;
                 let len = PIECE_LEN << index;
                 let start = self.stretch.len() as usize + len - PIECE_LEN;
-                let made = AddressRange::shared(&file, start as u64, len, Some(&self.stretch))?;
+                // SAFETY: the head is the first range of this memory, and dropped with it.
+                let made =
+                    unsafe { AddressRange::shared(&file, start as u64, len, Some(&self.stretch))? };
                 // Another thread may have mapped it first, which is fine.
                 let _ = piece.set(made);
             }
@@ -206,7 +210,8 @@ impl Memory {
     #[inline]
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         let len = self.stretch.len() as usize / size_of::<AtomicU32>();
-        // SAFETY: as for `words`.
+        // SAFETY: the range is one of words. It begins at a page, has that length, contains zeros
+        // or what was stored here, and is read and written as atomic words only.
         unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
     }
 }

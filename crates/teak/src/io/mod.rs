@@ -5,9 +5,10 @@
 //!
 //! Invariants:
 //!
-//! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction holds;
-//!    copy-on-write makes them immutable for that time.
-//! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap.
+//! 1. A slice into a [`Mapping`] exists only for pages that nobody writes meanwhile. A [`Pinned`]
+//!    mapping is the witness, and the head of `io/pinned.rs` has the reasons.
+//! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap. What
+//!    gives one out is unsafe: the caller has taken the pages.
 //! 3. Bytes that change in place (commit records) are copied with [`Mapping::copy`], never
 //!    borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
@@ -30,6 +31,7 @@ mod locked;
 mod mapping;
 mod memory;
 mod mutex;
+mod pinned;
 mod ranges;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
@@ -53,6 +55,7 @@ pub(crate) use lock_file::{GateGuard, LockFile, PROCESSES_MAX};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
+pub(crate) use pinned::Pinned;
 pub(crate) use storage::{Fill, Storage};
 pub(crate) use system::refuse_file_len;
 pub(crate) use writable::{WritableExtent, WritableMapping};

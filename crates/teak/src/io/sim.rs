@@ -29,6 +29,7 @@ use super::{
     storage::{Storage, end_within},
     writable::{Claims, WritableMapping},
 };
+use crate::planted::planted;
 use crash::BlockLayout;
 use fault::FaultPlan;
 use std::{
@@ -168,7 +169,8 @@ impl SimDisk {
             Arc::clone(&claims),
         ));
         // Through an extent, which is much faster than storing next to readers.
-        if let Some(mut extent) = writable.extent(0, memory.len()) {
+        // SAFETY: nobody has the disk yet.
+        if let Some(mut extent) = unsafe { writable.extent(0, memory.len()) } {
             extent.copy_from_slice(memory);
         }
         let inner = SimDiskInner {
@@ -409,10 +411,9 @@ impl SimDisk {
             return Ok(());
         }
         if bytes < state.len {
-            let cut = self
-                .inner
-                .writable
-                .extent(bytes, (state.len - bytes) as usize);
+            let cut_len = (state.len - bytes) as usize;
+            // SAFETY: no state has pages where the file is cut.
+            let cut = unsafe { self.inner.writable.extent(bytes, cut_len) };
             // `None` if there is a live extent, which is an error below.
             if let Some(mut cut) = cut {
                 cut.fill(0);
@@ -424,6 +425,23 @@ impl SimDisk {
         state.holes.remove(bytes..u64::MAX);
         state.events.push(Arc::new(DiskEvent::SetLen { bytes }));
         Ok(())
+    }
+
+    /// Flushes, or fails as planned.
+    fn flush_once(&self) -> io::Result<()> {
+        let (result, began) = {
+            let mut state = self.state()?;
+            let result = state.faults.count_call(Call::Flush);
+            state.events.push(Arc::new(DiskEvent::Flush));
+            (result, state.events.len() - 1)
+        };
+        self.call_hook();
+        let event = match result {
+            Ok(()) => DiskEvent::FlushEnded { began },
+            Err(_) => DiskEvent::FlushFailed { began },
+        };
+        self.end_call(event)?;
+        result
     }
 }
 
@@ -450,6 +468,7 @@ impl Storage for SimDisk {
         self.inner.stretch.store(offset, &bytes);
         state.holes.remove(offset..offset + bytes.len() as u64);
         state.record_write(offset, bytes);
+        planted!(IgnoreWriteError => return Ok(()));
         fault.map_or(Ok(()), |fault| Err(fault.to_error()))
     }
 
@@ -458,6 +477,7 @@ impl Storage for SimDisk {
     }
 
     fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        planted!(EntryUnsynced => return self.write(offset, &[IoSlice::new(bytes)]).map(|()| true));
         let (fault, began) = {
             let mut state = self.state()?;
             let fault = state.faults.count(Call::WriteThrough);
@@ -483,19 +503,11 @@ impl Storage for SimDisk {
     }
 
     fn flush(&self) -> io::Result<()> {
-        let (result, began) = {
-            let mut state = self.state()?;
-            let result = state.faults.count_call(Call::Flush);
-            state.events.push(Arc::new(DiskEvent::Flush));
-            (result, state.events.len() - 1)
-        };
-        self.call_hook();
-        let event = match result {
-            Ok(()) => DiskEvent::FlushEnded { began },
-            Err(_) => DiskEvent::FlushFailed { began },
-        };
-        self.end_call(event)?;
-        result
+        planted!(SkipFlush => return Ok(()));
+        let flushed = self.flush_once();
+        planted!(RetryFlush => return flushed.or_else(|_| self.flush_once()));
+        planted!(IgnoreFlushError => return Ok(()));
+        flushed
     }
 
     fn mapping(&self) -> io::Result<Arc<Mapping>> {

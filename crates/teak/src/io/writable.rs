@@ -1,11 +1,17 @@
 //! Building pages in the mapped file. Lazy commits do that for all pages, and other commits for
 //! pages that were written early and change again.
 //!
-//! Two rules make writing there sound. No two live [`WritableExtent`]s overlap, whichever mapping
-//! they come from: [`Claims`] ensures that. And no thread reads those bytes through a [`Mapping`],
-//! because they belong to pages that no snapshot can see. The exception is the transaction that
-//! builds them, which does not write meanwhile. That is the engine's rule, as for
-//! [`Mapping::bytes`]. Claims also keep the file from being truncated under a live extent.
+//! Arguments of the `SAFETY` comments:
+//!
+//! 1. *Inside.* The bytes are in the range, which `mapping` keeps mapped, and in the file, which is
+//!    not truncated there: [`Claims`] refuse that under a live extent.
+//! 2. *Unshared.* No two live [`WritableExtent`]s overlap, whichever mapping they come from: claims
+//!    ensure that.
+//! 3. *Unseen.* Nobody borrows the bytes through a [`Mapping`], or writes them by a call. That is
+//!    what callers of [`WritableMapping::extent`] promise. They can, because the bytes belong to
+//!    free pages that they have taken.
+//!
+//! So an extent is the only owner of its bytes, like a `Box<[u8]>`.
 //!
 //! A store into a hole of a mapped file needs a block, and a full disk turns that into SIGBUS.
 //! Extents are therefore given out only for bytes whose blocks are known to be allocated.
@@ -16,7 +22,6 @@
 //! blocks that is made while the file is open.
 //!
 //! [`Mapping`]: super::Mapping
-//! [`Mapping::bytes`]: super::Mapping::bytes
 
 use super::{address_range::AddressRange, faults::Faults, mutex::lock};
 use std::{
@@ -25,7 +30,10 @@ use std::{
     ops::{Deref, DerefMut},
     ptr::NonNull,
     slice,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 /// The bytes of a file that are covered by a live [`WritableExtent`], and the end of the file.
@@ -111,21 +119,36 @@ impl WritableMapping {
         self.stretch.faults()
     }
 
-    /// Copies `bytes` into the file. Returns whether that succeeded. The bytes must have their
-    /// blocks, and meet the requirements of [`Self::extent`].
-    pub(crate) fn store(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> bool {
+    /// Copies `bytes` into the file, where others may be [copying](super::Mapping::copy) from.
+    /// Returns whether that succeeded. The bytes must have their blocks.
+    ///
+    /// # Safety
+    ///
+    /// Nobody borrows these bytes of the file through a mapping.
+    pub(crate) unsafe fn store(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> bool {
         let before = self.faults().count();
-        let Some(mut extent) = self.extent(offset, bytes.len()) else {
+        // SAFETY: the caller promises argument 3, except towards those who copy. The extent is only
+        // a claim: the bytes are stored as atomics.
+        let Some(claim) = (unsafe { self.extent(offset, bytes.len()) }) else {
             return false;
         };
-        extent.copy_from_slice(bytes);
+        // SAFETY: arguments 1 and 2 of this module's head. Those who copy load atomics too.
+        unsafe { store_atomically(claim.start, bytes) };
         !self.faults().are_more_than(before)
     }
 
     /// The `len` bytes from `offset` on, for writing. `None` if they are not all inside of the file
-    /// and of the address range, if a live extent contains one of them, or if `len` is 0. The bytes
-    /// must belong to pages that no snapshot can see.
-    pub(crate) fn extent(self: &Arc<Self>, offset: u64, len: usize) -> Option<WritableExtent> {
+    /// and of the address range, if a live extent contains one of them, or if `len` is 0.
+    ///
+    /// # Safety
+    ///
+    /// While the extent lives, nobody accesses these bytes of the file in another way, in any
+    /// process: they belong to pages that no snapshot can see, and that the caller has taken.
+    pub(crate) unsafe fn extent(
+        self: &Arc<Self>,
+        offset: u64,
+        len: usize,
+    ) -> Option<WritableExtent> {
         let end = offset.checked_add(len as u64)?;
         if len == 0 || end > self.stretch.len() || !self.claims.claim(offset, end) {
             return None;
@@ -134,7 +157,7 @@ impl WritableMapping {
             offset < end && end <= self.stretch.len(),
             "a writable extent is inside of the address range"
         );
-        // SAFETY: offset <= end <= the length of the range.
+        // SAFETY: the offset is inside of the range, as checked.
         let start = unsafe { self.stretch.base().add(offset as usize) };
         Some(WritableExtent {
             start,
@@ -142,6 +165,19 @@ impl WritableMapping {
             offset,
             mapping: Arc::clone(self),
         })
+    }
+}
+
+#[cfg(test)]
+impl WritableMapping {
+    /// Like [`Self::extent`], for tests that do not access the bytes in another way meanwhile.
+    pub(super) fn extent_at_rest(
+        self: &Arc<Self>,
+        offset: u64,
+        len: usize,
+    ) -> Option<WritableExtent> {
+        // SAFETY: the test has the file to itself.
+        unsafe { self.extent(offset, len) }
     }
 }
 
@@ -154,7 +190,7 @@ pub(crate) struct WritableExtent {
     mapping: Arc<WritableMapping>,
 }
 
-// SAFETY: an extent is the only owner of its bytes, like a `Box<[u8]>`, and keeps them mapped.
+// SAFETY: arguments 1 to 3 of this module's head, in any thread.
 unsafe impl Send for WritableExtent {}
 // SAFETY: a shared extent gives out shared slices only.
 unsafe impl Sync for WritableExtent {}
@@ -164,9 +200,7 @@ impl Deref for WritableExtent {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: the bytes are inside of the range, which `mapping` keeps, and inside of the file,
-        // which cannot be truncated here while the claim lives; blocks are allocated. Only this
-        // extent may write there, and it is borrowed.
+        // SAFETY: arguments 1 to 3 of this module's head; the extent is borrowed.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -174,9 +208,29 @@ impl Deref for WritableExtent {
 impl DerefMut for WritableExtent {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`; the claim makes this extent the only one with these bytes, and it
-        // is borrowed mutably.
+        // SAFETY: arguments 1 to 3 of this module's head; the extent is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+/// Stores bytes by atomics, in words where possible.
+///
+/// # Safety
+///
+/// The bytes from `start` on are mapped for writing, and others access them by atomics only.
+unsafe fn store_atomically(start: NonNull<u8>, bytes: &[u8]) {
+    let start = start.as_ptr();
+    let is_aligned = start.align_offset(size_of::<u64>()) == 0;
+    let words_len = if is_aligned { bytes.len() / 8 * 8 } else { 0 };
+    let (words, rest) = bytes.split_at(words_len);
+    for (index, word) in words.as_chunks().0.iter().enumerate() {
+        // SAFETY: the caller's promise; the word is aligned.
+        let there = unsafe { AtomicU64::from_ptr(start.add(8 * index).cast()) };
+        there.store(u64::from_ne_bytes(*word), Relaxed);
+    }
+    for (index, byte) in rest.iter().enumerate() {
+        // SAFETY: the caller's promise; a byte is always aligned.
+        unsafe { AtomicU8::from_ptr(start.add(words_len + index)) }.store(*byte, Relaxed);
     }
 }
 
@@ -188,7 +242,7 @@ impl Drop for WritableExtent {
 
 impl fmt::Debug for WritableExtent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WritableRun({}+{})", self.offset, self.len)
+        write!(f, "WritableExtent({}+{})", self.offset, self.len)
     }
 }
 

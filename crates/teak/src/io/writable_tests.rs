@@ -12,7 +12,7 @@ fn writable(file_len: u64) -> Arc<WritableMapping> {
 #[test]
 fn live_extents_do_not_overlap() {
     let mapping = writable(8192);
-    let middle = mapping.extent(1000, 1000).unwrap();
+    let middle = mapping.extent_at_rest(1000, 1000).unwrap();
     for (offset, len) in [
         (1000, 1000),
         (0, 1001),
@@ -21,35 +21,41 @@ fn live_extents_do_not_overlap() {
         (0, 8192),
         (1500, 10),
     ] {
-        assert!(mapping.extent(offset, len).is_none(), "{offset} {len}");
+        assert!(
+            mapping.extent_at_rest(offset, len).is_none(),
+            "{offset} {len}"
+        );
     }
-    let below = mapping.extent(0, 1000).unwrap();
-    let above = mapping.extent(2000, 6192).unwrap();
+    let below = mapping.extent_at_rest(0, 1000).unwrap();
+    let above = mapping.extent_at_rest(2000, 6192).unwrap();
     drop((below, middle, above));
-    assert!(mapping.extent(0, 8192).is_some());
+    assert!(mapping.extent_at_rest(0, 8192).is_some());
 }
 
 #[test]
 fn extents_are_inside_file_and_stretch() {
     let mapping = writable(5000);
     for (offset, len) in [(0, 5001), (5000, 1), (0, 0), (u64::MAX, 1), (0, usize::MAX)] {
-        assert!(mapping.extent(offset, len).is_none(), "{offset} {len}");
+        assert!(
+            mapping.extent_at_rest(offset, len).is_none(),
+            "{offset} {len}"
+        );
     }
     mapping.claims.set_file_len(1 << 40).unwrap();
-    assert!(mapping.extent(0, 8193).is_none());
-    assert!(mapping.extent(0, 8192).is_some());
+    assert!(mapping.extent_at_rest(0, 8193).is_none());
+    assert!(mapping.extent_at_rest(0, 8192).is_some());
 }
 
 #[test]
 fn the_file_is_not_cut_short_under_an_extent() {
     let mapping = writable(8192);
-    let extent = mapping.extent(0, 4096).unwrap();
+    let extent = mapping.extent_at_rest(0, 4096).unwrap();
     assert_eq!(
         mapping.claims.set_file_len(4095).unwrap_err().kind(),
         io::ErrorKind::ResourceBusy
     );
     mapping.claims.set_file_len(4096).unwrap();
-    assert!(mapping.extent(4096, 1).is_none());
+    assert!(mapping.extent_at_rest(4096, 1).is_none());
     drop(extent);
     mapping.claims.set_file_len(0).unwrap();
 }
@@ -61,20 +67,20 @@ fn mappings_of_one_file_share_claims() {
         Arc::new(AddressRange::zeroed(8192)),
         Arc::clone(&first.claims),
     ));
-    let _extent = first.extent(0, 100).unwrap();
-    assert!(second.extent(99, 1).is_none());
-    assert!(second.extent(100, 1).is_some());
+    let _extent = first.extent_at_rest(0, 100).unwrap();
+    assert!(second.extent_at_rest(99, 1).is_none());
+    assert!(second.extent_at_rest(100, 1).is_some());
 }
 
 #[test]
 fn an_extent_goes_to_another_thread() {
     let mapping = writable(8192);
-    let mut extent = mapping.extent(10, 3).unwrap();
+    let mut extent = mapping.extent_at_rest(10, 3).unwrap();
     assert_eq!(extent.offset, 10);
     let extent = std::thread::spawn(move || {
         extent.copy_from_slice(b"abc");
         extent
     });
     assert_eq!(&extent.join().unwrap()[..], b"abc");
-    assert_eq!(&mapping.extent(9, 5).unwrap()[..], b"\0abc\0");
+    assert_eq!(&mapping.extent_at_rest(9, 5).unwrap()[..], b"\0abc\0");
 }

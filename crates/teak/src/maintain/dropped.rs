@@ -31,7 +31,7 @@ use crate::{
     instance::dropped_trees::DropBacklog,
     read::{
         catalog::{self, CatalogEntry},
-        snapshot::Snapshot,
+        snapshot::PinnedSnapshot,
     },
     record::durability::Durability,
     write::transaction::{WriteTransaction, changing},
@@ -90,7 +90,7 @@ fn for_each<S: PageSource>(
 }
 
 /// The number of visible tables of a state, and the number of pages still to be released.
-pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
+pub(crate) fn counts(snapshot: &PinnedSnapshot) -> Result<(u64, u64)> {
     let (mut tables, mut pages) = (snapshot.catalog().records, 0_u64);
     for_each(snapshot, snapshot.catalog(), |Dropped { root, .. }| {
         tables = tables.saturating_sub(1);

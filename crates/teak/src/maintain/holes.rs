@@ -12,11 +12,7 @@
 //!
 //! Holes are filled when the file would otherwise have to grow (`write/pages/extents.rs`).
 
-use crate::{
-    Extent,
-    io::Storage,
-    planted::{Planted, is_planted},
-};
+use crate::{Extent, io::Storage, planted::planted};
 use crate::{instance::writer::WriterState, maintain::policy::PunchGoal};
 
 /// How many times the punched pages are searched for extents that are holes already.
@@ -41,12 +37,7 @@ impl WriterState {
             // The next commit truncates it.
             return false;
         }
-        if is_planted(Planted::PunchPending) {
-            let page_size = u64::from(self.newest.page_size);
-            for death in self.space.classify().pending {
-                let _ = punch(storage, page_size, death.extent);
-            }
-        }
+        planted!(PunchPending => self.punch_pending(storage));
         let most = goal.at_once(ready, self.newest.page_size.into());
         let mut left = most;
         while left >= goal.least {
@@ -86,6 +77,13 @@ impl WriterState {
         }
         self.space.add_hole(extent);
         Some(if is_hole { 0 } else { len.into() })
+    }
+
+    /// Punches pages that some pin may see: a planted error.
+    fn punch_pending(&self, storage: &dyn Storage) {
+        for death in self.space.classify().pending {
+            punch(storage, self.newest.page_size.into(), death.extent);
+        }
     }
 }
 

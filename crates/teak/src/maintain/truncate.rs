@@ -17,7 +17,7 @@ use crate::{
         seal,
     },
     io::Storage,
-    planted::{Planted, is_planted},
+    planted::planted,
 };
 use crate::{
     instance::{
@@ -75,7 +75,7 @@ impl WriterState {
             self.shrink.truncation_point.page_count() >= self.newest.page_count,
             "the newest commit keeps its pages"
         );
-        let is_due = self.shrink.truncation_point.is_due(durable) || is_planted(Planted::CutEarly);
+        let is_due = self.shrink.truncation_point.is_due(durable) || planted!(CutEarly);
         if is_due {
             let _ = storage.set_len(bytes);
         }

@@ -24,7 +24,7 @@
 use crate::{
     Error, Extent, Result, TransactionId,
     io::{Mapping, Storage},
-    planted::{Planted, is_planted},
+    planted::planted,
     record::{ERASED_LEN, Record, SLOT_COUNT},
 };
 use crate::{
@@ -181,13 +181,9 @@ impl Candidates {
     }
 
     fn verify(&self, record: &Record) -> Result<RecordVerdict> {
-        match is_planted(Planted::TrustRecord) {
-            true => Ok(RecordVerdict::default()),
-            false => {
-                let extents = self.entry_extents_of(record);
-                verify(record, extents.as_deref(), &self.mapping, self.file_len)
-            }
-        }
+        planted!(TrustRecord => return Ok(RecordVerdict::default()));
+        let extents = self.entry_extents_of(record);
+        verify(record, extents.as_deref(), &self.mapping, self.file_len)
     }
 
     /// The extents that a commit has written, if it is that of the last journal entry. Its own list
@@ -286,7 +282,7 @@ impl RecoveredCommit {
             !self.losers.contains(&self.newest.slot),
             "the record that counts is not erased"
         );
-        if !is_planted(Planted::WriteNothingAgain) {
+        if !planted!(WriteNothingAgain) {
             write_again(&**storage, &self.newest, self.entry_extents.as_deref())?;
         }
         // Pages that are written again stay in the cache until they are on the disk.
@@ -297,7 +293,7 @@ impl RecoveredCommit {
             &mapping,
             storage.len(),
         )?;
-        if verdict.fault.is_some() && !is_planted(Planted::TrustRecord) {
+        if verdict.fault.is_some() && !planted!(TrustRecord) {
             return Ok(false);
         }
         if !self.is_record_there(&mapping)? {
@@ -305,16 +301,13 @@ impl RecoveredCommit {
         }
         let zeros = [0; ERASED_LEN];
         for &slot in &self.losers {
-            if is_planted(Planted::KeepLosers) {
-                continue;
-            }
+            planted!(KeepLosers => continue);
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
             let erased = storage.write(offset, &[IoSlice::new(&zeros)]);
             erased.map_err(Error::io("erasing an incomplete commit record"))?;
         }
-        if !is_planted(Planted::SettleWithoutFlush) {
-            storage.flush().map_err(Error::io("flushing the file"))?;
-        }
+        planted!(SettleWithoutFlush => return Ok(true));
+        storage.flush().map_err(Error::io("flushing the file"))?;
         Ok(true)
     }
 

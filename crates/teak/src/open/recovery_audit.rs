@@ -7,12 +7,12 @@ use crate::{
         RootFault, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
-    io::Mapping,
+    io::{Mapping, Pinned},
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
     },
-    planted::{Planted, is_planted},
+    planted::planted,
     record::Record,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         catalog::{self, CatalogEntry},
         named_list,
         prefault::Prefault,
-        snapshot::Snapshot,
+        snapshot::{PinnedSnapshot, Snapshot},
     },
     record::record_ref::slot_page,
 };
@@ -43,14 +43,16 @@ pub(super) fn young_extents(
     mapping: &Arc<Mapping>,
 ) -> Result<Vec<Extent>> {
     let snapshot = Snapshot::unchecked(record.clone(), Arc::clone(mapping))?;
+    // SAFETY: reason 4 of `io/pinned.rs`. The pages are written again after this returns.
+    let snapshot = unsafe { Pinned::assume(&snapshot) };
     let mut audit = RecoveryAudit::new(record, None);
     if are_listed {
-        audit.walk_named(&snapshot)?;
+        audit.walk_named(snapshot)?;
         return Ok(audit.young);
     }
-    audit.walk(&snapshot, snapshot.catalog());
-    audit.walk(&snapshot, &named_list::root(record)?);
-    audit.walk_named(&snapshot)?;
+    audit.walk(snapshot, snapshot.catalog());
+    audit.walk(snapshot, &named_list::root(record)?);
+    audit.walk_named(snapshot)?;
     let mut extents = audit.young;
     let own = snapshot.load_space_map()?.classify().own;
     extents.extend(own.into_iter().map(|start| Extent { start, len: 1 }));
@@ -58,7 +60,7 @@ pub(super) fn young_extents(
 }
 
 /// An incomplete page among those that the tables of a state got since the last durable commit.
-pub(crate) fn young_fault(state: &Snapshot) -> Option<PageNumber> {
+pub(crate) fn young_fault(state: &PinnedSnapshot) -> Option<PageNumber> {
     let mut audit = RecoveryAudit::new(&state.record, state.record.written.as_deref());
     audit.walk(state, state.catalog());
     audit.fault.map(|fault| fault.page)
@@ -98,17 +100,20 @@ pub(super) fn verify(
         Err(error @ Error::UnknownFormat(_)) => return Err(error),
         Err(error) => return Ok(faulty(error.to_string())),
     };
+    // SAFETY: reason 4 of `io/pinned.rs`, and reason 5 without a lock file beside writers. Nothing
+    // is written before this returns.
+    let snapshot = unsafe { Pinned::assume(&snapshot) };
     let mut audit = RecoveryAudit::new(record, listed(record, entry_extents));
-    audit.walk(&snapshot, snapshot.catalog());
+    audit.walk(snapshot, snapshot.catalog());
     match TreeRoot::decode_of_names(&record.snapshots_root) {
-        Ok(root) => audit.walk(&snapshot, &root),
+        Ok(root) => audit.walk(snapshot, &root),
         Err(RootFault::Damaged(damage)) => audit.note(page, damage.0.to_owned()),
         Err(RootFault::Unknown(unknown)) => {
             return Err(unknown.error("the tree of named snapshots"));
         }
     }
     if audit.fault.is_none()
-        && let Err(error) = audit.walk_named(&snapshot)
+        && let Err(error) = audit.walk_named(snapshot)
     {
         audit.note(page, error.to_string());
     }
@@ -160,7 +165,7 @@ impl<'r> RecoveryAudit<'r> {
     }
 
     /// Walks a tree, and the tables that it names.
-    fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
+    fn walk(&mut self, snapshot: &PinnedSnapshot, root: &TreeRoot) {
         let pages = Prefault(snapshot);
         walk::walk(&pages, root, snapshot.transaction(), self);
         while let Some(table) = self.tables.pop() {
@@ -173,10 +178,10 @@ impl<'r> RecoveryAudit<'r> {
 
     /// Walks the named snapshots that may not be on the disk. Pages that only they use are not
     /// listed.
-    fn walk_named(&mut self, snapshot: &Snapshot) -> Result<()> {
+    fn walk_named(&mut self, snapshot: &PinnedSnapshot) -> Result<()> {
         self.written = None;
         for (name, named) in snapshot.all_named()? {
-            if named.transaction > self.durable && !is_planted(Planted::VerifyNoNamed) {
+            if named.transaction > self.durable && !planted!(VerifyNoNamed) {
                 let catalog = TreeRoot::decode_of_names(&named.catalog);
                 let catalog = catalog.map_err(|fault| {
                     let name = String::from_utf8_lossy(&name).into_owned();
@@ -195,8 +200,8 @@ impl<'r> RecoveryAudit<'r> {
 
 impl Visitor for RecoveryAudit<'_> {
     fn enter(&mut self, extent: Extent, role: PageRole) -> bool {
-        let is_passed_over = is_planted(Planted::VerifyNoValues) && role == PageRole::Value
-            || is_planted(Planted::VerifyRootOnly) && !self.seen.is_empty();
+        let is_passed_over = planted!(VerifyNoValues) && role == PageRole::Value
+            || planted!(VerifyRootOnly) && !self.seen.is_empty();
         if is_passed_over {
             return false;
         }

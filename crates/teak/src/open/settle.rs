@@ -3,7 +3,7 @@
 use crate::{
     Error, Geometry, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpaceRoots},
-    io::{Storage, random_id},
+    io::{Pinned, Storage, random_id},
     record::{Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT},
 };
 use crate::{
@@ -54,7 +54,10 @@ pub(crate) fn recover_database(
         ..found.newest.clone()
     };
     let mut snapshot = first_snapshot(storage, request, newest.clone())?;
-    let space = match snapshot.load_space_map() {
+    // SAFETY: reason 4 of `io/pinned.rs`, and reason 5 without a lock file beside writers. What had
+    // to be written has been.
+    let state = unsafe { Pinned::assume(&snapshot) };
+    let space = match state.load_space_map() {
         Ok(space) => space,
         // Reading works without the free-space map, so the data can be saved.
         Err(_) if request.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
@@ -62,7 +65,7 @@ pub(crate) fn recover_database(
     };
     let named = match request.is_read_only {
         true => NamedPins::default(),
-        false => snapshot.named_pins()?,
+        false => state.named_pins()?,
     };
     snapshot.note_counts_of(&space);
     let mut state =

@@ -26,7 +26,10 @@ use crate::{
 };
 use crate::{
     read::{
-        catalog::printable, prefault::Prefault, roots::KnownRoots, snapshot::Snapshot,
+        catalog::printable,
+        prefault::Prefault,
+        roots::KnownRoots,
+        snapshot::{PinnedSnapshot, Snapshot},
         verified_bitmap::Trust,
     },
     record::record_ref::slot_page,
@@ -295,7 +298,7 @@ pub(crate) fn find<S: PageSource + ?Sized>(
     }
 }
 
-impl Snapshot {
+impl PinnedSnapshot {
     /// The snapshot with this name in this state.
     pub(crate) fn named(&self, name: &[u8]) -> Result<NamedSnapshot> {
         let root = root(&self.record)?;
@@ -357,9 +360,8 @@ impl Snapshot {
         }
     }
 
-    /// A named state, opened through this state, which is the newest. The caller must pin it before
-    /// reading.
-    pub(crate) fn past(&self, named: &NamedSnapshot, trust: Trust) -> Result<Self> {
+    /// A named state, opened through this state, which is the newest.
+    pub(crate) fn past(&self, named: &NamedSnapshot, trust: Trust) -> Result<Snapshot> {
         let record = Record {
             transaction: named.transaction,
             time_ms: named.time_ms,
@@ -373,7 +375,7 @@ impl Snapshot {
             Trust::Own => self.checked.apart(),
             Trust::Newest => self.checked.clone(),
         };
-        let mut past = Self::new(
+        let mut past = Snapshot::new(
             record,
             Arc::clone(&self.mapping),
             checked,

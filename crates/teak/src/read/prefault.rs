@@ -9,13 +9,13 @@ use crate::{
 };
 use crate::{
     io::file_reads::{self, into_extents},
-    read::snapshot::Snapshot,
+    read::snapshot::PinnedSnapshot,
 };
 use std::cell::{Cell, RefCell};
 
 /// A state whose pages are prefaulted before they are read.
 #[derive(Debug)]
-pub(crate) struct Prefault<'s>(pub(crate) &'s Snapshot);
+pub(crate) struct Prefault<'s>(pub(crate) &'s PinnedSnapshot);
 
 impl Prefault<'_> {
     fn prefault(&self, start: PageNumber, len: usize) -> Result<()> {
@@ -61,7 +61,7 @@ pub(crate) struct FreeMapPages<'s> {
 }
 
 impl<'s> FreeMapPages<'s> {
-    pub(crate) fn new(state: &'s Snapshot) -> Self {
+    pub(crate) fn new(state: &'s PinnedSnapshot) -> Self {
         Self {
             pages: Prefault(state),
             announced: RefCell::default(),

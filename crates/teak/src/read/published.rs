@@ -3,7 +3,7 @@
 use crate::{
     Error, Result, TransactionId, alloc,
     io::Storage,
-    planted::{Planted, is_planted},
+    planted::planted,
     record::Record,
     share::{CommitNotifier, PinnedReader, ReaderTable, Region},
 };
@@ -258,9 +258,7 @@ impl Published {
         pins: &mut Vec<TransactionId>,
         named: &Arc<[TransactionId]>,
     ) -> Result<()> {
-        if is_planted(Planted::FreeHeld) {
-            return Ok(());
-        }
+        planted!(FreeHeld => return Ok(()));
         let mut held = lock(&self.held);
         held.age += 1;
         if held.age * SLOTS_PER_COMMIT > self.table.slots_used() || !Arc::ptr_eq(&held.named, named)

@@ -6,7 +6,7 @@ use crate::{
     read::{
         cached_slots::{put_cached, take_cached},
         reader_hold::ReaderHold,
-        snapshot::Snapshot,
+        snapshot::{PinnedSnapshot, Snapshot},
         verified_bitmap::Trust,
     },
 };
@@ -173,10 +173,13 @@ impl ParkedReader {
 
 /// A reader that was reset: it pins nothing, and keeps its hold for the next reader.
 #[derive(Debug)]
-pub(crate) enum Reset {
-    ReaderHold(Arc<ReaderHold>),
+pub(crate) struct Reset(ResetHold);
+
+#[derive(Debug)]
+enum ResetHold {
+    Kept(Arc<ReaderHold>),
     /// A clone has the hold too, or the hold is for a state other than the newest.
-    Engine(Arc<Engine>),
+    None(Arc<Engine>),
 }
 
 impl Reader {
@@ -184,8 +187,8 @@ impl Reader {
     #[inline]
     pub(crate) fn reset(mut self) -> Reset {
         match self.end() {
-            Some(hold) => Reset::ReaderHold(hold),
-            None => Reset::Engine(Arc::clone(self.engine())),
+            Some(hold) => Reset(ResetHold::Kept(hold)),
+            None => Reset(ResetHold::None(Arc::clone(self.engine()))),
         }
     }
 
@@ -212,23 +215,23 @@ impl Reset {
     /// Begins to read the visible state.
     #[inline]
     pub(crate) fn begin(self) -> Result<Reader> {
-        match self {
-            Self::ReaderHold(hold) => {
+        match self.0 {
+            ResetHold::Kept(hold) => {
                 hold.engine.refuse_closed()?;
                 prepare(&hold.engine)?;
                 Reader::begin_with(hold)
             }
-            Self::Engine(engine) => engine.begin_read(),
+            ResetHold::None(engine) => engine.begin_read(),
         }
     }
 }
 
 impl Deref for Reader {
-    type Target = Snapshot;
+    type Target = PinnedSnapshot;
 
     #[inline]
-    fn deref(&self) -> &Snapshot {
-        &self.hold().snapshot
+    fn deref(&self) -> &PinnedSnapshot {
+        self.hold().state()
     }
 }
 

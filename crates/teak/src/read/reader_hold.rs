@@ -6,11 +6,15 @@ use crate::{
         PageSource,
         reading::{Faults, IoWaitEstimator},
     },
-    io::{thread_id, uptime_ms},
+    io::{Pinned, thread_id, uptime_ms},
     page::value::ValueExtent,
     share::ReaderSlot,
 };
-use crate::{instance::engine::Engine, read::snapshot::Snapshot, sync::lock};
+use crate::{
+    instance::engine::Engine,
+    read::snapshot::{PinnedSnapshot, Snapshot},
+    sync::lock,
+};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -66,44 +70,54 @@ impl ReaderHold {
         let table = &self.engine.readers.table;
         table.unpin_own(self.slot, self.number.load(Relaxed));
     }
+
+    /// The state, whose pages the slot pins.
+    #[inline]
+    pub(super) fn state(&self) -> &PinnedSnapshot {
+        // SAFETY: reason 1 of `io/pinned.rs`. Holds that pin nothing do not leave `reader.rs` and
+        // `cached_slots.rs`, which read no page through them. Others get a hold from
+        // `Reader::hold`. A `Reader` is made after its state was pinned, and ends before it is
+        // unpinned. Without a lock file beside writers, reason 5.
+        unsafe { Pinned::assume(&*self.snapshot) }
+    }
 }
 
 impl PageSource for ReaderHold {
     #[inline]
     fn page_size(&self) -> usize {
-        PageSource::page_size(&*self.snapshot)
+        PageSource::page_size(self.state())
     }
 
     fn page_limit(&self) -> u64 {
-        self.snapshot.page_limit()
+        self.state().page_limit()
     }
 
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        PageSource::page(&*self.snapshot, number)
+        PageSource::page(self.state(), number)
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        self.snapshot.value(extent)
+        self.state().value(extent)
     }
 
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        self.snapshot.prefetch(number, offset, lines);
+        self.state().prefetch(number, offset, lines);
     }
 
     #[inline]
     fn io_wait(&self) -> &IoWaitEstimator {
-        self.snapshot.io_wait()
+        self.state().io_wait()
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
-        PageSource::announce(&*self.snapshot, pages);
+        PageSource::announce(self.state(), pages);
     }
 
     #[inline]
     fn faults(&self) -> &'static Faults {
-        self.snapshot.faults()
+        self.state().faults()
     }
 
     #[inline]
@@ -117,7 +131,7 @@ impl PageSource for ReaderHold {
 
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.snapshot.needs_check(number)
+        self.state().needs_check(number)
     }
 
     #[cold]
@@ -129,14 +143,14 @@ impl PageSource for ReaderHold {
         operation: &'static str,
     ) -> Result<()> {
         let checked = self
-            .snapshot
+            .state()
             .check_page(number, checksum, written, operation);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        let checked = self.snapshot.check_value(extent);
+        let checked = self.state().check_value(extent);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         PageSource, RootRef, TreeRoot,
         reading::{Faults, IoWaitEstimator, reading, reading_twice},
     },
-    io::Mapping,
+    io::{Mapping, Pinned},
     page::{comparison::Comparisons, value::ValueExtent},
     record::{FlushLimits, Record},
 };
@@ -23,7 +23,8 @@ use crate::{
 use std::sync::Arc;
 
 /// A committed state: its record, and the mapping through which its pages are read. None of its
-/// pages is reused while a reader or writer pins the state.
+/// pages is reused while a reader or writer pins the state, and only a [`PinnedSnapshot`] reads
+/// them.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) record: Record,
@@ -148,6 +149,46 @@ impl Snapshot {
         &self.catalog
     }
 
+    pub(crate) fn known_roots(&self) -> &KnownRoots {
+        &self.roots
+    }
+
+    /// A root that is known already. The inner value is `None` for a table that does not exist.
+    #[inline]
+    pub(crate) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
+        self.roots.get(handle)
+    }
+
+    pub(crate) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
+        self.roots.note(handle, root);
+    }
+
+    /// The present commit record in a slot, as readable text.
+    pub(crate) fn describe_record(&self, slot: u8) -> String {
+        let mut bytes = vec![0; self.page_size];
+        let offset = u64::from(slot) * self.page_size as u64;
+        if !self.mapping.copy(offset, &mut bytes) {
+            return "the file ends before this record\n".to_owned();
+        }
+        match Record::decode(&bytes, slot) {
+            Ok(record) => format!("{record:#?}\n"),
+            Err(fault) => format!("{fault}\n"),
+        }
+    }
+}
+
+/// A state whose pages stay while it is borrowed, and can be read.
+pub(crate) type PinnedSnapshot = Pinned<Snapshot>;
+
+impl PinnedSnapshot {
+    /// The mapping, with the right to borrow pages of this state.
+    #[inline]
+    pub(crate) fn pages(&self) -> &Pinned<Mapping> {
+        // SAFETY: `self` is the witness for the pages of the state. Whatever keeps them there keeps
+        // them in this mapping, through which the state reads them.
+        unsafe { Pinned::assume(&*self.mapping) }
+    }
+
     /// The root of a table, by its handle, or by its name if the handle has no entry in the
     /// snapshot.
     #[inline]
@@ -180,36 +221,9 @@ impl Snapshot {
             })
         })
     }
-
-    pub(crate) fn known_roots(&self) -> &KnownRoots {
-        &self.roots
-    }
-
-    /// A root that is known already. The inner value is `None` for a table that does not exist.
-    #[inline]
-    pub(crate) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
-        self.roots.get(handle)
-    }
-
-    pub(crate) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
-        self.roots.note(handle, root);
-    }
-
-    /// The present commit record in a slot, as readable text.
-    pub(crate) fn describe_record(&self, slot: u8) -> String {
-        let mut bytes = vec![0; self.page_size];
-        let offset = u64::from(slot) * self.page_size as u64;
-        if !self.mapping.copy(offset, &mut bytes) {
-            return "the file ends before this record\n".to_owned();
-        }
-        match Record::decode(&bytes, slot) {
-            Ok(record) => format!("{record:#?}\n"),
-            Err(fault) => format!("{fault}\n"),
-        }
-    }
 }
 
-impl PageSource for Snapshot {
+impl PageSource for PinnedSnapshot {
     #[inline]
     fn page_size(&self) -> usize {
         self.page_size
@@ -223,7 +237,7 @@ impl PageSource for Snapshot {
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         let index = u64::from(number.0);
         if (u64::from(FIRST_PAGE)..self.pages_end).contains(&index)
-            && let Some(page) = (self.mapping).bytes(index << self.page_shift, self.page_size)
+            && let Some(page) = (self.pages()).bytes(index << self.page_shift, self.page_size)
         {
             return Ok(page);
         }
@@ -231,12 +245,7 @@ impl PageSource for Snapshot {
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        value_in(
-            &self.mapping,
-            self.page_size,
-            self.record.page_count,
-            extent,
-        )
+        value_in(self.pages(), self.page_size, self.record.page_count, extent)
     }
 
     #[inline]
@@ -299,7 +308,7 @@ impl PageSource for Snapshot {
     }
 }
 
-impl SpacePages for Snapshot {
+impl SpacePages for PinnedSnapshot {
     fn page_size(&self) -> usize {
         self.page_size
     }
@@ -319,7 +328,7 @@ pub(crate) fn outside(mapping: &Mapping, number: PageNumber) -> Error {
 
 /// The bytes of a large value.
 pub(crate) fn value_in<'m>(
-    mapping: &'m Mapping,
+    mapping: &'m Pinned<Mapping>,
     page_size: usize,
     page_count: u64,
     extent: &ValueExtent,

@@ -1,13 +1,13 @@
 //! The free-space map of a committed state.
 
-use crate::read::{prefault::FreeMapPages, snapshot::Snapshot};
+use crate::read::{prefault::FreeMapPages, snapshot::PinnedSnapshot};
 use crate::{
     Result,
     alloc::{Pins, Space},
 };
 use std::sync::Arc;
 
-impl Snapshot {
+impl PinnedSnapshot {
     /// Free and pending pages at this commit.
     pub(crate) fn counts(&self) -> Result<[u64; 2]> {
         if let Some(counts) = self.known_counts() {
@@ -21,8 +21,8 @@ impl Snapshot {
     /// the only pin, all dead pages are free.
     pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
         let record = &self.record;
-        Space::load(
-            &FreeMapPages::new(self),
+        Space::load_of(
+            (&FreeMapPages::new(self), record.transaction),
             &record.space_roots,
             &record.space_log,
             record.page_count,

@@ -70,7 +70,7 @@
 
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, SpaceRoots},
-    planted::{Planted, is_planted},
+    planted::planted,
     types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
 };
 
@@ -608,8 +608,7 @@ fn check_whole(bytes: &[u8]) -> Result<&[u8], RecordFault> {
     match bytes.get(..length) {
         Some(record)
             if length >= FIXED_LEN
-                && (is_planted(Planted::NoChecksum)
-                    || Checksum::of(&record[CHECKED_FROM..]) == checksum) =>
+                && (planted!(NoChecksum) || Checksum::of(&record[CHECKED_FROM..]) == checksum) =>
         {
             Ok(record)
         }

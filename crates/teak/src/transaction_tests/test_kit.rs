@@ -13,7 +13,7 @@ use crate::{
         engine::Engine,
         policies::{DropLimits, LostNamePolicy, Network, Settings, Sharing},
     },
-    read::{snapshot::Snapshot, verified_bitmap::Verification},
+    read::{snapshot::PinnedSnapshot, verified_bitmap::Verification},
     record::durability::Durability,
     write::transaction::WriteTransaction,
 };
@@ -166,7 +166,7 @@ pub(crate) fn get(engine: &Arc<Engine>, name: &[u8], key: &[u8]) -> Option<Vec<u
 }
 
 pub(crate) fn get_in(
-    snapshot: &Snapshot,
+    snapshot: &PinnedSnapshot,
     handle: usize,
     name: &[u8],
     key: &[u8],
@@ -177,7 +177,7 @@ pub(crate) fn get_in(
 }
 
 /// The root of table `a`.
-pub(crate) fn root_of(snapshot: &Snapshot, engine: &Engine) -> TreeRoot {
+pub(crate) fn root_of(snapshot: &PinnedSnapshot, engine: &Engine) -> TreeRoot {
     let root = snapshot.root_of(engine.handle(b"a"), b"a").unwrap();
     *root.expect("the table exists")
 }
@@ -186,7 +186,7 @@ pub(crate) fn assert_clean(engine: &Arc<Engine>) {
     assert_snapshot_clean(&engine.begin_read().unwrap());
 }
 
-pub(crate) fn assert_snapshot_clean(snapshot: &Snapshot) {
+pub(crate) fn assert_snapshot_clean(snapshot: &PinnedSnapshot) {
     let report = check::report(snapshot);
     assert!(report.is_clean(), "{:#?}", report.damages);
 }

@@ -16,7 +16,7 @@ use crate::{
             not_found,
         },
         reader::Reader,
-        snapshot::Snapshot,
+        snapshot::PinnedSnapshot,
         verified_bitmap::Trust,
     },
     write::transaction::{WriteTransaction, changing},
@@ -79,14 +79,14 @@ impl Engine {
     }
 
     /// Begins to read all named snapshots that a state lists, if they still exist.
-    pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
+    pub(crate) fn hold_named(self: &Arc<Self>, state: &PinnedSnapshot) -> Result<NamedReaders> {
         self.hold_each_named(state, &mut Err)
     }
 
     /// Like [`Self::hold_named`]. Skips damaged snapshots if `fault` returns `Ok`.
     fn hold_each_named(
         self: &Arc<Self>,
-        state: &Snapshot,
+        state: &PinnedSnapshot,
         fault: &mut dyn FnMut(Error) -> Result<()>,
     ) -> Result<NamedReaders> {
         let mut readers = Vec::new();
@@ -112,7 +112,7 @@ impl Engine {
 
     fn hold_one_named(
         self: &Arc<Self>,
-        state: &Snapshot,
+        state: &PinnedSnapshot,
         name: &[u8],
         named: &NamedSnapshot,
     ) -> Result<Reader> {

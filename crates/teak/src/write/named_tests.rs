@@ -27,7 +27,10 @@ fn what_is_remembered_of_the_list_is_what_stands_there() {
         }
         txn.commit().unwrap();
         let txn = WriteTransaction::begin(&engine).unwrap();
-        assert_eq!(txn.pages.writer.named, txn.base.named_pins().unwrap());
+        assert_eq!(
+            txn.pages.writer.named,
+            txn.pages.writer.pinned(&txn.base).named_pins().unwrap()
+        );
         assert!(txn.pages.writer.named.live.len() > usize::from(round));
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     },
     io::{Mapping, Storage, prefetch_lines},
     page::{header::Header, value::ValueExtent},
-    planted::{Planted, is_planted},
+    planted::planted,
 };
 use crate::{
     commit::page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
@@ -88,7 +88,7 @@ impl WritePages {
             "leaves are not written early while there is memory for them"
         );
         Self {
-            file: TransactionFile::new(storage, mapping, PageSource::page_size(base)),
+            file: TransactionFile::new(storage, mapping, base.record.page_size as usize),
             checked: base.checked.clone(),
             transaction: base.transaction().next(),
             limits,
@@ -230,7 +230,7 @@ impl WritePages {
         let offset = self.offset_of(number);
         let page = self
             .file
-            .mapping
+            .pages(&self.writer)
             .bytes(offset, self.file.page_size)
             .ok_or_else(|| outside(&self.file.mapping, number))?;
         if self
@@ -247,9 +247,10 @@ impl WritePages {
             self.writer.arena.map(Extent::new(number.0, 1), bytes);
         }
         let is_mapped = self.arena().is_mapped(number);
+        let written = self.file.pages(&self.writer);
         let bytes = self.writer.arena.make_resident(number);
         if !is_mapped {
-            let page = self.file.mapping.bytes(offset, self.file.page_size);
+            let page = written.bytes(offset, self.file.page_size);
             bytes.copy_from_slice(page.ok_or_else(|| outside(&self.file.mapping, number))?);
         }
         Ok(())
@@ -345,12 +346,11 @@ impl WritePages {
 
     /// Gives back pages that were taken and not used. Returns all extents that were written.
     pub(crate) fn settle(&mut self) -> Vec<Extent> {
-        self.give_back_rest();
+        let written = self.give_back_unused();
         assert!(
             self.supply.is_empty(),
             "no page is left that is neither free nor used"
         );
-        let written = self.writer.arena.written_extents();
         assert!(
             Extent::are_apart(&written),
             "the extents of a transaction are sorted and disjoint"
@@ -366,11 +366,17 @@ impl WritePages {
         written
     }
 
+    /// Like [`Self::settle`], without assertions: this runs while a panic unwinds, too.
+    fn give_back_unused(&mut self) -> Vec<Extent> {
+        self.give_back_rest();
+        self.writer.arena.written_extents()
+    }
+
     /// Gives all pages back.
     pub(crate) fn abandon(&mut self) {
         // No state uses these pages, but the system may still write them to the disk.
         self.mark_mapped();
-        for extent in self.settle() {
+        for extent in self.give_back_unused() {
             self.writer.space.give_back(extent);
         }
         self.writer.arena.clear();
@@ -435,11 +441,8 @@ impl PageSource for WritePages {
         if let Some(page) = self.unwritten(number) {
             return Ok(&page.bytes);
         }
-        match self
-            .file
-            .mapping
-            .bytes(self.offset_of(number), self.file.page_size)
-        {
+        let pages = self.file.pages(&self.writer);
+        match pages.bytes(self.offset_of(number), self.file.page_size) {
             Some(page) if number.0 >= crate::alloc::FIRST_PAGE => Ok(page),
             _ => Err(outside(&self.file.mapping, number)),
         }
@@ -447,7 +450,7 @@ impl PageSource for WritePages {
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
         value_in(
-            &self.file.mapping,
+            self.file.pages(&self.writer),
             self.file.page_size,
             self.writer.space.page_count(),
             extent,
@@ -607,7 +610,7 @@ impl PageSink for WritePages {
             let offset = self.offset_of(number);
             let old = self
                 .file
-                .mapping
+                .pages(&self.writer)
                 .bytes(offset, self.file.page_size)
                 .ok_or_else(|| outside(&self.file.mapping, number))?;
             let page = self
@@ -641,10 +644,7 @@ impl PageSink for WritePages {
             return Ok(());
         }
         let birth = Header::read(self.page(number)?).birth;
-        if is_planted(Planted::FreeOwn) {
-            self.writer.space.give_back(Extent::new(number.0, 1));
-            return Ok(());
-        }
+        planted!(FreeOwn => { self.writer.space.give_back(Extent::new(number.0, 1)); return Ok(()) });
         if birth >= self.transaction {
             let detail = "the page says that it is born in a transaction to come";
             return Err(Error::corrupted(number, "write", detail));

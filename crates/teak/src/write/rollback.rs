@@ -10,7 +10,7 @@ use crate::{
         reading::reading,
     },
     page::comparison::Comparisons,
-    planted::{Planted, is_planted},
+    planted::planted,
 };
 use crate::{
     read::catalog::{self, CatalogEntry},
@@ -51,9 +51,7 @@ impl WriteTransaction {
             .map(|page| page.checksummed.extent)
             .collect();
         revived.sort_unstable();
-        if is_planted(Planted::ReviveNothing) {
-            revived.clear();
-        }
+        planted!(ReviveNothing => revived.clear());
         self.named.revived = Some(revived);
         self.name_base();
         let born = born

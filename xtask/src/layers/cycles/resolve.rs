@@ -3,7 +3,7 @@
 use crate::sources::{Meaning, Modules};
 use std::{collections::BTreeSet, path::Path};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy)]
 enum Target {
     Module(usize),
@@ -14,7 +14,8 @@ enum Target {
 /// Resolves the paths of one crate.
 pub(super) struct Resolver<'a> {
     modules: &'a Modules,
-    /// Lookups under way. An import that needs its own name goes on with the name's other meanings.
+    /// Lookups in progress. An import that needs its own name continues with the name's other
+    /// meanings.
     open: BTreeSet<(usize, String)>,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Resolver<'a> {
         next
     }
 
-    /// What `name` means in a module that must have it. A macro may have made it there.
+    /// The meanings of `name` in a module that must define it, perhaps by a macro.
     fn member(&mut self, module: usize, name: &str) -> Vec<Target> {
         let is_open = self.open.contains(&(module, name.to_owned()));
         let found = self.lookup(module, name);

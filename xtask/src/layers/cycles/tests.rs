@@ -28,7 +28,7 @@ fn edges(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_facade_is_looked_through() {
+fn a_facade_is_transparent() {
     let facade = (
         "page/mod.rs",
         "mod leaf; mod inner; pub use leaf::Leaf; pub(crate) use self::inner::Inner as Branch;",
@@ -47,7 +47,7 @@ fn a_facade_is_looked_through() {
 }
 
 #[test]
-fn a_facade_of_a_facade_is_looked_through() {
+fn a_facade_of_a_facade_is_transparent() {
     let found = edges(&[
         ("lib.rs", "mod a; mod user; pub use a::*;"),
         ("a/mod.rs", "mod b; pub use b::*;"),
@@ -60,7 +60,7 @@ fn a_facade_of_a_facade_is_looked_through() {
 }
 
 #[test]
-fn an_imported_module_counts_by_what_is_taken_from_it() {
+fn an_imported_module_counts_by_the_items_used() {
     let found = edges(&[
         ("lib.rs", "mod page; mod tree;"),
         ("page/mod.rs", "pub mod leaf; pub use leaf::Leaf;"),
@@ -110,7 +110,7 @@ fn super_and_self_are_followed() {
 }
 
 #[test]
-fn what_a_parent_imports_counts_for_the_file_that_defines_it() {
+fn an_import_of_a_parent_counts_for_the_defining_file() {
     let found = edges(&[
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "mod x; use crate::b::B; fn f(b: B) {}"),
@@ -156,7 +156,7 @@ fn inline_modules_belong_to_their_file() {
 }
 
 #[test]
-fn tests_import_what_they_like() {
+fn tests_may_import_everything() {
     let found = edges(&[
         (
             "lib.rs",
@@ -204,7 +204,7 @@ fn a_path_attribute_names_the_file() {
 }
 
 #[test]
-fn macros_are_looked_into_and_make_names() {
+fn macros_are_read_and_make_names() {
     let found = edges(&[
         ("lib.rs", "mod a; mod b; mod c;"),
         (

@@ -1,4 +1,4 @@
-//! What a cursor changes, in its table and in the model.
+//! Changes through a cursor, in its table and in the model.
 
 use super::{
     super::{
@@ -7,8 +7,9 @@ use super::{
         shape::{ModelKey, ModelValue},
         violation::{ModelResult, expect_error, expect_same},
     },
-    CursorChange, CursorPosition, ModelCursor,
+    ModelCursor,
     positions::{compare, contains, next, prev, values, walk},
+    steps::{CursorChange, CursorPosition},
 };
 use std::cmp::Ordering;
 use teak::{DeleteScope, Error, WriteTxn};
@@ -33,31 +34,9 @@ impl ModelCursor {
             _ => None,
         };
         match change {
-            CursorChange::Insert((key, value), record) => {
-                match model {
-                    AnyModel::Multi(table) => {
-                        let is_new = self.cursor.insert_pair(txn, key, value)?;
-                        let pair = (key.clone(), value.clone());
-                        expect_same("insert_pair", is_new, table.insert(&pair))?;
-                    }
-                    AnyModel::Plain(table) => {
-                        self.cursor.insert(txn, key, record.bytes())?;
-                        table.insert(key, *record);
-                    }
-                }
-                self.position = CursorPosition::At((key.clone(), value.clone()));
-            }
-            CursorChange::InsertNew((key, value), record) => {
-                let there = values(model, key).into_iter().next();
-                let is_new = self
-                    .cursor
-                    .insert_new(txn, key, given(model, value, record))?;
-                expect_same("insert_new", is_new, there.is_none())?;
-                let pair = (key.clone(), there.unwrap_or_else(|| value.clone()));
-                if is_new {
-                    put(model, &pair, record);
-                }
-                self.position = CursorPosition::At(pair);
+            CursorChange::Insert(pair, record) => self.insert(txn, model, (pair, record))?,
+            CursorChange::InsertNew(pair, record) => {
+                self.insert_new(txn, model, (pair, record))?;
             }
             CursorChange::Append(pair, record) => {
                 let value = given(model, &pair.1, record);
@@ -97,27 +76,9 @@ impl ModelCursor {
                 };
                 expect_same("remove_all_values", count, expected)?;
             }
-            CursorChange::Update(value, record) => match (model, here) {
-                (AnyModel::Multi(table), Some(old)) => {
-                    expect_same("update", self.cursor.update(txn, value)?, true)?;
-                    let new = (old.0.clone(), value.clone());
-                    table.remove(&old);
-                    table.insert(&new);
-                    self.position = CursorPosition::At(new);
-                }
-                (AnyModel::Plain(table), Some(old)) => {
-                    let is_done = self.cursor.update(txn, record.bytes())?;
-                    expect_same("update", is_done, true)?;
-                    table.insert(&old.0, *record);
-                }
-                (AnyModel::Multi(_), None) => {
-                    expect_same("update", self.cursor.update(txn, value)?, false)?;
-                }
-                (AnyModel::Plain(_), None) => {
-                    let is_done = self.cursor.update(txn, record.bytes())?;
-                    expect_same("update", is_done, false)?;
-                }
-            },
+            CursorChange::Update(value, record) => {
+                self.update(txn, model, here, (value, record))?;
+            }
         }
         match self.model(tables) {
             Some(model) => self.verify(txn, model),
@@ -125,7 +86,73 @@ impl ModelCursor {
         }
     }
 
-    /// The cursor has appended a record if there is none behind it, and was refused if there is.
+    fn insert(
+        &mut self,
+        txn: &mut WriteTxn,
+        model: &mut AnyModel,
+        (pair, record): (&Pair, &ModelValue),
+    ) -> ModelResult {
+        match model {
+            AnyModel::Multi(table) => {
+                let is_new = self.cursor.insert_pair(txn, &pair.0, &pair.1)?;
+                expect_same("insert_pair", is_new, table.insert(pair))?;
+            }
+            AnyModel::Plain(table) => {
+                self.cursor.insert(txn, &pair.0, record.bytes())?;
+                table.insert(&pair.0, *record);
+            }
+        }
+        self.position = CursorPosition::At(pair.clone());
+        Ok(())
+    }
+
+    fn insert_new(
+        &mut self,
+        txn: &mut WriteTxn,
+        model: &mut AnyModel,
+        ((key, value), record): (&Pair, &ModelValue),
+    ) -> ModelResult {
+        let there = values(model, key).into_iter().next();
+        let is_new = self
+            .cursor
+            .insert_new(txn, key, given(model, value, record))?;
+        expect_same("insert_new", is_new, there.is_none())?;
+        let pair = (key.clone(), there.unwrap_or_else(|| value.clone()));
+        if is_new {
+            put(model, &pair, record);
+        }
+        self.position = CursorPosition::At(pair);
+        Ok(())
+    }
+
+    /// Updates the record at the cursor: `old`, if it still exists.
+    fn update(
+        &mut self,
+        txn: &mut WriteTxn,
+        model: &mut AnyModel,
+        old: Option<Pair>,
+        (value, record): (&ModelKey, &ModelValue),
+    ) -> ModelResult {
+        let is_done = match model {
+            AnyModel::Multi(_) => self.cursor.update(txn, value)?,
+            AnyModel::Plain(_) => self.cursor.update(txn, record.bytes())?,
+        };
+        expect_same("update", is_done, old.is_some())?;
+        match (model, old) {
+            (AnyModel::Multi(table), Some(old)) => {
+                let new = (old.0.clone(), value.clone());
+                table.remove(&old);
+                table.insert(&new);
+                self.position = CursorPosition::At(new);
+            }
+            (AnyModel::Plain(table), Some(old)) => drop(table.insert(&old.0, *record)),
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Checks an append at the cursor: it must succeed if no record follows, and be refused
+    /// otherwise.
     fn arrive(
         &mut self,
         model: &mut AnyModel,
@@ -134,7 +161,7 @@ impl ModelCursor {
         appended: teak::Result<()>,
     ) -> ModelResult {
         if last.is_some_and(|last| compare(model, &last, pair).is_ge()) {
-            return expect_error("appending what is not behind", appended, |error| {
+            return expect_error("appending before the last record", appended, |error| {
                 matches!(error, Error::NotSorted { .. })
             });
         }
@@ -144,7 +171,7 @@ impl ModelCursor {
         Ok(())
     }
 
-    /// The records of a bunch; `None` if it is refused.
+    /// The records of a delete scope; `None` if it must be refused.
     fn scope(&self, model: &AnyModel, scope: DeleteScope) -> Option<Vec<Pair>> {
         use Ordering::{Equal, Greater, Less};
         let (sides, is_of_key): (&[_], _) = match scope {
@@ -177,7 +204,7 @@ impl ModelCursor {
     }
 }
 
-/// What stands behind a key in such a table.
+/// The value that the engine returns for a record of such a table.
 fn given<'v>(model: &AnyModel, value: &'v ModelKey, record: &ModelValue) -> &'v [u8] {
     match model {
         AnyModel::Multi(_) => value,

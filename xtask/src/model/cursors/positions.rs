@@ -1,4 +1,5 @@
-//! Places among the records of a table, as the model has them. In a plain table pairs have no values.
+//! Places among the records of a table, as the model has them. In a plain table pairs have no
+//! values.
 
 use super::super::{
     multi::oracle::Pair,
@@ -7,7 +8,7 @@ use super::super::{
 };
 use std::{cmp::Ordering, iter, ops::Bound};
 
-/// The record behind a pair, or the first.
+/// The record after a pair, or the first.
 pub(super) fn next(model: &AnyModel, pair: Option<&Pair>) -> Option<Pair> {
     match model {
         AnyModel::Multi(table) => table.next(pair),

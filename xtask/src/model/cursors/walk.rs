@@ -1,8 +1,9 @@
 //! Walks through one state of a table, by a cursor that borrows its transaction.
 
 use super::{
-    CursorPosition, CursorRead, CursorStep, expected, expected_packed, expected_records,
+    expected::{expected, expected_packed, expected_records},
     positions::{contains, next, prev, value_of, values},
+    steps::{CursorPosition, CursorRead, CursorStep},
 };
 use crate::model::{
     oracle::AnyModel,
@@ -16,16 +17,18 @@ enum EngineCursor<'t> {
     Multi(teak::MultiCursor<'t>),
 }
 
-/// A cursor of the engine, and where it is to be.
+/// A cursor of the engine, and its expected position.
 struct Walker<'m, 't> {
     cursor: EngineCursor<'t>,
     model: &'m AnyModel,
     position: CursorPosition,
-    /// Whether a search has found nothing, after which it is on no record, but not at an end either.
+    /// Whether a search has found nothing, after which it is on no record, but not at an end
+    /// either.
     is_lost: bool,
 }
 
-/// Goes through the table `name`, which holds `model`, by steps, and reads something where they end.
+/// Goes through the table `name`, which holds `model`, by steps, and reads something where they
+/// end.
 pub(crate) fn perform<T: Transaction>(
     txn: &T,
     name: &[u8],
@@ -105,7 +108,7 @@ impl Walker<'_, '_> {
         self.verify()
     }
 
-    /// What the cursor says of its place.
+    /// Compares the position of the cursor with the model.
     fn verify(&self) -> ModelResult {
         let CursorPosition::At(pair) = &self.position else {
             return expect_same(

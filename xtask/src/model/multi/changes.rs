@@ -2,13 +2,12 @@
 
 use super::{
     super::{
-        oracle::{KeyRange, borrowed},
+        key_range::{KeyRange, borrowed},
         shape::ModelKey,
         violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
     },
     RawMultiTable,
-    oracle::{MultiModel, Pair, PairRange},
-    reads::borrowed_pairs,
+    oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
 };
 use std::ops::Deref;
 use teak::{Action, BulkOptions, Error, WriteTxn, codec::Bytes};
@@ -19,7 +18,7 @@ pub(crate) enum MultiChange {
     Insert(Pair),
     InsertNewKey(Pair),
     InsertValues(ModelKey, Vec<ModelKey>),
-    /// The same, one behind the other.
+    /// Like `InsertValues`, with the values in one packed slice.
     InsertPacked(ModelKey, Vec<ModelKey>),
     InsertMany(Vec<Pair>),
     /// The first value becomes the second.
@@ -70,12 +69,7 @@ pub(crate) fn perform(
             expect_same("insert_many", added, model.insert_all(pairs))
         }
         MultiChange::Replace(key, old, new) => replace(txn, table, model, (key, old, new)),
-        MultiChange::SetValues(key, values) => {
-            let before = table.set_values(txn, key, &slices(values))?;
-            let expected = model.remove_key(key);
-            model.insert_all(&pairs_of(key, values));
-            expect_same("set_values", before, expected)
-        }
+        MultiChange::SetValues(key, values) => set_values(txn, table, model, (key, values)),
         MultiChange::Nested(changes, keep) => nested(txn, table, model, (changes, *keep)),
         MultiChange::Append(pair) => append(txn, table, model, pair),
         MultiChange::AppendValue(pair) => append_value(txn, table, model, pair),
@@ -112,40 +106,72 @@ pub(crate) fn perform(
             expect_same("bulk_load", count, model.insert_all(pairs))
         }
         MultiChange::BulkLoadUnsorted(pairs, memory_bytes) => {
-            let options = BulkOptions {
-                memory_bytes: *memory_bytes,
-                ..BulkOptions::default()
-            };
-            let slices = pair_slices(pairs);
-            let count = table.bulk_load_unsorted(txn, slices, options, &mut |_| ())?;
-            model.insert_all(pairs);
-            expect_same(
-                "bulk_load_unsorted",
-                count,
-                model.sorted(pairs).len() as u64,
-            )
+            bulk_load_unsorted(txn, table, model, (pairs, *memory_bytes))
         }
-        MultiChange::BulkLoadWrong(pairs) => {
-            let result = txn.nested(|txn| table.bulk_load(txn, pair_slices(pairs)));
-            expect_error("pairs that are not sorted", result, |error| {
-                matches!(error, Error::NotSorted { .. })
-            })
-        }
-        MultiChange::InsertWrong(key, len) => {
-            let result = table.insert(txn, key, &vec![7; *len]);
-            expect_error("a value of a wrong size", result, |error| {
-                matches!(
-                    error,
-                    Error::ValueTooLong { .. } | Error::InvalidArgument(_)
-                )
-            })
-        }
-        MultiChange::Clear => {
-            table.clear(txn)?;
-            model.clear();
-            Ok(())
-        }
+        MultiChange::BulkLoadWrong(pairs) => refuse_unsorted(txn, table, pairs),
+        MultiChange::InsertWrong(key, len) => refuse_size(txn, table, key, *len),
+        MultiChange::Clear => clear(txn, table, model),
     }
+}
+
+fn set_values(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (key, values): (&ModelKey, &[ModelKey]),
+) -> ModelResult {
+    let before = table.set_values(txn, key, &slices(values))?;
+    let expected = model.remove_key(key);
+    model.insert_all(&pairs_of(key, values));
+    expect_same("set_values", before, expected)
+}
+
+fn bulk_load_unsorted(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (pairs, memory_bytes): (&[Pair], usize),
+) -> ModelResult {
+    let options = BulkOptions {
+        memory_bytes: memory_bytes,
+        ..BulkOptions::default()
+    };
+    let slices = pair_slices(pairs);
+    let count = table.bulk_load_unsorted(txn, slices, options, &mut |_| ())?;
+    model.insert_all(pairs);
+    expect_same(
+        "bulk_load_unsorted",
+        count,
+        model.sorted(pairs).len() as u64,
+    )
+}
+
+fn refuse_unsorted(txn: &mut WriteTxn, table: &RawMultiTable, pairs: &[Pair]) -> ModelResult {
+    let result = txn.nested(|txn| table.bulk_load(txn, pair_slices(pairs)));
+    expect_error("pairs that are not sorted", result, |error| {
+        matches!(error, Error::NotSorted { .. })
+    })
+}
+
+fn refuse_size(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    key: &ModelKey,
+    len: usize,
+) -> ModelResult {
+    let result = table.insert(txn, key, &vec![7; len]);
+    expect_error("a value of a wrong size", result, |error| {
+        matches!(
+            error,
+            Error::ValueTooLong { .. } | Error::InvalidArgument(_)
+        )
+    })
+}
+
+fn clear(txn: &mut WriteTxn, table: &RawMultiTable, model: &mut MultiModel) -> ModelResult {
+    table.clear(txn)?;
+    model.clear();
+    Ok(())
 }
 
 fn insert_new_key(
@@ -170,7 +196,7 @@ fn insert_packed(
 ) -> ModelResult {
     let packed = values.iter().flat_map(|value| value.iter().copied());
     let packed: Vec<u8> = packed.collect();
-    // Before there is a first value nobody knows its size.
+    // The size is unknown until there is a value.
     if model.len() == 0 || !model.kind.is_packed() {
         return match table.insert_packed(txn, key, &packed) {
             Ok(added) => {
@@ -219,7 +245,7 @@ fn append(
         model.insert(pair);
         return result.map_err(ModelViolation::from);
     }
-    expect_error("appending what is not behind", result, |error| {
+    expect_error("appending before the last record", result, |error| {
         matches!(error, Error::NotSorted { .. })
     })
 }
@@ -261,7 +287,7 @@ fn append_value(
         model.insert(pair);
         return result.map_err(ModelViolation::from);
     }
-    expect_error("appending a value that is not behind", result, |error| {
+    expect_error("appending a value before the last", result, |error| {
         matches!(error, Error::NotSorted { .. })
     })
 }
@@ -284,7 +310,7 @@ fn modify(
     expect_bytes("modify", old.as_deref(), expected)
 }
 
-/// What a swap says and does.
+/// Compares the result and the effect of a swap.
 fn compare_and_swap(
     model: &mut MultiModel,
     key: &ModelKey,

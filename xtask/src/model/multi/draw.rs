@@ -2,9 +2,8 @@
 
 use super::super::{
     counting::TableCounting,
-    draw::draw_bound,
-    operation::Direction,
-    oracle::KeyRange,
+    key_range::{KeyRange, draw_bound},
+    reading::Direction,
     shape::{KeyShape, ModelKey, SWAPPED},
 };
 use super::{
@@ -194,7 +193,7 @@ impl MultiDrawContext<'_> {
         (0..count).map(|_| self.probe(rng)).collect()
     }
 
-    /// Sorted pairs that are all behind the table's last.
+    /// Sorted pairs that are all after the table's last.
     fn pairs_after(&self, rng: &mut Rng) -> Vec<Pair> {
         let count = rng.usize(0..1000);
         let pairs: Vec<_> = (0..count).map(|_| self.pair(rng)).collect();

@@ -1,7 +1,7 @@
-//! What a table in which a key has several values should hold.
+//! The expected contents of a table in which a key has several values.
 
 use super::super::{
-    oracle::{KeyRange, is_inverted},
+    key_range::{KeyRange, is_inverted},
     shape::{KeyShape, ModelKey, sort_form},
 };
 use std::{
@@ -125,7 +125,7 @@ impl MultiModel {
         self.len = 0;
     }
 
-    /// The keys, as they were inserted, with the number of their values.
+    /// The keys in their inserted form, with the number of their values.
     pub(crate) fn keys(&self) -> impl DoubleEndedIterator<Item = (ModelKey, u64)> {
         let count = |(form, values): (_, &BTreeSet<_>)| (self.key(form), values.len() as u64);
         self.keys.iter().map(count)
@@ -156,7 +156,7 @@ impl MultiModel {
             Bound::Unbounded => Bound::Unbounded,
             Bound::Included((key, _)) | Bound::Excluded((key, _)) => Bound::Included(key.clone()),
         };
-        let is_behind = |pair: &Pair| match low {
+        let is_after = |pair: &Pair| match low {
             Bound::Unbounded => true,
             Bound::Included(low) => !self.sorts_before(pair, low),
             Bound::Excluded(low) => self.sorts_before(low, pair),
@@ -168,11 +168,11 @@ impl MultiModel {
         };
         let keys = (key_of(low), key_of(high));
         self.range(&keys)
-            .filter(|pair| is_behind(pair) && is_before(pair))
+            .filter(|pair| is_after(pair) && is_before(pair))
             .collect()
     }
 
-    /// The pair behind this one, or the first.
+    /// The pair after this one, or the first.
     pub(crate) fn next(&self, pair: Option<&Pair>) -> Option<Pair> {
         let Some((key, value)) = pair else {
             return self.range(&(Bound::Unbounded, Bound::Unbounded)).next();
@@ -201,7 +201,7 @@ impl MultiModel {
         }
     }
 
-    /// The first pair of the keys behind this one.
+    /// The first pair after all pairs of this key.
     pub(crate) fn first_after(&self, key: &ModelKey) -> Option<Pair> {
         self.range(&(Bound::Excluded(key.clone()), Bound::Unbounded))
             .next()
@@ -254,4 +254,14 @@ impl MultiModel {
     fn value(&self, form: &ModelKey) -> ModelKey {
         sort_form(self.kind.value_order, form)
     }
+}
+
+type PairBounds<'r> = (Bound<(&'r [u8], &'r [u8])>, Bound<(&'r [u8], &'r [u8])>);
+
+/// A range as the engine takes it.
+pub(crate) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
+    (
+        low.as_ref().map(|(key, value)| (&**key, &**value)),
+        high.as_ref().map(|(key, value)| (&**key, &**value)),
+    )
 }

@@ -3,13 +3,14 @@
 use super::{
     super::{
         counting::{self, PairCounting},
-        operation::Direction,
-        oracle::{AnyModel, KeyRange, OracleTables, borrowed},
+        key_range::{KeyRange, borrowed},
+        oracle::{AnyModel, OracleTables},
+        reading::Direction,
         shape::ModelKey,
         violation::{ModelResult, expect_bytes, expect_same},
     },
     RawMultiTable,
-    oracle::{MultiModel, Pair, PairRange},
+    oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
 };
 use std::{
     collections::BTreeSet,
@@ -174,7 +175,7 @@ pub(crate) fn compare(name: &[u8], older: MultiState<'_>, newer: MultiState<'_>)
         expect_same("a pair that differs", found, expected)?;
     }
     expect_same(
-        "differences behind the last",
+        "differences after the last",
         differences.next().is_some(),
         false,
     )
@@ -234,7 +235,7 @@ fn keys<T: Transaction>(txn: &T, table: &RawMultiTable, model: &MultiModel) -> M
         expect_bytes("a key", found.as_deref(), Some(&key))?;
         expect_same("its count", values, Some(count))?;
     }
-    expect_same("keys behind the last", keys.next().is_some(), false)
+    expect_same("keys after the last", keys.next().is_some(), false)
 }
 
 fn scan(
@@ -261,14 +262,4 @@ fn scan(
         }
     }
     Ok(())
-}
-
-type PairBounds<'r> = (Bound<(&'r [u8], &'r [u8])>, Bound<(&'r [u8], &'r [u8])>);
-
-/// A range as the engine takes it.
-pub(crate) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
-    (
-        low.as_ref().map(|(key, value)| (&**key, &**value)),
-        high.as_ref().map(|(key, value)| (&**key, &**value)),
-    )
 }

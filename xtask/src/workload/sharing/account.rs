@@ -1,9 +1,9 @@
-//! What one program said, line by line.
+//! The output of one program, line by line.
 
 use super::CommitMark;
 use crate::Failure;
 
-/// What a program did, and was promised.
+/// The actions of a program, and the promises to it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct MemberAccount {
     /// The newest commit of the order whenever it opened the database.
@@ -12,14 +12,14 @@ pub(crate) struct MemberAccount {
     pub(crate) begun: Vec<(u64, CommitMark)>,
     /// Those numbers of its own that returned, in any mode.
     pub(crate) seen: Vec<u64>,
-    /// The greatest number that it was told of to be durable.
+    /// The greatest number that was reported to it as durable.
     pub(crate) durable: u64,
     /// Behind which it closed the database, or began to.
     pub(crate) closes: Vec<u64>,
 }
 
 impl MemberAccount {
-    /// Reads what `member` said; a last line that is not whole does not count.
+    /// Reads the output of `member`. An incomplete last line does not count.
     pub(crate) fn read(member: u32, output: &str) -> Result<Self, Failure> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);
         let mut account = Self::default();

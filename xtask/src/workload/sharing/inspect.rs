@@ -1,4 +1,4 @@
-//! Looks at what a power cut left of a database that several programs committed to.
+//! Inspects a database that several programs committed to, after a power cut.
 
 use super::{
     super::{
@@ -16,8 +16,8 @@ use teak::{
     codec::{Str, U64},
 };
 
-/// Inspects the database at `path`, and commits, closes and opens it again; those commits are part of `order` then.
-/// `member` is a number that no program has.
+/// Inspects the database at `path`, and commits, closes and opens it again; those commits are part
+/// of `order` then. `member` is a number that no program has.
 ///
 /// # Errors
 /// Everything that should not be.
@@ -80,7 +80,7 @@ fn open(path: &Path, order: &CommitOrder) -> Result<Database, Failure> {
     Ok(options.create(false).open(path)?)
 }
 
-/// The commits that the database says it holds. They are numbered from 1 on.
+/// The marks of the commits in the database. They are numbered from 1.
 fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>, Failure> {
     let table = match txn.open_table::<U64, Str>(ORDER) {
         Ok(table) => table,
@@ -95,7 +95,7 @@ fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>, Failure> {
             _ => {
                 let last = marks.len();
                 return Err(Failure(format!(
-                    "behind commit {last} comes {number}, {text:?}"
+                    "commit {last} is followed by {number}, {text:?}"
                 )));
             }
         }
@@ -111,7 +111,7 @@ fn expect_recovery(
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match recovery {
-        // Where commits behind a close are lost without a trace, nothing tells of them.
+        // Nothing reports commits that were lost after a close without a trace.
         Recovery::Clean => order.may_be_closed(number),
         Recovery::Verified { last } => *last == transaction,
         Recovery::RolledBack { from, to, .. } => *to == transaction && from > to,

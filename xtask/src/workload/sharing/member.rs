@@ -1,8 +1,9 @@
 //! One of the programs that commit to a database at once: `cargo xtask member`.
 //!
 //! It says on its standard output, each line by one call to the system: `found N` when the database
-//! is open, `begin N` before a commit is made, `seen N` when it has returned, `durable N` when all up to it is
-//! said to be durable, `closing N` before the database is closed. All numbers are those of the order.
+//! is open, `begin N` before a commit is made, `seen N` when it has returned, `durable N` when all
+//! up to it is said to be durable, `closing N` before the database is closed. All numbers are those
+//! of the order.
 
 use super::{
     super::{
@@ -22,7 +23,7 @@ use teak::{
 /// The mark of each commit, by its number in the order.
 pub(super) const ORDER: &str = "order";
 
-/// Commits to a database that others commit to as well, and says what it was promised
+/// Commits to a database that others commit to as well, and prints the promises that it received
 #[derive(clap::Args)]
 pub(crate) struct MemberArguments {
     #[arg(long)]
@@ -50,7 +51,7 @@ enum CommitHabit {
     Mostly(Durability),
 }
 
-/// Commits until it is killed, or has made as many as it should.
+/// Commits until it is killed, or has made the requested number of commits.
 pub(crate) fn run(arguments: &MemberArguments) -> Result<(), Failure> {
     let mut member = Member::open(arguments, 0)?;
     let last = arguments.commits.unwrap_or(u64::MAX);
@@ -130,13 +131,13 @@ impl<'a> Member<'a> {
     fn follow(&mut self, then: AfterCommit) -> Result<(), Failure> {
         match then {
             AfterCommit::Sync => {
-                // What others have committed, and this one sees, is flushed too.
+                // Commits of other programs that this one sees are flushed too.
                 let seen = newest(&self.database.begin_read()?)?;
                 self.database.sync()?;
                 say("durable", seen)?;
             }
             AfterCommit::Wait => {
-                // A lazy one may have nobody who flushes it.
+                // A lazy commit may have no flush.
                 let limit = Duration::from_millis(2);
                 if let Some((number, ticket)) = self.tickets.back()
                     && ticket.wait_timeout(limit)?

@@ -1,10 +1,11 @@
 //! Several programs that commit to one database at once, and say what they were promised; and what
 //! looks at what a power cut leaves of that.
 //!
-//! Each commit has a number of the *order*, one more than that which its program read in the database, and
-//! is known by its program and how many commits that had made before: its *mark*. The database keeps the
-//! marks of all its commits beside the records, so that what it holds says which state it claims to be, and
-//! that state can be made anew from the marks alone. A number that was lost is used again, with another mark.
+//! Each commit has a number in the *order*: one more than the newest number that its program read.
+//! Its *mark* is its program, and the count of that program's commits before it. The database
+//! stores the marks of all its commits next to the records, so its contents name the state that
+//! they should be, and the state follows from the marks alone. A lost number is used again, with
+//! another mark.
 
 mod account;
 mod inspect;
@@ -19,8 +20,8 @@ pub(crate) use inspect::inspect;
 pub(crate) use member::{MemberArguments, run};
 pub(crate) use order::{BootAccounts, CommitOrder};
 
-use super::{CommitScript, child::program, commit::Origin};
-use crate::Failure;
+use super::{CommitScript, commit::Origin};
+use crate::{Failure, campaign::child::own_task};
 use std::{ffi::OsString, path::Path};
 
 /// Which commit it is, wherever it stands in the order.
@@ -54,7 +55,7 @@ impl CommitMark {
     }
 }
 
-/// What the programs over a database have in common.
+/// The parameters that the programs on a database share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedPlan {
     pub(crate) seed: u64,
@@ -64,7 +65,7 @@ pub(crate) struct SharedPlan {
     pub(crate) script: CommitScript,
 }
 
-/// What a program is to do.
+/// The parameters of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberPlan<'a> {
     pub(crate) path: &'a Path,
@@ -83,7 +84,7 @@ impl MemberPlan<'_> {
             journal_bytes,
             script,
         } = self.common;
-        let mut words = program("member")?;
+        let mut words = own_task("member")?;
         words.extend(["--path".into(), self.path.into()]);
         words.extend(["--seed".into(), seed.to_string().into()]);
         words.extend(["--script".into(), script.name().into()]);

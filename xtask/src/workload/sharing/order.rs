@@ -1,4 +1,4 @@
-//! The order of all commits of several programs, as far as it is known from what they said.
+//! The order of all commits of several programs, as far as their output shows it.
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
 use crate::Failure;
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-/// What is known of a number of the order.
+/// The claims about a number of the order.
 #[derive(Clone, Default, Debug)]
 struct NumberClaims {
     /// The commits that were to get it.
@@ -19,22 +19,23 @@ struct NumberClaims {
     returned: Option<CommitMark>,
 }
 
-/// What the programs of one boot of the machine said.
+/// The output of the programs of one boot of the machine.
 #[derive(Default)]
 pub(crate) struct BootAccounts {
     accounts: Vec<(u32, MemberAccount)>,
-    /// The greatest number that was said to be durable, by whom that counts.
+    /// The greatest number that was reported as durable, as far as that counts.
     durable: u64,
 }
 
 impl BootAccounts {
-    /// Adds what a program said, and what of it is a promise.
+    /// Adds the output of a program, which was promised commits up to `durable`.
     pub(crate) fn add(&mut self, member: u32, account: MemberAccount, durable: u64) {
         self.durable = self.durable.max(durable);
         self.accounts.push((member, account));
     }
 
-    /// The newest commit when the first of them opened the database; none if none of them came so far.
+    /// The newest commit when the first of them opened the database; none if none of them came so
+    /// far.
     fn found(&self) -> Option<u64> {
         let accounts = self.accounts.iter().map(|(_, account)| account);
         let found = accounts.flat_map(|account| {
@@ -49,7 +50,7 @@ impl BootAccounts {
 #[derive(Clone, Debug)]
 pub(crate) struct CommitOrder {
     pub(crate) common: SharedPlan,
-    /// By their numbers, behind those that are settled.
+    /// The claims by number, after the settled ones.
     claims: BTreeMap<u64, NumberClaims>,
     /// No power cut takes it any more.
     durable: u64,
@@ -57,7 +58,8 @@ pub(crate) struct CommitOrder {
     is_file_promised: bool,
     /// In which states the database may have been closed.
     closed: Vec<RangeInclusive<u64>>,
-    /// The commits that were found to be there and durable, the first of the order first, and what they led to.
+    /// The commits that were found to be there and durable, the first of the order first, and what
+    /// they led to.
     settled: Vec<CommitMark>,
     state: TableState,
 }
@@ -89,7 +91,7 @@ impl CommitOrder {
         seen.map_or(self.settled.len() as u64, |(number, _)| *number)
     }
 
-    /// The commits that a power cut may leave as the newest, in words.
+    /// A description of the commits that a power cut may leave as the newest.
     pub(crate) fn possible(&self) -> String {
         format!("one of commits {} to {}", self.durable, self.newest())
     }
@@ -98,12 +100,12 @@ impl CommitOrder {
         self.is_file_promised
     }
 
-    /// Whether it may be that the database was closed in this state, and nothing came behind it.
+    /// Whether the database may have been closed in this state, with no later commit.
     pub(super) fn may_be_closed(&self, number: u64) -> bool {
         self.closed.iter().any(|closed| closed.contains(&number))
     }
 
-    /// Takes in what the programs of one more boot said.
+    /// Adds the output of the programs of one more boot.
     ///
     /// # Errors
     /// If they found or made what cannot be.
@@ -118,7 +120,7 @@ impl CommitOrder {
             false => Vec::new(),
         };
         self.is_file_promised = true;
-        // What was found is flushed before anything is built on it.
+        // A found state is flushed before anything is built on it.
         self.durable = found.max(boot.durable);
         for (member, account) in &boot.accounts {
             self.claim(*member, account, found)?;
@@ -156,7 +158,7 @@ impl CommitOrder {
         Ok(())
     }
 
-    /// Who begins a number has read the one before it.
+    /// A program that begins a number has read the one before it.
     fn expect_no_gap(&self, found: u64) -> Result<(), Failure> {
         let mut numbers = self.claims.range(found + 1..).map(|(number, _)| *number);
         let gap = numbers
@@ -165,7 +167,7 @@ impl CommitOrder {
             .find(|(is, should_be)| is != should_be);
         gap.map_or(Ok(()), |(is, should_be)| {
             Err(Failure(format!(
-                "commit {is} was begun, and nobody began {should_be}"
+                "commit {is} was begun, and {should_be} was not"
             )))
         })
     }
@@ -181,7 +183,8 @@ impl CommitOrder {
         )))
     }
 
-    /// Fails unless these may be the commits that the database holds, in their order; the state that they lead to.
+    /// Fails unless these may be the commits that the database holds, in their order; the state
+    /// that they lead to.
     pub(super) fn state_after(&self, marks: &[CommitMark]) -> Result<TableState, Failure> {
         let settled = self.settled.len();
         if marks.len() < settled || marks[..settled] != self.settled {
@@ -225,7 +228,7 @@ impl CommitOrder {
         self.is_file_promised = true;
     }
 
-    /// The state behind these commits and `mark`.
+    /// The state after these commits and `mark`.
     pub(super) fn state_with(&self, mut state: TableState, mark: CommitMark) -> TableState {
         self.add(&mut state, mark);
         state

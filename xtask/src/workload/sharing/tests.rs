@@ -1,4 +1,4 @@
-//! What the programs say, and what follows from it.
+//! Tests of the output of programs, and of the states that follow from it.
 
 use super::{
     super::CommitScript, BootAccounts, CommitMark, CommitOrder, MemberAccount, SharedPlan,
@@ -15,7 +15,7 @@ fn mark(member: u32, count: u64) -> CommitMark {
     CommitMark { member, count }
 }
 
-/// The order behind a boot in which these programs said this, all of which was promised.
+/// The order after a boot in which these programs printed this. Everything printed was promised.
 fn after(said: &[(u32, &str)]) -> Result<CommitOrder, crate::Failure> {
     let (mut order, mut boot) = (CommitOrder::nothing(COMMON), BootAccounts::default());
     for (member, said) in said {
@@ -27,7 +27,7 @@ fn after(said: &[(u32, &str)]) -> Result<CommitOrder, crate::Failure> {
 }
 
 #[test]
-fn what_one_was_promised_holds_for_the_commits_of_all() {
+fn a_promise_to_one_program_holds_for_all_commits() {
     let said = [
         (1, "found 0\nbegin 1\nseen 1\nbegin 3\nseen 3\nbegin 5\n"),
         (
@@ -49,7 +49,7 @@ fn what_one_was_promised_holds_for_the_commits_of_all() {
 }
 
 #[test]
-fn the_commit_of_a_killed_one_may_be_there_or_another_in_its_place() {
+fn the_last_commit_of_a_killed_program_may_be_there_or_replaced() {
     let order = after(&[(1, "found 0\nbegin 1\n"), (2, "found 0\nbegin 1\n")]).unwrap();
     order.state_after(&[mark(1, 1)]).unwrap();
     order.state_after(&[mark(2, 1)]).unwrap();

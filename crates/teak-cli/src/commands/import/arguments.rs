@@ -12,14 +12,14 @@ Examples:
   teak import lmdb:coins.mdb coins.teak --table prices --rename prices=old-prices
 
 PATH is the file, or the directory with data.mdb or mdbx.dat. Files of LMDB 0.9 and 1.0 and of libmdbx \
-can be read, of 64-bit programs on machines with this order of bytes, and not encrypted. Each named database \
-becomes a table of its name and kind; what the main database has of its own becomes the table \
+can be read if they are from 64-bit little-endian machines and not encrypted. Each named database \
+becomes a table of the same name and kind. Other records of the main database become the table \
 that --main names.
 
-Nothing of the source is locked or written: stop the programs that write to it, or import a copy. If it changed \
-meanwhile that is an error. DATABASE gets its name when all is copied, checked, compared with the source and on the disk.";
+The source is neither locked nor written: stop the programs that write to it, or import a copy. If it changes \
+meanwhile, the import fails. DATABASE gets its name when everything is copied, checked, compared with the source, and on disk.";
 
-/// Make a database of a file of LMDB or libmdbx
+/// Create a database from a file of LMDB or libmdbx
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ImportArguments {
@@ -27,7 +27,7 @@ pub(crate) struct ImportArguments {
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub(super) source: OsString,
 
-    /// A file that does not exist yet
+    /// A new file
     #[arg(value_hint = clap::ValueHint::FilePath)]
     pub(super) database: PathBuf,
 
@@ -35,19 +35,19 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_TABLE)]
     pub(super) main: OsString,
 
-    /// Import this table only; again for others. The main one goes by its name of --main
+    /// Import only this table; may be repeated. The main one has its name of --main
     #[arg(short, long, value_name = "NAME")]
     pub(super) table: Vec<OsString>,
 
-    /// Give a table another name than it has in the source
+    /// Give a table another name than in the source
     #[arg(long, value_name = "OLD=NEW")]
     pub(super) rename: Vec<OsString>,
 
-    /// Sort this table into the order of bytes, whatever its flags say: for one in an order of the application's
+    /// Sort this table in byte order, whatever its flags are: for a table in a custom order
     #[arg(long, value_name = "NAME")]
     pub(super) unordered: Vec<OsString>,
 
-    /// The page size: a power of two from 4096 to 65536 [without it: that of the source, if it is one]
+    /// The page size: a power of two from 4096 to 65536 [default: that of the source, if possible]
     #[arg(long, value_name = "BYTES")]
     pub(super) page_size: Option<usize>,
 }

@@ -14,19 +14,18 @@ Examples:
   teak load prices.tsv coins.teak --table prices
   teak load big.dump big.teak --bulk
 
-The dump format is what db_dump, mdb_dump and mdbx_dump write: a header, then keys and values in \
-turn on lines that begin with a space, then DATA=END; several tables may follow one another. \
+The dump format is that of db_dump, mdb_dump and mdbx_dump: a header, then keys and values in \
+turn on lines that begin with a space, then DATA=END. Several tables may follow one another. \
 Tab-separated text has a key, a tab and a value on each line, with the escapes \\t \\n \\r \\\\ and \
 \\xHH.
 
-Records go into the table that the input names, or else into `main`; the database and its tables \
-are created when they are not there. A key that is there already gets the new value. Every batch is \
-one transaction: when a load is interrupted, or meets an error, all batches that were committed \
-stay, and loading again from the beginning completes it. At the end all records are read back and \
-compared.
+Records go into the table that the input names, or else into `main`. The database and its tables \
+are created if they do not exist. An existing key gets the new value. Each batch is one transaction. \
+If a load is interrupted or fails, the committed batches stay; to complete it, load the input again \
+from the beginning. At the end all records are read back and compared.
 
-With --acknowledge there is a line `committed TRANSACTION RECORDS` on standard output after each \
-commit, RECORDS being all that this load has committed.";
+With --acknowledge, each commit prints a line `committed TRANSACTION RECORDS` on standard output, where \
+RECORDS is the total of this load.";
 
 /// Load records from a dump or from tab-separated text
 #[derive(Args)]
@@ -42,19 +41,19 @@ pub(crate) struct LoadArguments {
     #[command(flatten)]
     pub(super) wait: WaitArgument,
 
-    /// The table, whatever name the input has for it [without it: the name in the input, or else main]
+    /// The table, whatever its name in the input [default: the name in the input, or else main]
     #[arg(short, long, value_name = "NAME")]
     pub(super) table: Option<OsString>,
 
-    /// What the input is [without it: tsv if its name ends so, else dump]
+    /// The format of the input [default: tsv if its name ends in .tsv, else dump]
     #[arg(short, long, value_enum)]
     pub(super) format: Option<LoadFormat>,
 
-    /// Records in one transaction
+    /// Records per transaction
     #[arg(long, value_name = "COUNT", default_value = "10000")]
     pub(super) batch: NonZeroU64,
 
-    /// When a commit is done
+    /// When a commit is complete
     #[arg(long, value_enum, default_value_t)]
     pub(super) durability: DurabilityArgument,
 
@@ -62,7 +61,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, conflicts_with = "batch")]
     pub(super) bulk: bool,
 
-    /// The input is in the order of its keys, so that --bulk need not sort it
+    /// The input is sorted by key, so --bulk need not sort it
     #[arg(long, requires = "bulk")]
     pub(super) sorted: bool,
 
@@ -74,12 +73,12 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     pub(super) acknowledge: bool,
 
-    /// The page size of a database that is created: a power of two from 4096 to 65536
+    /// The page size of a new database: a power of two from 4096 to 65536
     #[arg(long, value_name = "BYTES")]
     pub(super) page_size: Option<usize>,
 }
 
-/// What an input is.
+/// The format of an input.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LoadFormat {
     /// The format of db_dump, mdb_dump and mdbx_dump
@@ -88,13 +87,13 @@ pub(crate) enum LoadFormat {
     Tsv,
 }
 
-/// When a commit is done.
+/// When a commit is complete.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum DurabilityArgument {
     /// When it is on disk
     #[default]
     Durable,
-    /// When it is handed to the system; all is on disk when the load ends
+    /// When the system has it; everything is on disk when the load ends
     Lazy,
 }
 

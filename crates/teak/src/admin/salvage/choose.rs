@@ -9,13 +9,19 @@ use crate::{
     Checksum, Error, PageNumber, Result,
     btree::PageSource,
     commit::journal::Redo,
-    io::{Mapping, Storage},
+    io::{Mapping, Pinned, Storage},
     open::{inspect::records_in, recovery_audit::young_fault, slots::known_durable},
-    page::header::{Header, PageKind},
-    read::{prefault::Prefault, snapshot::Snapshot},
+    page::{
+        comparison::Comparisons,
+        header::{Header, PageKind},
+    },
+    read::{
+        prefault::Prefault,
+        snapshot::{PinnedSnapshot, Snapshot},
+    },
     record::{Record, probe::PROBE_LEN},
 };
-use std::{path::Path, sync::Arc};
+use std::{ops::Deref, path::Path, sync::Arc};
 
 /// Bytes that are prefaulted at once: no page is smaller.
 const PART_LEN: usize = 4096;
@@ -23,8 +29,28 @@ const PART_LEN: usize = 4096;
 /// The state to save.
 #[derive(Debug)]
 pub(super) struct SalvageState {
-    pub(super) state: Snapshot,
+    pub(super) state: StateToSave,
     pub(super) passed_over: Vec<String>,
+}
+
+/// A state of the file that is being salvaged.
+#[derive(Debug)]
+pub(super) struct StateToSave(Snapshot);
+
+impl StateToSave {
+    pub(super) fn with_comparisons(self, comparisons: Comparisons) -> Self {
+        Self(self.0.with_comparisons(comparisons))
+    }
+}
+
+impl Deref for StateToSave {
+    type Target = PinnedSnapshot;
+
+    fn deref(&self) -> &PinnedSnapshot {
+        // SAFETY: reason 4 of `io/pinned.rs`. A file is salvaged under a lock that keeps writers
+        // out, and salvaging writes nothing to it.
+        unsafe { Pinned::assume(&self.0) }
+    }
 }
 
 /// Finds the state to save.
@@ -53,7 +79,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
         };
         let is_durable = transaction <= known_durable;
         let state = match Snapshot::unchecked(record, Arc::clone(&mapping)) {
-            Ok(state) => state,
+            Ok(state) => StateToSave(state),
             Err(error) => {
                 pass(&error.to_string());
                 continue;
@@ -110,7 +136,7 @@ fn read_head(mapping: &Mapping, len: usize) -> Vec<u8> {
 }
 
 /// Whether the catalog is empty, or its root page is sound.
-fn has_catalog(state: &Snapshot) -> bool {
+fn has_catalog(state: &PinnedSnapshot) -> bool {
     let root = state.catalog();
     let Some(level) = root.depth.checked_sub(1) else {
         return true;

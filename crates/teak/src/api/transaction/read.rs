@@ -9,7 +9,7 @@ use crate::{
     instance::engine::Engine,
     read::{
         reader::{ParkedReader, Reader, Reset},
-        snapshot::Snapshot,
+        snapshot::PinnedSnapshot,
     },
 };
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl ReadTxn {
         Self { reader }
     }
 
-    pub(in crate::api) fn snapshot(&self) -> &Snapshot {
+    pub(in crate::api) fn snapshot(&self) -> &PinnedSnapshot {
         &self.reader
     }
 

@@ -119,8 +119,8 @@ impl WriteTxn {
         Ok(Table::new(self.inner.engine(), name.as_ref()))
     }
 
-    /// Opens a table in which a key has several values, or creates it with default options: values
-    /// of any length, in byte order.
+    /// Opens a multi-value table, or creates it with default options: values of any length, in byte
+    /// order.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl WriteTxn {
         self.create_multi_table_with(name, TableOptions::new())
     }
 
-    /// Opens a table in which a key has several values, or creates it with these options. Versions
+    /// Opens a multi-value table, or creates it with these options. Versions
     /// of Teak without such tables cannot open a database that has ever had one.
     ///
     /// ```

@@ -1,10 +1,7 @@
 //! The changes since the last durable commit, for the journal.
 
 use crate::{
-    Extent, PageNumber, TransactionId,
-    alloc::deaths::contains,
-    io::Mapping,
-    planted::{Planted, is_planted},
+    Extent, PageNumber, TransactionId, alloc::deaths::contains, io::Mapping, planted::planted,
     record::JournalPages,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -82,7 +79,7 @@ impl UnflushedChanges {
         flushed: TransactionId,
     ) {
         let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction
-            || is_planted(Planted::EntryOfOwn);
+            || planted!(EntryOfOwn);
         let mapping = || Arc::clone(&commit.mapping);
         self.journal = commit.journal.map(|journal| (journal, mapping()));
         let kept = commit.deaths.iter().filter(|(_, birth)| *birth <= flushed);
@@ -98,9 +95,7 @@ impl UnflushedChanges {
             .iter()
             .map(|(number, source)| (*number, source.and_then(first_source)))
             .collect();
-        pages.retain(|number, _| {
-            !contains(&commit.deaths, *number) && !is_planted(Planted::EntryOfSome)
-        });
+        pages.retain(|number, _| !contains(&commit.deaths, *number) && !planted!(EntryOfSome));
         pages.extend(new_pages);
         if pages.len() > CHANGES_MAX {
             self.pages = None;

@@ -4,7 +4,7 @@
 use crate::commit::journal::changes::NewPages;
 use crate::{
     Extent, Result,
-    planted::{Planted, is_planted},
+    planted::planted,
     record::{JournalPages, durability::Durability},
     write::transaction::WriteTransaction,
 };
@@ -63,7 +63,7 @@ impl WriteTransaction {
     pub(crate) fn new_pages(&self, taken: &[Extent], page_count: u64) -> Option<NewPages> {
         let count: u64 = taken.iter().map(|extent| u64::from(extent.len)).sum();
         let is_fit = count.max(self.pages.dead_count()) <= JOURNALED_PAGES_MAX
-            && (self.named.pins.is_none() || is_planted(Planted::EntryOfNamed))
+            && (self.named.pins.is_none() || planted!(EntryOfNamed))
             && self.named.revived.is_none()
             && !self.status.is_compacting
             && page_count == self.base.record.page_count

@@ -8,8 +8,8 @@ use crate::{
     Checksum, Error, Extent, PageNumber, Result,
     alloc::{Pins, Space, SpacePages},
     commit::page_writes::write_pages,
-    io::{Mapping, Storage, file_reads},
-    planted::{Planted, is_planted},
+    io::{Mapping, Pinned, Storage, file_reads},
+    planted::planted,
     record::{Record, SLOT_COUNT},
 };
 use std::{collections::BTreeMap, io, sync::Arc};
@@ -33,9 +33,7 @@ impl Redo {
         file_len: u64,
         records: &[Record],
     ) -> Result<Option<Self>> {
-        if is_planted(Planted::RedoNothing) {
-            return Ok(None);
-        }
+        planted!(RedoNothing => return Ok(None));
         for base in records {
             let Some(journal) = base.journal else {
                 continue;
@@ -114,13 +112,12 @@ impl Redo {
         let page_size = self.image.len();
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let mut redone_pages = self.redone_pages(&mapping)?;
-        if !is_planted(Planted::RedoDead) {
-            let unused = self.unused(&redone_pages, &mapping)?;
-            redone_pages.retain(|number, _| {
-                let behind = unused.partition_point(|extent| extent.start <= *number);
-                behind == 0 || u64::from(number.0) >= unused[behind - 1].end()
-            });
-        }
+        let mut unused = self.unused(&redone_pages, &mapping)?;
+        planted!(RedoDead => unused.clear());
+        redone_pages.retain(|number, _| {
+            let behind = unused.partition_point(|extent| extent.start <= *number);
+            behind == 0 || u64::from(number.0) >= unused[behind - 1].end()
+        });
         redone_pages.retain(|number, _| u64::from(number.0) < self.record.page_count);
         for number in redone_pages.keys() {
             let secured = storage.secure(u64::from(number.0) * page_size as u64, page_size as u64);
@@ -217,7 +214,9 @@ impl SpacePages for JournalOverlay<'_> {
         let offset = u64::from(number.0) * self.page_size as u64;
         let prefaulted = self.mapping.prefault(offset, self.page_size);
         prefaulted.map_err(Error::io("reading the file"))?;
-        let page = self.mapping.bytes(offset, self.page_size);
+        // SAFETY: reason 4 of `io/pinned.rs`. The overlay lives while the space map is read, and the
+        // pages of the journal are written after that.
+        let page = unsafe { Pinned::assume(self.mapping) }.bytes(offset, self.page_size);
         page.ok_or_else(|| Error::corrupted(number, "recovery", "it is beyond the end of the file"))
     }
 }
@@ -242,7 +241,7 @@ fn entry_at(
     }
     let len = half_word(&head, 16).unwrap_or(0) as usize;
     let room = (extent.len - at) as usize * page_size;
-    let is_next = word(&head, 24) == Some(before.0) || is_planted(Planted::AnyEntry);
+    let is_next = word(&head, 24) == Some(before.0) || planted!(AnyEntry);
     let has_place = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
     if head[..8] != MAGIC || !is_next || !has_place {
         return Ok(None);

@@ -47,7 +47,7 @@ fn what_is_made_ahead_is_used_and_not_known_before() {
     assert_eq!(system_len(&directory), LEN + 2 * HUGE_PAGE_LEN);
     assert!(storage.secure(LEN, HUGE_PAGE_LEN).unwrap());
     let mapping = storage.mapping().unwrap();
-    let new = mapping.bytes(LEN, HUGE_PAGE_LEN as usize).unwrap();
+    let new = mapping.bytes_at_rest(LEN, HUGE_PAGE_LEN as usize).unwrap();
     assert!(new.iter().all(|byte| *byte == 0));
 }
 

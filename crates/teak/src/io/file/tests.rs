@@ -43,7 +43,7 @@ fn writes_are_seen_and_stay() {
         )
         .unwrap();
     let mapping = storage.mapping().unwrap();
-    assert_eq!(mapping.bytes(4093, 6), Some(&b"\0abcd\0"[..]));
+    assert_eq!(mapping.bytes_at_rest(4093, 6), Some(&b"\0abcd\0"[..]));
     let mut copy = [0; 4];
     assert!(mapping.copy(4094, &mut copy));
     assert_eq!(copy, *b"abcd");
@@ -52,7 +52,7 @@ fn writes_are_seen_and_stay() {
     let storage = reopen(&directory, Access::ReadOnly).unwrap();
     assert_eq!(storage.len(), 10_000);
     assert_eq!(
-        storage.mapping().unwrap().bytes(4094, 4),
+        storage.mapping().unwrap().bytes_at_rest(4094, 4),
         Some(&b"abcd"[..])
     );
 }
@@ -76,7 +76,7 @@ fn many_parts_are_written() {
     storage.set_len(20_000).unwrap();
     storage.write(1, &slices).unwrap();
     assert_eq!(
-        storage.mapping().unwrap().bytes(1, 15_000),
+        storage.mapping().unwrap().bytes_at_rest(1, 15_000),
         Some(&parts.concat()[..])
     );
 }
@@ -94,14 +94,14 @@ fn growing_allocates_blocks() {
 fn growth_is_seen_through_an_old_mapping() {
     let (_directory, storage) = new_file();
     let mapping = storage.mapping().unwrap();
-    assert_eq!(mapping.bytes(0, 1), None);
+    assert_eq!(mapping.bytes_at_rest(0, 1), None);
     storage.set_len(1 << 20).unwrap();
     storage.write((1 << 20) - 1, &[IoSlice::new(b"x")]).unwrap();
-    assert_eq!(mapping.bytes((1 << 20) - 1, 1), Some(&b"x"[..]));
+    assert_eq!(mapping.bytes_at_rest((1 << 20) - 1, 1), Some(&b"x"[..]));
     assert!(Arc::ptr_eq(&mapping, &storage.mapping().unwrap()));
     storage.set_len(4096).unwrap();
-    assert_eq!(mapping.bytes(4096, 1), None);
-    assert!(mapping.bytes(0, 4096).is_some());
+    assert_eq!(mapping.bytes_at_rest(4096, 1), None);
+    assert!(mapping.bytes_at_rest(0, 4096).is_some());
 }
 
 #[test]
@@ -115,21 +115,24 @@ fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
     storage.write(0, &[IoSlice::new(b"x")]).unwrap();
     let new = storage.mapping().unwrap();
     assert!(!Arc::ptr_eq(&old, &new));
-    assert!(old.bytes(0, 1 << 16).is_some());
-    assert_eq!(old.bytes(0, (1 << 16) + 1), None);
-    assert_eq!(new.bytes(0, 1 << 20).unwrap()[0], b'x');
-    assert_eq!(old.bytes(0, 1), Some(&b"x"[..]));
+    assert!(old.bytes_at_rest(0, 1 << 16).is_some());
+    assert_eq!(old.bytes_at_rest(0, (1 << 16) + 1), None);
+    assert_eq!(new.bytes_at_rest(0, 1 << 20).unwrap()[0], b'x');
+    assert_eq!(old.bytes_at_rest(0, 1), Some(&b"x"[..]));
     storage.set_len(4096).unwrap();
-    assert_eq!((old.bytes(4096, 1), new.bytes(4096, 1)), (None, None));
+    assert_eq!(
+        (old.bytes_at_rest(4096, 1), new.bytes_at_rest(4096, 1)),
+        (None, None)
+    );
     storage.set_len(1 << 20).unwrap();
     drop(old);
     storage.set_len(1 << 19).unwrap();
     assert_eq!(lock(&storage.views).mappings.len(), 1);
     if let (Some(old), Some(new)) = (old_writable, storage.writable().unwrap()) {
-        let _extent = old.extent(0, 4096).unwrap();
-        assert!(new.extent(4095, 1).is_none());
-        assert!(old.extent(1 << 17, 1).is_none());
-        assert!(new.extent(1 << 17, 1).is_some());
+        let _extent = old.extent_at_rest(0, 4096).unwrap();
+        assert!(new.extent_at_rest(4095, 1).is_none());
+        assert!(old.extent_at_rest(1 << 17, 1).is_none());
+        assert!(new.extent_at_rest(1 << 17, 1).is_some());
     }
 }
 
@@ -144,7 +147,7 @@ fn extents_write_into_the_file() {
         &writable,
         &storage.writable().unwrap().unwrap()
     ));
-    let mut extent = writable.extent(4096, 4096).unwrap();
+    let mut extent = writable.extent_at_rest(4096, 4096).unwrap();
     extent[..3].copy_from_slice(b"abc");
     storage.mark_written(4096, 3);
     assert_eq!(
@@ -152,7 +155,7 @@ fn extents_write_into_the_file() {
         io::ErrorKind::ResourceBusy
     );
     assert_eq!(
-        storage.mapping().unwrap().bytes(4096, 4),
+        storage.mapping().unwrap().bytes_at_rest(4096, 4),
         Some(&b"abc\0"[..])
     );
     storage.flush().unwrap();
@@ -194,7 +197,7 @@ fn only_what_is_to_be_written_gets_blocks() {
     let before = allocated(&storage);
     assert!((1 << 16..1 << 20).contains(&before), "{before} bytes");
     let writable = storage.writable().unwrap().unwrap();
-    writable.extent(1 << 20, 1 << 16).unwrap().fill(7);
+    writable.extent_at_rest(1 << 20, 1 << 16).unwrap().fill(7);
     storage.flush().unwrap();
     assert_eq!(allocated(&storage), before);
 }
@@ -267,7 +270,7 @@ fn blocks_are_given_back_and_taken_again() {
         return;
     }
     let mapping = storage.mapping().unwrap();
-    let bytes = mapping.bytes(0, 4 << 20).unwrap();
+    let bytes = mapping.bytes_at_rest(0, 4 << 20).unwrap();
     assert!(bytes[1 << 20..3 << 20].iter().all(|byte| *byte == 0));
     assert_eq!((bytes[(1 << 20) - 1], bytes[3 << 20]), (7, 7));
     assert!(allocated(&storage) < 3 << 20);
@@ -387,10 +390,10 @@ fn a_full_disk_is_an_error_of_growing() {
     );
     storage.set_len(1 << 19).unwrap();
     let writable = storage.writable().unwrap().unwrap();
-    writable.extent(0, 1 << 19).unwrap().fill(7);
+    writable.extent_at_rest(0, 1 << 19).unwrap().fill(7);
     storage.flush().unwrap();
     assert_eq!(
-        storage.mapping().unwrap().bytes((1 << 19) - 1, 1),
+        storage.mapping().unwrap().bytes_at_rest((1 << 19) - 1, 1),
         Some(&[7][..])
     );
 }
@@ -411,7 +414,7 @@ fn a_file_of_holes_does_not_fill_the_disk() {
         .writable()
         .unwrap()
         .unwrap()
-        .extent(3 << 20, 1 << 16)
+        .extent_at_rest(3 << 20, 1 << 16)
         .unwrap()
         .fill(7);
     assert_eq!(storage.len(), 4 << 20);

@@ -1,5 +1,6 @@
 //! Planned failures of calls.
 
+use crate::planted::planted;
 use std::{collections::BTreeMap, io};
 
 /// A kind of call to the disk.
@@ -90,6 +91,7 @@ impl Fault {
     }
 
     pub(super) fn to_error(self) -> io::Error {
+        planted!(HideCode => return io::Error::from_raw_os_error(libc::EIO));
         io::Error::from_raw_os_error(self.errno)
     }
 

@@ -8,14 +8,14 @@ fn write(disk: &SimDisk, offset: u64, bytes: &[u8]) -> io::Result<()> {
 fn what_is_written_is_seen_through_the_mapping() {
     let disk = SimDisk::new(1 << 20);
     let mapping = disk.mapping().unwrap();
-    assert_eq!(mapping.bytes(0, 1), None);
+    assert_eq!(mapping.bytes_at_rest(0, 1), None);
     disk.set_len(8192).unwrap();
     disk.write(
         4094,
         &[IoSlice::new(b"ab"), IoSlice::new(b""), IoSlice::new(b"cd")],
     )
     .unwrap();
-    assert_eq!(mapping.bytes(4093, 6), Some(&b"\0abcd\0"[..]));
+    assert_eq!(mapping.bytes_at_rest(4093, 6), Some(&b"\0abcd\0"[..]));
     assert!(Arc::ptr_eq(&mapping, &disk.mapping().unwrap()));
 }
 
@@ -48,9 +48,9 @@ fn what_is_cut_is_zero_when_it_comes_back() {
     write(&disk, 0, b"abcd").unwrap();
     disk.set_len(2).unwrap();
     let mapping = disk.mapping().unwrap();
-    assert_eq!(mapping.bytes(0, 4), None);
+    assert_eq!(mapping.bytes_at_rest(0, 4), None);
     disk.set_len(4).unwrap();
-    assert_eq!(mapping.bytes(0, 4), Some(&b"ab\0\0"[..]));
+    assert_eq!(mapping.bytes_at_rest(0, 4), Some(&b"ab\0\0"[..]));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn extents_are_written_when_marked() {
         .writable()
         .unwrap()
         .unwrap()
-        .extent(4096, 4096)
+        .extent_at_rest(4096, 4096)
         .unwrap();
     extent[..3].copy_from_slice(b"abc");
     assert_eq!(disk.process_crash()[4096..4099], *b"abc");
@@ -103,7 +103,10 @@ fn extents_are_written_when_marked() {
     extent[3] = b'd';
     assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4100], *b"abc\0");
     assert_eq!(disk.power_cut(&mut |_| 0, 512)[4096..4099], [0; 3]);
-    assert_eq!(disk.mapping().unwrap().bytes(4096, 4), Some(&b"abcd"[..]));
+    assert_eq!(
+        disk.mapping().unwrap().bytes_at_rest(4096, 4),
+        Some(&b"abcd"[..])
+    );
 }
 
 #[test]
@@ -128,7 +131,12 @@ fn marks_behind_the_end_record_nothing() {
 fn the_file_is_not_cut_short_under_an_extent() {
     let disk = SimDisk::new(1 << 20);
     disk.set_len(8192).unwrap();
-    let extent = disk.writable().unwrap().unwrap().extent(0, 8192).unwrap();
+    let extent = disk
+        .writable()
+        .unwrap()
+        .unwrap()
+        .extent_at_rest(0, 8192)
+        .unwrap();
     assert_eq!(
         disk.set_len(4096).unwrap_err().kind(),
         io::ErrorKind::ResourceBusy
@@ -207,7 +215,7 @@ fn what_is_punched_is_zero_and_needs_blocks_again() {
     assert!(disk.punch(4096, 8192).unwrap());
     assert!(disk.punch(1 << 16, 4096).is_err());
     let mapping = disk.mapping().unwrap();
-    let bytes = mapping.bytes(0, 1 << 16).unwrap();
+    let bytes = mapping.bytes_at_rest(0, 1 << 16).unwrap();
     assert!(bytes[4096..][..8192].iter().all(|byte| *byte == 0));
     assert_eq!((bytes[4095], bytes[3 * 4096]), (7, 7));
     disk.fail_on(disk.calls(), Fault::DISK_FULL);

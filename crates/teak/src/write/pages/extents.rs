@@ -261,7 +261,9 @@ impl WritePages {
         );
         let offset = self.offset_of(extent.start);
         let last = self.file.writable.last();
-        Ok(last.and_then(|(writable, _)| writable.extent(offset, len)))
+        // SAFETY: the transaction has taken these pages from the free-space map and has written
+        // them nowhere else: no snapshot can see them. It reads them from the arena.
+        Ok(last.and_then(|(writable, _)| unsafe { writable.extent(offset, len) }))
     }
 
     /// The writable mapping, if pages were built in it.

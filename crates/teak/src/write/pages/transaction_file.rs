@@ -1,6 +1,9 @@
 //! The file, as a write transaction reads it and builds pages in it.
 
-use crate::io::{Mapping, Storage, WritableMapping};
+use crate::{
+    instance::held_writer_lock::HeldWriterLock,
+    io::{Mapping, Pinned, Storage, WritableMapping},
+};
 use std::sync::Arc;
 
 /// The storage and its mappings.
@@ -34,5 +37,16 @@ impl TransactionFile {
             writable: Vec::new(),
             outgrown: Vec::new(),
         }
+    }
+
+    /// The mapping, with the right to borrow pages of the base state and of the transaction.
+    #[inline]
+    pub(super) fn pages<'f>(&'f self, writer: &HeldWriterLock) -> &'f Pinned<Mapping> {
+        debug_assert!(writer.is_held(), "the witness is the lock");
+        // SAFETY: reason 2 of `io/pinned.rs`. The transaction has file and lock, and gives the lock
+        // away only when it ends. A page that leaves a method of `WritePages` borrows all of it, and
+        // so keeps it from building pages. Inside of a method, the page that is read is not the one
+        // that is built.
+        unsafe { Pinned::assume(&*self.mapping) }
     }
 }

@@ -1,49 +1,33 @@
-//! Starting the program, and reading what it said.
+//! Programs that a campaign starts, watches, stops and kills.
 
-use super::{CommitScript, VictimAccount};
 use crate::Failure;
 use std::{
     env,
     ffi::OsString,
     io::Read,
-    path::Path,
     process::{self, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-/// What the program is to do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct VictimPlan<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) seed: u64,
-    pub(crate) script: CommitScript,
-    pub(crate) incarnation: u32,
-    /// None for commits without end.
-    pub(crate) commits: Option<u64>,
-    pub(crate) page_size: usize,
-}
-
-/// The program while it runs.
+/// A program while it runs.
 pub(crate) struct ChildProgram {
     process: process::Child,
     output: OutputReader,
     errors: OutputReader,
 }
 
-/// The program when it has ended.
+/// A program after its end.
 pub(crate) struct ChildEnd {
-    /// What it said, as far as that makes sense.
-    pub(crate) account: Result<VictimAccount, Failure>,
-    /// The same, word for word.
-    pub(crate) output: String,
     pub(crate) status: ExitStatus,
-    /// What it said on its standard error.
+    /// Its standard output and its standard error.
+    pub(crate) output: String,
     pub(crate) errors: String,
 }
 
-/// This program with another task, and the error that is planted in this process.
-pub(super) fn program(task: &str) -> Result<Vec<OsString>, Failure> {
+/// The command line of another task of this program, with the error that is planted in this one.
+pub(crate) fn own_task(task: &str) -> Result<Vec<OsString>, Failure> {
     const PLANTED: &str = "--planted";
     let mut words = vec![env::current_exe()?.into_os_string()];
     let mut given = env::args_os().skip_while(|word| word != PLANTED);
@@ -52,27 +36,14 @@ pub(super) fn program(task: &str) -> Result<Vec<OsString>, Failure> {
     Ok(words)
 }
 
-impl VictimPlan<'_> {
-    /// The program and its arguments.
-    pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
-        let mut words = program("victim")?;
-        words.extend(["--path".into(), self.path.into()]);
-        words.extend(["--seed".into(), self.seed.to_string().into()]);
-        words.extend(["--script".into(), self.script.name().into()]);
-        words.extend(["--incarnation".into(), self.incarnation.to_string().into()]);
-        words.extend(["--page-size".into(), self.page_size.to_string().into()]);
-        if let Some(commits) = self.commits {
-            words.extend(["--commits".into(), commits.to_string().into()]);
-        }
-        Ok(words)
-    }
-}
-
 impl ChildProgram {
     /// Starts the program that the first word names.
     pub(crate) fn start(words: &[OsString]) -> Result<Self, Failure> {
-        let mut process = Command::new(&words[0])
-            .args(&words[1..])
+        Self::spawn(Command::new(&words[0]).args(&words[1..]))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self, Failure> {
+        let mut process = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -85,17 +56,12 @@ impl ChildProgram {
         })
     }
 
-    /// What it has said so far.
-    pub(crate) fn account(&self) -> Result<VictimAccount, Failure> {
-        VictimAccount::read(&self.output())
-    }
-
-    /// The same, word for word.
+    /// The output so far.
     pub(crate) fn output(&self) -> String {
         self.output.text()
     }
 
-    /// Stops it where it is; calls to the system that it is in go on.
+    /// Suspends the program. Its running system calls complete.
     pub(crate) fn stop(&self) -> Result<(), Failure> {
         let id = i32::try_from(self.process.id())
             .ok()
@@ -106,11 +72,7 @@ impl ChildProgram {
         Ok(())
     }
 
-    pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
-        Ok(self.status()?.is_some())
-    }
-
-    /// How it has ended, if it has.
+    /// The exit status, if the program has ended.
     pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>, Failure> {
         Ok(self.process.try_wait()?)
     }
@@ -120,16 +82,27 @@ impl ChildProgram {
         self.wait()
     }
 
-    /// Returns when the program has ended by itself, or was killed by somebody else.
+    /// Waits for the end of the program.
     pub(crate) fn wait(mut self) -> Result<ChildEnd, Failure> {
         let status = self.process.wait()?;
         let [output, errors] = [self.output, self.errors].map(OutputReader::end);
         Ok(ChildEnd {
-            account: VictimAccount::read(&output),
-            output,
             status,
+            output,
             errors,
         })
+    }
+
+    /// Waits for the end of the program, and kills it when `end` comes first.
+    pub(crate) fn wait_until(mut self, end: Instant) -> Result<ChildEnd, Failure> {
+        const INTERVAL: Duration = Duration::from_millis(1);
+        while self.status()?.is_none() {
+            if Instant::now() > end {
+                return self.kill();
+            }
+            thread::sleep(INTERVAL);
+        }
+        self.wait()
     }
 }
 
@@ -139,13 +112,23 @@ impl ChildEnd {
     }
 }
 
-/// Whether a signal ended a program, or ended it under another program that says so by its code.
+/// Whether a signal ended a program. A program that ran it reports this as exit code 137.
 pub(crate) fn is_killed(status: ExitStatus) -> bool {
     const KILLED_CODE: i32 = 128 + 9;
     status.code().is_none_or(|code| code == KILLED_CODE)
 }
 
-/// Reads what a program says, as it says it.
+/// Waits until `end`: sleeps at first, then spins to be exact.
+pub(crate) fn wait_until(end: Instant) {
+    const EXACT: Duration = Duration::from_micros(200);
+    let rest = end.saturating_duration_since(Instant::now());
+    thread::sleep(rest.saturating_sub(EXACT));
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Reads the output of a program while it runs.
 struct OutputReader {
     bytes: Arc<Mutex<Vec<u8>>>,
     thread: JoinHandle<()>,
@@ -158,7 +141,7 @@ impl OutputReader {
         let thread = thread::spawn(move || {
             let mut part = [0; 4096];
             let Some(mut source) = source else { return };
-            // What was read before an error still counts.
+            // Bytes that were read before an error still count.
             while let Ok(len @ 1..) = source.read(&mut part) {
                 let mut bytes = read.lock().unwrap_or_else(PoisonError::into_inner);
                 bytes.extend_from_slice(&part[..len]);
@@ -172,7 +155,7 @@ impl OutputReader {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// All that was said, up to the program's end.
+    /// The whole output, up to the end of the program.
     fn end(self) -> String {
         // It does not panic; if it did, what it read before would count.
         let Self { bytes, thread } = self;

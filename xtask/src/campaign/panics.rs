@@ -1,4 +1,4 @@
-//! Panics of the engine, which are violations and are told as such.
+//! Panics of the engine, which are reported as violations.
 
 use std::{
     cell::RefCell,
@@ -6,16 +6,16 @@ use std::{
 };
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// The message and location of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps what a panic says for the report of the violation, and prints nothing else about it.
-pub(crate) fn keep() {
+/// Records the messages of panics for the report of a violation, and prints nothing.
+pub(crate) fn record() {
     panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
 }
 
-/// What `work` returns, or what the panic said that ended it.
+/// The result of `work`, or the message of the panic that ended it.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| PANIC.take())
 }

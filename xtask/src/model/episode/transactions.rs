@@ -1,10 +1,12 @@
-//! What an episode does to whole transactions, and with two tables at once.
+//! Operations of an episode on whole transactions, and on two tables at once.
 
 use super::{
     super::{
+        key_range::{KeyRange, borrowed},
         multi::RawMultiTable,
-        oracle::{AnyModel, KeyRange, OracleTables, borrowed},
-        reads::{self, RawTable},
+        oracle::{AnyModel, OracleTables},
+        reading::RawTable,
+        reads,
         shape::{ModelKey, ModelValue},
         violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
     },
@@ -16,7 +18,7 @@ use teak::{
     codec::Bytes,
 };
 
-/// Places that are kept.
+/// Cached lookups that are kept.
 const CACHED_MAX: usize = 64;
 
 impl ModelEpisode {
@@ -124,7 +126,7 @@ impl ModelEpisode {
             .collect())
     }
 
-    /// Fails unless each table says that the commit has changed it, if that is so.
+    /// Fails unless each changed table reports the change by the commit.
     pub(super) fn expect_changed(
         &self,
         before: &BTreeMap<Vec<u8>, TransactionId>,
@@ -164,7 +166,7 @@ impl ModelEpisode {
         Ok(())
     }
 
-    /// What can only be rolled back: so nothing comes of it.
+    /// A transaction that can only be rolled back must have no effect.
     pub(super) fn expect_only_rollback(&mut self) -> ModelResult {
         if let Some(mut writing) = self.writing.take() {
             self.handles.clear();
@@ -312,7 +314,7 @@ impl ModelEpisode {
             true => database.begin_write_at(txn),
             false => database
                 .try_begin_write_at(txn)
-                .map(|begun| begun.expect("nobody else writes")),
+                .map(|begun| begun.expect("there is no other writer")),
         };
         match begun {
             Ok(txn) if is_newest => {
@@ -362,7 +364,7 @@ impl ModelEpisode {
         }
     }
 
-    /// Compacts, and finds all as it was.
+    /// Compacts, which must change no records.
     pub(super) fn compact(&mut self) -> ModelResult {
         let mut steps = 0;
         let compacted = self.database()?.compact(&mut |_| {

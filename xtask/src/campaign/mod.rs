@@ -1,0 +1,19 @@
+//! The library of campaigns: long runs that play random episodes and look for violations.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `child` | programs that are started, watched and killed |
+//! | `draw` | random choices: independent episodes, weights, geometries |
+//! | `panics` | panics of the engine, which are violations |
+//! | `parallel` | episodes on all processors |
+//! | `results` | the counts of a run, its line of results, its exit |
+//! | `scratch` | directories for databases |
+//! | `violations` | how a violation is printed, and how its files are kept |
+
+pub(crate) mod child;
+pub(crate) mod draw;
+pub(crate) mod panics;
+pub(crate) mod parallel;
+pub(crate) mod results;
+pub(crate) mod scratch;
+pub(crate) mod violations;

@@ -1,0 +1,53 @@
+//! Violations: how they are printed, and where their files are saved.
+
+use crate::{Failure, built};
+use std::{
+    fmt::Display,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Violations that a campaign prints. Later ones are only counted.
+pub(crate) const PRINTED_MAX: u64 = 10;
+
+/// Prints a violation and the command that repeats it.
+pub(crate) fn print(violation: impl Display, command: impl Display) {
+    println!("violation: {violation}\n  repeat it with: cargo xtask {command}");
+}
+
+/// Keeps a copy of a file that shows a violation; returns its path.
+pub(crate) fn save(file: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let saved = directory()?.join(name);
+    fs::copy(file, &saved)?;
+    Ok(saved)
+}
+
+/// Keeps a copy of a database as a crash left it, if there is one, and prints its path.
+pub(crate) fn save_database(file: &Path, name: &str) -> Result<(), Failure> {
+    if file.exists() {
+        println!(
+            "  the database after the crash: {}",
+            save(file, name)?.display()
+        );
+    }
+    Ok(())
+}
+
+/// Keeps copies of the files in a directory; returns the path of the new directory.
+pub(crate) fn save_all(from: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let saved = directory()?.join(name);
+    fs::create_dir_all(&saved)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), saved.join(entry.file_name()))?;
+        }
+    }
+    Ok(saved)
+}
+
+fn directory() -> Result<PathBuf, Failure> {
+    let directory = built::workspace().join("target/violations");
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
+}

@@ -1,0 +1,207 @@
+//! Operations on cursors, and how they are drawn.
+
+use crate::model::{
+    multi::oracle::Pair,
+    oracle::AnyModel,
+    reading::ReadSource,
+    shape::{KeyShape, ModelKey, ModelValue},
+};
+use fastrand::Rng;
+use teak::DeleteScope;
+
+/// Records in a table, above which cursors insert no more.
+pub(in crate::model) const RECORDS_MAX: usize = 20_000;
+
+/// Cursors of an episode at one time.
+pub(crate) const CURSORS_MAX: usize = 8;
+
+/// Where a cursor goes.
+#[derive(Clone, Debug)]
+pub(crate) enum CursorStep {
+    First,
+    Last,
+    Next,
+    Prev,
+    Current,
+    NextKey,
+    PrevKey,
+    NextValue,
+    PrevValue,
+    FirstValue,
+    LastValue,
+    Seek(ModelKey),
+    SeekLess(ModelKey),
+    /// In a table in which a key has several values.
+    SeekPair(Pair),
+    SeekPairLess(Pair),
+    SeekValue(Pair),
+    SeekExact(ModelKey),
+    SeekGreater(ModelKey),
+    SeekLessOrEqual(ModelKey),
+    SeekPairExact(Pair),
+    SeekPairGreater(Pair),
+    SeekPairLessOrEqual(Pair),
+    SeekValueExact(Pair),
+    SeekValueGreater(Pair),
+    SeekValueLess(Pair),
+    SeekValueLessOrEqual(Pair),
+}
+
+/// Reads that take several records at a cursor, which continues after them.
+#[derive(Clone, Debug)]
+pub(crate) enum CursorRead {
+    /// So many records.
+    Records { count: usize, mode: ReadMethod },
+    /// Values of one size, as many as lie together.
+    Packed { is_back: bool },
+}
+
+/// How several records are read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum ReadMethod {
+    Batch,
+    Scan,
+    ScanBack,
+}
+
+/// Changes through a cursor.
+#[derive(Clone, Debug)]
+pub(crate) enum CursorChange {
+    Insert(Pair, ModelValue),
+    InsertNew(Pair, ModelValue),
+    Append(Pair, ModelValue),
+    /// In a table in which a key has several values.
+    AppendValue(Pair, ModelValue),
+    Remove,
+    RemoveAllValues,
+    RemoveScope(DeleteScope),
+    Update(ModelKey, ModelValue),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum CursorPosition {
+    Nowhere,
+    BeforeFirst,
+    At(Pair),
+    AfterLast,
+}
+
+/// The shapes of the keys and values of a table, which decide their order.
+pub(super) fn shapes(model: &AnyModel) -> (KeyShape, Option<KeyShape>) {
+    match model {
+        AnyModel::Plain(table) => (table.kind.shape.clone(), None),
+        AnyModel::Multi(table) => {
+            let kind = &table.kind;
+            (kind.shape.clone(), Some(kind.value_shape.clone()))
+        }
+    }
+}
+
+/// All that can be removed beside a cursor.
+const DELETE_SCOPES: [DeleteScope; 10] = [
+    DeleteScope::Before,
+    DeleteScope::UpToCurrent,
+    DeleteScope::FromCurrent,
+    DeleteScope::After,
+    DeleteScope::All,
+    DeleteScope::ValuesBefore,
+    DeleteScope::ValuesUpToCurrent,
+    DeleteScope::ValuesFromCurrent,
+    DeleteScope::ValuesAfter,
+    DeleteScope::AllValues,
+];
+
+impl CursorRead {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        match rng.u8(0..5) {
+            0 | 1 => Self::Packed {
+                is_back: rng.bool(),
+            },
+            _ => Self::Records {
+                count: rng.usize(0..20),
+                mode: [ReadMethod::Batch, ReadMethod::Scan, ReadMethod::ScanBack][rng.usize(0..3)],
+            },
+        }
+    }
+}
+
+impl CursorChange {
+    /// A change of a table, with a pair that it may be about.
+    pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: ModelValue) -> Self {
+        let is_full = model.len() > RECORDS_MAX;
+        match rng.u8(0..20) {
+            0..8 if !is_full => Self::Insert(pair, value),
+            8 if !is_full => Self::InsertNew(pair, value),
+            9 if !is_full => Self::Append(pair, value),
+            10 if !is_full && model.multi().is_some() => Self::AppendValue(pair, value),
+            11..14 => Self::Update(pair.1, value),
+            14 if rng.u8(0..4) == 0 => Self::RemoveAllValues,
+            // Those of a key more often than those of the table, of which little stays.
+            15 if is_full || rng.u8(0..8) == 0 => Self::RemoveScope(DELETE_SCOPES[rng.usize(..5)]),
+            16 => Self::RemoveScope(DELETE_SCOPES[rng.usize(5..DELETE_SCOPES.len())]),
+            _ => Self::Remove,
+        }
+    }
+}
+
+impl CursorStep {
+    pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, domain: u64) -> Self {
+        let is_multi = model.multi().is_some();
+        let (key, value) = draw_pair(rng, model, domain);
+        let pair = (key.clone(), value.clone());
+        match rng.u8(0..43) {
+            0 => Self::First,
+            1 => Self::Last,
+            2..8 => Self::Next,
+            8..13 => Self::Prev,
+            13 => Self::Current,
+            14 => Self::NextKey,
+            15 => Self::PrevKey,
+            16..19 => Self::NextValue,
+            19..21 => Self::PrevValue,
+            21 => Self::FirstValue,
+            22 => Self::LastValue,
+            23 | 24 if is_multi => Self::SeekPair((key, value)),
+            25 if is_multi => Self::SeekPairLess((key, value)),
+            26 | 27 if is_multi => Self::SeekValue((key, value)),
+            28 => Self::SeekLess(key),
+            29..32 => Self::Seek(key),
+            32 if is_multi => Self::SeekPairExact(pair),
+            33 if is_multi => Self::SeekPairGreater(pair),
+            34 if is_multi => Self::SeekPairLessOrEqual(pair),
+            35 if is_multi => Self::SeekValueExact(pair),
+            36 if is_multi => Self::SeekValueGreater(pair),
+            37 if is_multi => Self::SeekValueLess(pair),
+            38 if is_multi => Self::SeekValueLessOrEqual(pair),
+            39 | 40 => Self::SeekExact(key),
+            41 => Self::SeekGreater(key),
+            _ => Self::SeekLessOrEqual(key),
+        }
+    }
+}
+
+/// A key of a table and, if its keys have several, a value.
+pub(crate) fn draw_pair(rng: &mut Rng, model: &AnyModel, domain: u64) -> Pair {
+    let (keys, values) = shapes(model);
+    let key_domain = model.multi().map_or(domain, |table| table.kind.key_domain);
+    let value = values.map(|values| values.key(rng.u64(0..domain)));
+    let nothing = || ModelKey::from(Vec::new());
+    (
+        keys.key(rng.u64(0..key_domain)),
+        value.unwrap_or_else(nothing),
+    )
+}
+
+/// Operations on a cursor.
+#[derive(Clone, Debug)]
+pub(crate) enum CursorOperation {
+    /// Opens a cursor, which replaces the oldest one if there are enough.
+    Open(ReadSource, Vec<u8>),
+    Copy(usize),
+    /// Unsets its position.
+    Reset(usize),
+    Step(usize, ReadSource, CursorStep),
+    Read(usize, ReadSource, CursorRead),
+    Compare(usize, usize, ReadSource),
+    Change(usize, CursorChange),
+}

@@ -1,0 +1,107 @@
+//! Operations of an episode on the set of tables.
+
+use super::{ModelEpisode, ModelWriter};
+use crate::model::{
+    multi::oracle::MultiKind,
+    oracle::{AnyModel, AnyTableKind, TableKind},
+    reading::ReadSource,
+    reads,
+    violation::{ModelResult, expect_error, expect_same},
+};
+use std::sync::Arc;
+use teak::{Error, Transaction, codec::Bytes};
+
+impl ModelEpisode {
+    pub(super) fn create_table(&mut self, name: &[u8], kind: &AnyTableKind) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
+        let is_refused = |error: &Error| matches!(error, Error::TableMismatch { .. });
+        let description = "a table with other options";
+        match kind {
+            AnyTableKind::Plain(kind) => {
+                txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
+                let other = TableKind {
+                    share_prefixes: !kind.share_prefixes,
+                    ..kind.clone()
+                };
+                let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
+                expect_error(description, result, is_refused)?;
+                let result = txn.open_multi_table::<Bytes, Bytes>(name);
+                expect_error("a table of another kind", result, is_refused)?;
+            }
+            AnyTableKind::Multi(kind) => {
+                txn.create_multi_table_with::<Bytes, Bytes>(name, kind.options())?;
+                let other = MultiKind {
+                    counted: !kind.counted,
+                    ..kind.clone()
+                };
+                let result = txn.create_multi_table_with::<Bytes, Bytes>(name, other.options());
+                expect_error(description, result, is_refused)?;
+                let result = txn.open_table::<Bytes, Bytes>(name);
+                expect_error("a table of another kind", result, is_refused)?;
+            }
+        }
+        if !tables.contains_key(name) {
+            tables.insert(name.to_vec(), Arc::new(AnyModel::new(kind)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_table(&mut self, name: &[u8]) -> ModelResult {
+        self.handles.remove(name);
+        let ModelWriter {
+            txn,
+            tables,
+            is_recast,
+            ..
+        } = self.writing()?;
+        *is_recast = true;
+        expect_same(
+            "drop_table",
+            txn.drop_table(name)?,
+            tables.remove(name).is_some(),
+        )?;
+        let result = txn.open_table::<Bytes, Bytes>(name);
+        expect_error("a dropped table", result, |error| {
+            matches!(error, Error::TableNotFound(_))
+        })
+    }
+
+    pub(super) fn rename_table(&mut self, from: &[u8], to: &[u8]) -> ModelResult {
+        self.handles.remove(from);
+        self.handles.remove(to);
+        let ModelWriter {
+            txn,
+            tables,
+            is_recast,
+            ..
+        } = self.writing()?;
+        *is_recast = true;
+        let result = txn.rename_table(from, to);
+        match tables.get(from) {
+            None => expect_error("renaming no table", result, |error| {
+                matches!(error, Error::TableNotFound(_))
+            }),
+            Some(_) if tables.contains_key(to) => {
+                expect_error("renaming to a name that is taken", result, |error| {
+                    matches!(error, Error::TableExists(_))
+                })
+            }
+            Some(table) => {
+                let table = table.clone();
+                tables.remove(from);
+                tables.insert(to.to_vec(), table);
+                Ok(result?)
+            }
+        }
+    }
+
+    pub(super) fn list_tables(&self, source: ReadSource) -> ModelResult {
+        match (source, &self.writing) {
+            (ReadSource::Reader(index), _) => {
+                reads::list_tables(&self.readers[index].txn, &self.readers[index].tables)
+            }
+            (_, Some(writing)) => reads::list_tables(&writing.txn, &writing.tables),
+            (_, None) => reads::list_tables(&self.database()?.begin_read()?, &self.committed),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The command line of a worker.
+
+use super::misbehaviour::Misbehaviour;
+use std::path::PathBuf;
+
+/// The database, below the directory of a round.
+pub(super) const DATABASE: &str = "storm.teak";
+
+/// Threads of a worker at most; one more may write on behalf of the inspection.
+pub(super) const THREADS_MAX: u64 = 8;
+
+/// Works on the database of a storm
+#[derive(clap::Args)]
+pub(crate) struct WorkerArguments {
+    /// The directory of the round
+    #[arg(long)]
+    pub(super) directory: PathBuf,
+    /// Which worker of the round this is
+    #[arg(long)]
+    pub(super) number: u64,
+    #[arg(long)]
+    pub(super) seed: u64,
+    #[arg(long)]
+    pub(super) page_size: usize,
+    #[arg(long, value_enum)]
+    pub(super) role: Role,
+    /// Forks now and then
+    #[arg(long)]
+    pub(super) fork: bool,
+    /// Does to the files what other programs do
+    #[arg(long)]
+    pub(super) meddle: bool,
+    /// Does something wrong on purpose
+    #[arg(long = "break")]
+    pub(super) misbehaviour: Option<Misbehaviour>,
+}
+
+/// The role of a worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(super) enum Role {
+    /// Reads and writes until it is killed or asked to end
+    Work,
+    /// Checks everything, as the only process
+    Inspect,
+    /// Checks everything, while another process works
+    InspectDuringWork,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::Inspect => "inspect",
+            Self::InspectDuringWork => "inspect-during-work",
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The state that the threads of a worker share: its database, which is reopened now and then.
+
+use super::{
+    arguments::{DATABASE, WorkerArguments},
+    journal::StormJournal,
+    meddle,
+};
+use crate::{Failure, campaign::draw};
+use fastrand::Rng;
+use std::{
+    sync::{
+        RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use teak::{Database, Durability, Error, Options};
+
+/// The state that all threads of a worker share.
+pub(super) struct WorkerContext<'a> {
+    pub(super) arguments: &'a WorkerArguments,
+    pub(super) journal: StormJournal,
+    /// None while it is opened again.
+    pub(super) database: RwLock<Option<OpenDatabase>>,
+    is_to_end: AtomicBool,
+}
+
+/// The database, as the worker has it open.
+pub(super) struct OpenDatabase {
+    pub(super) database: Database,
+    pub(super) access: Access,
+}
+
+/// The access with which the database is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl<'a> WorkerContext<'a> {
+    pub(super) fn open(arguments: &'a WorkerArguments, rng: &mut Rng) -> Result<Self, Failure> {
+        let journal = StormJournal::open(&arguments.directory)?;
+        let opened = open(arguments, &journal, rng)?;
+        Ok(Self {
+            arguments,
+            journal,
+            database: RwLock::new(Some(opened)),
+            is_to_end: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn end(&self) {
+        self.is_to_end.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_to_end(&self) -> bool {
+        self.is_to_end.load(Ordering::Relaxed)
+    }
+
+    /// Runs `work` on the database, which stays open for that time.
+    pub(super) fn with<R>(
+        &self,
+        work: impl FnOnce(&OpenDatabase) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let opened = self.database.read()?;
+        let opened = opened.as_ref();
+        work(opened.ok_or_else(|| Failure("the database is not open".to_owned()))?)
+    }
+
+    /// Closes the database, or lets go of it, and opens it again.
+    pub(super) fn reopen(&self, rng: &mut Rng) -> Result<(), Failure> {
+        let mut opened = self.database.write()?;
+        if let Some(opened) = opened.take()
+            && rng.bool()
+        {
+            opened.database.close()?;
+        }
+        *opened = Some(open(self.arguments, &self.journal, rng)?);
+        Ok(())
+    }
+}
+
+fn open(
+    arguments: &WorkerArguments,
+    journal: &StormJournal,
+    rng: &mut Rng,
+) -> Result<OpenDatabase, Failure> {
+    let path = arguments.directory.join(DATABASE);
+    let mut options = options(arguments.page_size, rng);
+    if rng.u8(0..5) == 0 {
+        let promises = journal.promises()?;
+        let options = options.clone().read_only(true);
+        match meddle::open(arguments, || options.open(&path)) {
+            Ok(database) => {
+                let access = Access::Read;
+                return Ok(OpenDatabase { database, access });
+            }
+            Err(Error::NotFound(_)) if promises.is_empty() => {}
+            Err(error) => return Err(Failure(format!("opening to read: {error}"))),
+        }
+    }
+    if !journal.promises()?.is_empty() {
+        options = options.create(false);
+    }
+    let database = meddle::open(arguments, || options.open(&path))
+        .map_err(|error| Failure(format!("opening: {error}")))?;
+    let access = Access::Write;
+    Ok(OpenDatabase { database, access })
+}
+
+fn options(page_size: usize, rng: &mut Rng) -> Options {
+    let mut options = Options::new().page_size(page_size);
+    if rng.bool() {
+        options = options.geometry(draw::geometry(rng, page_size));
+    }
+    if rng.u8(0..3) == 0 {
+        options = options.durability(durability(rng));
+    }
+    if rng.u8(0..3) == 0 {
+        let age = [
+            Duration::from_millis(3),
+            Duration::from_millis(50),
+            Duration::MAX,
+        ];
+        options = options.flush_after(age[rng.usize(0..3)]);
+    }
+    if rng.u8(0..3) == 0 {
+        options = options.flush_after_bytes([64 << 10, 1 << 20, u64::MAX][rng.usize(0..3)]);
+    }
+    if rng.u8(0..3) == 0 {
+        options = options.write_memory_bytes(256 << 10);
+    }
+    if rng.bool() {
+        options = options.journal_bytes(page_size as u64 * [0, 3, 16, 64][rng.usize(0..4)]);
+    }
+    options
+}
+
+pub(super) fn durability(rng: &mut Rng) -> Durability {
+    [Durability::Durable, Durability::Async, Durability::Lazy][rng.usize(0..3)]
+}

@@ -1,4 +1,5 @@
-//! Hands the compiler's version and the profile to the program, which prints them with its figures, and compiles what is of C.
+//! Passes the compiler's version and the profile to the program, which prints them with its
+//! figures, and compiles the parts in C.
 
 use std::{env, process::Command};
 
@@ -19,7 +20,7 @@ fn main() {
     compile_shim("wiredtiger", "wiredtiger");
 }
 
-/// Compiles what stands between Rust and an engine whose interface only C can name.
+/// Compiles the C code for engines whose interface is only usable from C.
 #[cfg(any(feature = "berkeleydb", feature = "wiredtiger"))]
 fn compile_shim(engine: &str, library: &str) {
     let source = format!("src/engines/shims/{engine}.c");

@@ -1,4 +1,4 @@
-//! The sample that stands in the repository is what the generator makes.
+//! The sample in the repository equals the generator's output.
 
 use std::{error::Error, fs, path::Path};
 

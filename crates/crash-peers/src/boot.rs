@@ -1,8 +1,8 @@
-//! A machine that seems to have been started again for each process: libmdbx trusts what was not
-//! synced as long as the boot id is the same, and takes it from a file of the kernel's only.
+//! A new boot id for each process: libmdbx trusts unflushed data as long as the boot id is
+//! unchanged, and reads that only from a file of the kernel.
 //!
-//! In a mount namespace of this program's own the boot id is covered by another file of the kernel's,
-//! which has a new id each time it is read.
+//! In a mount namespace, another file of the kernel is mounted over the boot id. It has a new id
+//! each time it is read.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -13,10 +13,10 @@ use std::{
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const FRESH_ID: &str = "/proc/sys/kernel/random/uuid";
 
-/// What starts a program with mounts of its own.
+/// The command that starts a program in a mount namespace.
 const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
 
-/// Whether a program can be started with mounts of its own.
+/// Whether a program can be started in a mount namespace.
 pub(crate) fn can_unshare() -> bool {
     let status = Command::new(UNSHARE[0])
         .args(&UNSHARE[1..])
@@ -27,7 +27,7 @@ pub(crate) fn can_unshare() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Runs this program once more, with mounts of its own.
+/// Runs this program again in a mount namespace.
 pub(crate) fn run_inside() -> Result<ExitStatus> {
     Ok(Command::new(UNSHARE[0])
         .args(&UNSHARE[1..])
@@ -37,7 +37,7 @@ pub(crate) fn run_inside() -> Result<ExitStatus> {
         .status()?)
 }
 
-/// From here on each process started sees a boot id of its own.
+/// From here on each started process sees its own boot id.
 pub(crate) fn cover() -> Result<()> {
     let output = Command::new("mount")
         .args(["--bind", FRESH_ID, BOOT_ID])

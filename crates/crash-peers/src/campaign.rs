@@ -1,4 +1,4 @@
-//! Episodes of one engine: each is recorded, images are built of the record and looked at.
+//! Episodes of one engine: each is recorded, and images built from the record are inspected.
 
 #[expect(
     dead_code,
@@ -31,7 +31,7 @@ use std::{
 use teak::testing::{CrashPoints, DiskEvent};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Different images that an episode gives at most.
+/// The maximum number of different images per episode.
 const IMAGES_PER_EPISODE: u64 = 250;
 
 /// Points of a round at least, for where little is missing, of which most was there before.
@@ -43,30 +43,30 @@ const IMAGES_PER_POINT: usize = 8;
 /// Where there are no more combinations, all are taken.
 const COMBINATIONS_MAX: usize = 16;
 
-/// How often points are drawn anew, where most images had been there before.
+/// The maximum number of draws when most images are repetitions.
 const ROUNDS_MAX: usize = 8;
 
-/// Violations that are told, of each engine.
+/// The maximum number of reported violations per engine.
 const TOLD_MAX: u64 = 3;
 
-/// Lengths of blocks in the head of the file and behind it. No engine but Teak says anything of sectors that
-/// are torn inside.
+/// Block lengths in the head of the file and in the rest. Only Teak makes promises about torn
+/// sectors.
 const GRANULARITIES: [(usize, usize); 3] = [(4096, 4096), (512, 4096), (512, 512)];
 
-/// What to look at.
+/// The settings of a campaign.
 pub(crate) struct Campaign<'a> {
     pub(crate) engine: Engine,
     pub(crate) seed: u64,
     pub(crate) images: u64,
-    /// This episode alone.
+    /// Run only this episode.
     pub(crate) episode: Option<u64>,
-    /// Where the engine commits, which is to be on a disk.
+    /// The directory for the engine's files, which should be on a disk.
     pub(crate) disk: &'a Path,
     /// Where images are put.
     pub(crate) memory: &'a Path,
 }
 
-/// What all threads have in common.
+/// The state shared by all threads.
 #[derive(Default)]
 struct SharedCampaign {
     next_episode: AtomicU64,
@@ -112,7 +112,7 @@ impl Campaign<'_> {
     }
 }
 
-/// One record, and what was found in images of it.
+/// One record, and the findings in its images.
 struct Episode<'c> {
     campaign: &'c Campaign<'c>,
     number: u64,
@@ -120,7 +120,7 @@ struct Episode<'c> {
     states: HashMap<u128, usize>,
     rng: Rng,
     tally: Tally,
-    /// Whether a violation was told: one of an episode is enough.
+    /// Whether a violation was reported: one per episode is enough.
     has_reported: bool,
 }
 
@@ -154,8 +154,8 @@ impl<'c> Episode<'c> {
         Ok(())
     }
 
-    /// Numbers of events behind which power is cut, in order: half of them shortly before something
-    /// is on the disk for sure, where most may still be lost.
+    /// Draws event numbers after which power is cut, in order. Half of them are shortly before a
+    /// flush completes, when most can still be lost.
     fn draw_points(&mut self, images: u64) -> Vec<usize> {
         let events = &self.record.events;
         let is_barrier = |index: &usize| {
@@ -220,7 +220,7 @@ impl<'c> Episode<'c> {
         let known = self.record.known_at(point, self.campaign.engine.promise());
         let mut verdict = judge(inspector.inspect(image)?, &self.states, known);
         if let Verdict::Violation(Violation::WrongData | Violation::Lost { .. }) = verdict {
-            // Perhaps it is what another image did to the process.
+            // An earlier image may have affected the process.
             inspector.end();
             verdict = judge(inspector.inspect(image)?, &self.states, known);
         }

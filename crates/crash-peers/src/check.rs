@@ -1,8 +1,7 @@
-//! Opens images with the engine, in a process of its own, since an engine may be killed by what it
-//! reads there.
+//! Opens images with the engine, in a process of its own, because the contents may kill it.
 //!
-//! Both sides speak in lines: the parent writes a file and says so, the child answers with what it
-//! found in it.
+//! Both sides exchange lines: the parent writes a file and announces it, the child answers with its
+//! findings.
 
 use crate::{
     peer::{Change, Engine, Peer},
@@ -20,27 +19,27 @@ use std::{
     time::Duration,
 };
 
-/// Within that time an image is looked at, or the engine hangs.
+/// The time limit for an image; after that the engine counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// More records than any state has: whoever reads so many goes in circles.
+/// More records than any state has; a longer scan is an endless loop.
 const RECORDS_MAX: usize = 10_000;
 
-/// What became of an image.
+/// The result of inspecting an image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Finding {
     /// It opened, has records of this digest, and took another transaction.
     Records(u128),
     /// It does not open.
     NotOpened(String),
-    /// It opens, and then there is an error.
+    /// It opens, but a later operation fails.
     Unusable(String),
     /// The process was killed by this signal.
     Signal(i32),
     Hangs,
 }
 
-/// The child: looks at the image as often as it is told to.
+/// The child: inspects the image whenever it gets a line.
 pub(crate) fn serve(engine: Engine, path: &Path) -> Result<()> {
     let mut output = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
@@ -67,7 +66,7 @@ fn inspect(engine: Engine, path: &Path) -> Finding {
     }
 }
 
-/// The digest of all records, behind which a transaction was made and read.
+/// The digest of all records. Afterwards a transaction is committed and read.
 fn read_and_write(peer: &dyn Peer) -> Result<u128> {
     let mut records = read(peer)?;
     let found = digest(&records);
@@ -98,7 +97,7 @@ fn read(peer: &dyn Peer) -> Result<Records> {
     Ok(records)
 }
 
-/// The parent's side: a child, and another one when it is gone.
+/// The parent's side: a child, which is restarted when it has died.
 pub(crate) struct Inspector {
     engine: Engine,
     path: PathBuf,
@@ -121,8 +120,8 @@ impl Inspector {
         }
     }
 
-    /// What the engine makes of an image. What is wrong is looked at twice, the second time by a
-    /// process that has seen no other image.
+    /// The engine's result for an image. A failure is inspected again in a new process, which has
+    /// seen no other image.
     pub(crate) fn inspect(&mut self, image: &[u8]) -> Result<Finding> {
         let first = self.inspect_once(image)?;
         if matches!(first, Finding::Records(_)) {
@@ -134,7 +133,7 @@ impl Inspector {
         Ok(second)
     }
 
-    /// Lets the next image be looked at by another process.
+    /// Ends the child, so that the next image is inspected by a new one.
     pub(crate) fn end(&mut self) {
         if let Some(mut running) = self.child.take() {
             // Neither fails for a process that was started here and not waited for.
@@ -153,7 +152,7 @@ impl Inspector {
             Some(running) => running,
             None => self.start()?,
         };
-        // A child that is gone says nothing either.
+        // A child that has died does not answer either.
         let _ = running.input.write_all(b"\n");
         match running.answers.recv_timeout(PATIENCE) {
             Ok(answer) => {

@@ -1,9 +1,9 @@
-//! What crashes may leave of LMDB and libmdbx: shows that the instruments Teak is tested with find
-//! what is there to be found, and nothing where nothing is.
+//! Crash images of LMDB and libmdbx. This shows that Teak's test tools find the known weaknesses of
+//! other engines, and find nothing where there are none.
 //!
-//! A program commits to an engine while its calls to the system are recorded. The record becomes a
-//! record of the simulated disk, of which images are built as of Teak's own (`cargo xtask crash`). Each is
-//! opened by the engine in another process, and must be what the engine's documentation promises.
+//! A program commits to an engine while its system calls are recorded. The record is converted to
+//! one of the simulated disk, from which images are built as for Teak (`cargo xtask crash`). The
+//! engine opens each image in another process, and must find what its documentation promises.
 
 mod boot;
 mod campaign;
@@ -31,25 +31,26 @@ use tally::Tally;
 use tempfile::TempDir;
 use workload::Workload;
 
-/// Builds what crashes could have left of LMDB and libmdbx, and looks at it
+/// Builds possible crash images of LMDB and libmdbx, and inspects them
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     child: Option<Subprogram>,
-    /// How many different images to look at, of each engine
+    /// The number of different images to inspect, for each engine
     #[arg(long, default_value_t = 1000)]
     images: u64,
     /// Everything that is random follows from this number
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// This engine alone
+    /// Only this engine
     #[arg(long, value_enum)]
     engine: Option<Engine>,
-    /// This episode alone
+    /// Only this episode
     #[arg(long)]
     episode: Option<u64>,
-    /// Where engines commit, which must not be in memory; beside this program if it is not given
+    /// The directory for the engines' files, which must not be in memory [default: next to this
+    /// program]
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Writes the counts to this file, one line for each engine
@@ -116,7 +117,7 @@ impl Subprogram {
 }
 
 impl Arguments {
-    /// Whether all was found that is to be found, and nothing else.
+    /// Whether exactly the expected violations were found.
     fn run(&self) -> Result<bool> {
         if !can_trace() {
             println!(
@@ -198,7 +199,7 @@ impl Arguments {
     }
 }
 
-/// A directory in memory, where the machine has a place for that.
+/// A directory in memory, if the machine has a file system for that.
 fn memory() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     Ok(if memory.is_dir() {

@@ -1,4 +1,4 @@
-//! Records what a program that commits does to its file.
+//! Records the changes that a committing program makes to its file.
 
 use crate::{
     peer::{Engine, Promise},
@@ -13,8 +13,8 @@ use std::{
 };
 use teak::testing::DiskEvent;
 
-/// Performs an episode under `strace`, with its file in this directory, which must not be in memory:
-/// libmdbx does not sync what is.
+/// Runs an episode under `strace`, with its file in this directory. It must not be in memory,
+/// because libmdbx does not sync such files.
 pub(crate) fn record(
     engine: Engine,
     seed: u64,
@@ -57,7 +57,7 @@ pub(crate) fn record(
     Ok(record)
 }
 
-/// The file behind all events.
+/// The file after all events.
 fn replay(record: &TraceRecord) -> Vec<u8> {
     let mut file = Vec::new();
     for event in &record.events {
@@ -72,7 +72,7 @@ fn replay(record: &TraceRecord) -> Vec<u8> {
     file
 }
 
-/// What is known of the commits at a moment of the record.
+/// The state of the commits at a point of the record.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct KnownCommits {
     /// The state that may not be lost; none before the engine promised anything.
@@ -82,7 +82,7 @@ pub(crate) struct KnownCommits {
 }
 
 impl TraceRecord {
-    /// What is known behind so many events.
+    /// The state after the first `event_index` events.
     pub(crate) fn known_at(&self, event_index: usize, promise: Promise) -> KnownCommits {
         let mut known = KnownCommits::default();
         let after = self

@@ -1,4 +1,4 @@
-//! Counts of what was found of one engine, and the table of them.
+//! Counts of the findings for one engine, and their table.
 
 use crate::{
     peer::{Engine, Expectation},
@@ -56,7 +56,7 @@ impl Tally {
         self.images - self.right - self.before_first
     }
 
-    /// What is wrong with the counts, if the engine is known to do better, or worse.
+    /// A complaint about the counts, if the engine is known to behave better or worse.
     pub(crate) fn complaint(&self, engine: Engine) -> Option<String> {
         let name = engine.name();
         match (engine.expectation(), self.violations()) {
@@ -79,7 +79,7 @@ impl Tally {
         ]
     }
 
-    /// A line that another program reads: what is behind `=` is a number, but for the engine.
+    /// A line for another program: each value after `=` is a number, except the engine.
     pub(crate) fn to_line(self, engine: Engine) -> String {
         let mut line = format!(
             "engine={} images={} right={} before_first={} violations={} unexpected={}",

@@ -1,7 +1,7 @@
-//! Reads what `strace` wrote of a program as events of the simulated disk.
+//! Parses the output of `strace` into events of the simulated disk.
 //!
-//! Only calls on one file count, and the program's marks. A call that changes the file in a way that
-//! is not known here is an error, so that no record silently lacks something.
+//! Only calls on one file count, and the program's marks. An unknown call that may change the file
+//! is an error, so that no record is silently incomplete.
 
 use crate::workload::ProgressMark;
 use anyhow::{Context, Result, bail, ensure};
@@ -23,7 +23,7 @@ pub(crate) const STRACE_ARGUMENTS: [&str; 9] = [
 
 const STANDARD_OUTPUT: &str = "1";
 
-/// Calls on a file that leave it as it is.
+/// Calls that do not change a file.
 const HARMLESS: [&str; 11] = [
     "close",
     "fadvise64",
@@ -38,7 +38,7 @@ const HARMLESS: [&str; 11] = [
     "readahead",
 ];
 
-/// What a program did to its file.
+/// The changes that a program made to its file.
 pub(crate) struct TraceRecord {
     pub(crate) events: Vec<Arc<DiskEvent>>,
     /// The marks, each with the number of events before it.
@@ -78,7 +78,7 @@ struct TraceReader<'t> {
 struct Descriptor {
     /// Whether its writes wait for the disk.
     is_synced: bool,
-    /// Where it writes if the call does not say.
+    /// The write position for calls without an offset.
     position: u64,
 }
 
@@ -94,7 +94,7 @@ impl<'t> TraceReader<'t> {
         let Some(call) = SystemCall::of_line(line)? else {
             return Ok(());
         };
-        // What failed has changed nothing; without a descriptor it is about no file.
+        // A failed call has changed nothing, and a call without a descriptor concerns no file.
         let Some(&first) = call.arguments.first() else {
             return Ok(());
         };
@@ -227,7 +227,7 @@ impl<'t> TraceReader<'t> {
 }
 
 impl<'t> SystemCall<'t> {
-    /// Nothing where the line is about something else, as the end of a process.
+    /// `None` if the line is something else, such as the end of a process.
     fn of_line(line: &'t str) -> Result<Option<Self>> {
         ensure!(!line.contains("<unfinished"), "calls of several threads");
         let Some((call, result)) = line.rsplit_once(" = ") else {
@@ -292,7 +292,7 @@ fn bytes_of(argument: &str) -> Result<Vec<u8>> {
         .collect()
 }
 
-/// The bytes of a list such as `[{iov_base="\x61", iov_len=1}]`, one part behind the other.
+/// The joined bytes of a list such as `[{iov_base="\x61", iov_len=1}]`.
 fn bytes_of_parts(argument: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for part in argument.split("iov_base=").skip(1) {

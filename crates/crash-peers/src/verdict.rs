@@ -1,11 +1,11 @@
-//! Says whether what an engine made of an image is what it promises.
+//! Compares an engine's result for an image with its promise.
 
 use crate::{check::Finding, record::KnownCommits};
 use std::{collections::HashMap, fmt};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// A state that was committed, and none that may be lost is behind it.
+    /// A committed state, at least as new as the promise requires.
     Right,
     /// Nothing was promised yet, and there is no database, or an empty one.
     BeforeFirst,
@@ -14,10 +14,10 @@ pub(crate) enum Verdict {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Violation {
-    /// A signal killed the process that looked.
+    /// A signal killed the inspecting process.
     Signal(i32),
     NotOpened(String),
-    /// An error behind opening: in reading, or in the next transaction.
+    /// An error after opening: in reading, or in the next transaction.
     Unusable(String),
     /// Records that were never committed together, or not yet.
     WrongData,
@@ -29,7 +29,7 @@ pub(crate) enum Violation {
     Hangs,
 }
 
-/// Judges what was found, where these states were committed.
+/// Judges a result, given the committed states.
 pub(crate) fn judge(
     finding: Finding,
     states: &HashMap<u128, usize>,

@@ -1,5 +1,5 @@
-//! What is committed: small transactions that follow from seed and episode, the states they lead
-//! to, and the program that performs them while its calls are recorded.
+//! The workload: small transactions that depend on seed and episode, the resulting states, and the
+//! program that performs them while its calls are recorded.
 
 use crate::peer::{Change, Engine, Promise};
 use anyhow::Result;
@@ -11,12 +11,12 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Transactions of an episode. The states before the first and behind each are numbered from 0.
+/// Transactions of an episode. The states before the first and after each are numbered from 0.
 pub(crate) const COMMIT_COUNT: usize = 48;
 
 const KEY_COUNT: usize = 160;
 
-/// The record that tells states apart: it has their number.
+/// The key of the record that identifies a state by its number.
 const NUMBER_KEY: &[u8] = b"number";
 
 pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -24,18 +24,18 @@ pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Everything that an episode commits.
 pub(crate) struct Workload {
     pub(crate) transactions: Vec<Vec<Change>>,
-    /// Numbers of states behind which a sync comes, where commits alone promise nothing.
+    /// For each state, whether a sync follows, where commits alone promise nothing.
     syncs: Vec<bool>,
 }
 
-/// What the recorded program says between its calls: one line each on its standard output.
+/// The lines that the recorded program writes to its standard output between its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProgressMark {
-    /// A transaction begins, which leads to the state with this number.
+    /// A transaction begins that leads to the state with this number.
     Begun(usize),
     /// Its commit has returned.
     Returned(usize),
-    /// A sync behind this state has returned.
+    /// A sync after this state has returned.
     Synced(usize),
 }
 
@@ -45,7 +45,7 @@ impl Workload {
         let transactions = (1..=COMMIT_COUNT).map(|number| transaction(&mut rng, number));
         Self {
             transactions: transactions.collect(),
-            // The first makes sure that there is a database.
+            // The first one makes sure that the database exists.
             syncs: (0..=COMMIT_COUNT)
                 .map(|number| number == 1 || rng.u8(0..8) == 0)
                 .collect(),
@@ -63,7 +63,7 @@ impl Workload {
         states
     }
 
-    /// Performs it on a new database, and says where it is.
+    /// Performs the workload on a new database, and reports progress.
     pub(crate) fn perform(&self, engine: Engine, path: &Path) -> Result<()> {
         let peer = engine.open(path)?;
         let is_lazy = engine.promise() == Promise::Synced;
@@ -89,7 +89,7 @@ fn transaction(rng: &mut Rng, number: usize) -> Vec<Change> {
         NUMBER_KEY.to_vec(),
         number.to_string().into_bytes(),
     )];
-    // Much at first, so that there is a tree; little as a rule, and now and then much again.
+    // Many changes at first, so that there is a tree; then few, and sometimes many.
     let count = match number {
         1 => KEY_COUNT / 2,
         _ if rng.u8(0..8) == 0 => rng.usize(10..40),
@@ -139,7 +139,7 @@ pub(crate) fn digest(records: &Records) -> u128 {
     hasher.digest128()
 }
 
-/// In one write, so that it stands in the record as one.
+/// In one write, so that the record has one call.
 fn say(mark: ProgressMark) -> Result<()> {
     let mut output = std::io::stdout().lock();
     output.write_all(mark.to_line().as_bytes())?;

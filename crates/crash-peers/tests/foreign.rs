@@ -96,7 +96,7 @@ fn changes(kinds: &[Kind], longest: usize, random: &mut Rng) -> Vec<(usize, Chan
     (0..count).map(change).collect()
 }
 
-/// Compares what the engine has with what is read from its file, and gives the number of records.
+/// Compares the engine's contents with those read from its file. Returns the number of records.
 fn compare(peer: &dyn Peer, path: &Path, what: &str) -> usize {
     let environment = Environment::open(File::open(path).expect("opens"), this_boot());
     let environment = environment.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -137,9 +137,9 @@ fn compare(peer: &dyn Peer, path: &Path, what: &str) -> usize {
     count
 }
 
-/// Files for which one test asks.
+/// The number of files per test.
 const FILES: u64 = 40;
-/// Fewer records than these in all of them would say little.
+/// With fewer records in all files the test would mean little.
 const RECORDS_MIN: usize = 100_000;
 
 /// Fills a file in several commits, and compares it after each. Gives the number of records that were compared.

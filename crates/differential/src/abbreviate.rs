@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-/// What `{:?}` prints, with one number for several equal ones that follow each other: `97 x 40`.
+/// The output of `{:?}`, with equal consecutive numbers abbreviated: `97 x 40`.
 pub(crate) fn abbreviate(description: &impl Debug) -> String {
     let whole = format!("{description:?}");
     let mut words = whole.split(", ").peekable();

@@ -27,7 +27,7 @@ pub(crate) enum Deviation {
     Handles,
 }
 
-/// What is known about a difference.
+/// The explanation of a known difference.
 struct KnownDeviation {
     deviation: Deviation,
     /// As the row of docs/differences.md begins.

@@ -23,14 +23,14 @@ use teak::{
 };
 use walk::TeakCursor;
 
-/// What an episode opens databases with.
+/// The options for an episode's databases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) page_size: usize,
     pub(crate) write_memory_bytes: usize,
 }
 
-/// Teak, with what a script has open.
+/// Teak, with the objects that a script has open.
 pub(crate) struct Teak {
     path: PathBuf,
     setup: Setup,
@@ -78,7 +78,7 @@ impl Teak {
         (self.database.as_ref()).ok_or_else(|| not_open("database"))
     }
 
-    /// The write transaction, which begins if there is none.
+    /// The write transaction. Begins one if there is none.
     fn writer(&mut self) -> Result<&mut WriteTxn> {
         if self.writer.is_none() {
             self.writer = Some(self.database()?.begin_write()?);
@@ -113,7 +113,7 @@ impl Teak {
         }
     }
 
-    /// Tables, transactions, readers and the database itself.
+    /// Operations on tables, transactions, readers and the database.
     fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer> {
         match operation {
             Operation::Create { table } => self.create_table(*table)?,

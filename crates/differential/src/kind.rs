@@ -15,18 +15,18 @@ pub(crate) enum Order {
     ByLen,
 }
 
-/// The same for Teak.
+/// Teak's comparison by length.
 pub(crate) static BY_LEN: Comparison = Comparison::new("by length", &compare_by_len);
 
 pub(crate) fn compare_by_len(a: &[u8], b: &[u8]) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-/// What keys, or the values of a key, are like.
+/// The kind of keys, or of the values of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BytesForm {
     pub(crate) order: Order,
-    /// How many bytes each has, where all have the same.
+    /// The size in bytes, if all have the same.
     pub(crate) size: Option<usize>,
 }
 
@@ -142,12 +142,12 @@ impl Kind {
         self.values.is_some()
     }
 
-    /// Whether LMDB has values of this table one behind the other.
+    /// Whether LMDB packs the values of this table.
     pub(crate) fn is_packed(&self) -> bool {
         self.values.is_some_and(|values| values.size.is_some())
     }
 
-    /// What Teak creates the table with.
+    /// Teak's options for the table.
     pub(crate) fn options(&self) -> TableOptions {
         let options = TableOptions::new().order(self.keys.order.to_teak());
         match self.values {

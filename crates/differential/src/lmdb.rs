@@ -25,12 +25,12 @@ use std::{
 /// The open tables of a state, by their index.
 type OpenTables = Vec<Option<Table>>;
 
-/// LMDB, with what a script has open.
+/// LMDB, with the objects that a script has open.
 pub(crate) struct Lmdb {
     path: PathBuf,
     slots: Vec<Option<Cursor>>,
     readers: Vec<Option<(Rc<Transaction>, OpenTables)>>,
-    /// The write transaction, and those nested in it, each in the one before.
+    /// The write transactions, from the outermost to the innermost.
     writers: Vec<Rc<Transaction>>,
     tables: OpenTables,
     environment: Option<Rc<Environment>>,
@@ -53,7 +53,7 @@ impl Lmdb {
         self.environment.as_ref().ok_or(ffi::MDB_PANIC)
     }
 
-    /// The innermost write transaction, which begins if there is none.
+    /// The innermost write transaction. Begins one if there is none.
     fn writer(&mut self) -> Result<&Rc<Transaction>, LmdbCode> {
         if self.writers.is_empty() {
             let writer = Transaction::write(self.environment()?, None)?;
@@ -62,7 +62,7 @@ impl Lmdb {
         self.writers.last().ok_or(ffi::MDB_BAD_TXN)
     }
 
-    /// The transaction of a view, and a table in it, if it is there.
+    /// The transaction of a view, and a table in it, if it exists.
     fn view(
         &mut self,
         view: ReadView,
@@ -105,7 +105,7 @@ impl Lmdb {
         }
     }
 
-    /// Tables, transactions, readers and the environment itself.
+    /// Operations on tables, transactions, readers and the environment.
     fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         match operation {
             Operation::Create { table } => {
@@ -320,7 +320,7 @@ impl Cursor {
         let pair = |key: &[u8], value: &[u8]| Answer::Pair(key.to_vec(), value.to_vec());
         let went = self.move_to(given, operation, pair);
         let went = match to {
-            // These tell the value alone.
+            // These return only the value.
             CursorMove::FirstValue | CursorMove::LastValue if went.is_ok() => {
                 self.move_to((nothing, nothing), ffi::MDB_GET_CURRENT, pair)
             }
@@ -330,7 +330,7 @@ impl Cursor {
     }
 }
 
-/// Goes through a state that stands still.
+/// Walks over an unchanging state.
 fn walk(txn: &Rc<Transaction>, table: Table, moves: &[CursorMove]) -> Result<Answer, LmdbCode> {
     let mut cursor = Cursor::open(txn, table)?;
     let mut answers = Vec::with_capacity(moves.len());
@@ -375,13 +375,14 @@ fn packed(mut cursor: Cursor, key: &[u8], direction: Direction) -> Result<Answer
     let nothing: (&[u8], &[u8]) = (&[], &[]);
     let mut all = cursor.move_to((key, &[]), ffi::MDB_SET_KEY, copied)?;
     if cursor.count()? == 1 {
-        // Of a single value this operation tells nothing.
+        // The operation returns nothing for a single value.
         return Ok(Answer::Value(all));
     }
     let next = match direction {
         Direction::Forward => ffi::MDB_NEXT_MULTIPLE,
         Direction::Back => {
-            // Having gone to the last value, the page of it cannot be read; having searched for it, it can.
+            // LMDB cannot read the page of the last value after moving to it, but can after
+            // searching for it.
             let last = cursor.move_to(nothing, ffi::MDB_LAST_DUP, copied)?;
             cursor.move_to((key, &last), ffi::MDB_GET_BOTH, copied)?;
             ffi::MDB_PREV_MULTIPLE

@@ -1,4 +1,5 @@
-//! The same random script of operations on Teak and on LMDB, compared operation by operation.
+//! Runs the same random script of operations on Teak and on LMDB, and compares the results of each
+//! operation.
 
 #![deny(unsafe_code)]
 
@@ -28,14 +29,14 @@ use script::Script;
 use std::{path::Path, process::ExitCode, time::Instant};
 use tempfile::TempDir;
 
-/// How many operations an episode has, on databases of its own.
+/// The number of operations in an episode, which has databases of its own.
 const EPISODE_LEN: u64 = 5000;
 /// How many of the last operations are shown.
 const SHOWN_COUNT: usize = 20;
-/// A file system in memory, where there is one: what is compared here is not the disk.
+/// A file system in memory, if there is one, since the disk is not tested here.
 const MEMORY: &str = "/dev/shm";
 
-/// Performs the same random operations on Teak and on LMDB, and compares the answers
+/// Performs the same random operations on Teak and on LMDB, and compares the results
 #[derive(Parser)]
 struct Arguments {
     /// How many operations to perform
@@ -47,7 +48,8 @@ struct Arguments {
     /// Begin with this episode; a difference names its own
     #[arg(long, default_value_t = 0)]
     episode: u64,
-    /// Print every operation before it is performed, which tells the last one if an engine ends the process
+    /// Print every operation before it is performed, to find the last one if an engine ends the
+    /// process
     #[arg(long)]
     verbose: bool,
 }
@@ -63,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all answers were the same.
+/// Whether all results were equal.
 fn run(arguments: &Arguments) -> Result<bool> {
     let (seed, begin) = (arguments.seed, Instant::now());
     println!("seed {seed}");
@@ -94,14 +96,14 @@ fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// A difference, and what led to it.
+/// A difference, and the operations before it.
 struct FoundDifference {
     setup: Setup,
     operations: Vec<Operation>,
     difference: Difference,
 }
 
-/// What was done, or the first difference.
+/// The counts of an episode, or its first difference.
 fn run_episode(
     seed: u64,
     episode: u64,

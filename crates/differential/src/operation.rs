@@ -1,27 +1,27 @@
-//! What a script consists of, and what engines answer: the language that both sides are translated to.
+//! The operations of a script and their results, in a language that both engines are translated to.
 
 use std::cmp::Ordering;
 
 /// How a record is put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PutMode {
-    /// Whatever is there; a pair that is there stays.
+    /// In any case; an existing pair stays.
     Upsert,
-    /// If there is no such key: `MDB_NOOVERWRITE`.
+    /// If the key is new: `MDB_NOOVERWRITE`.
     NewKey,
-    /// If there is no such pair: `MDB_NODUPDATA`.
+    /// If the pair is new: `MDB_NODUPDATA`.
     NewPair,
     /// Behind the last key: `MDB_APPEND`.
     Append,
     /// Behind the last value of the key: `MDB_APPENDDUP`.
     AppendValue,
-    /// The value is written to the space that the engine gives: `MDB_RESERVE`.
+    /// The value is written to the space that the engine returns: `MDB_RESERVE`.
     Reserve,
-    /// In the place of the record that the cursor is on: `MDB_CURRENT`.
+    /// Replaces the record that the cursor is on: `MDB_CURRENT`.
     Current,
 }
 
-/// Where a cursor goes: the operations of LMDB but for those of packed values.
+/// A movement of a cursor: the operations of LMDB except those on packed values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum CursorMove {
     First,
@@ -40,7 +40,7 @@ pub(crate) enum CursorMove {
     GetBoth(Vec<u8>, Vec<u8>),
     GetBothRange(Vec<u8>, Vec<u8>),
     Current,
-    /// Goes nowhere, and counts the values of the key.
+    /// Counts the values of the key, without moving.
     Count,
 }
 
@@ -87,7 +87,7 @@ pub(crate) enum Operation {
         value: Vec<u8>,
         mode: PutMode,
     },
-    /// Values of one size for a key: `MDB_MULTIPLE`. Answered with the number of those that were new.
+    /// Values of one size for a key: `MDB_MULTIPLE`. The result is the number of new ones.
     PutMany {
         table: TableIndex,
         key: Vec<u8>,
@@ -102,7 +102,7 @@ pub(crate) enum Operation {
     Delete {
         table: TableIndex,
         key: Vec<u8>,
-        /// This value alone, where a key has several.
+        /// Only this value, where a key has several.
         value: Option<Vec<u8>>,
     },
     Get {
@@ -122,7 +122,7 @@ pub(crate) enum Operation {
         one: Vec<u8>,
         other: Vec<u8>,
     },
-    /// A cursor that goes through a state that stands still.
+    /// A walk of a cursor over an unchanging state.
     Walk {
         view: ReadView,
         table: TableIndex,
@@ -135,7 +135,7 @@ pub(crate) enum Operation {
         key: Vec<u8>,
         direction: Direction,
     },
-    /// Opens a cursor that stays while the transaction changes the table; it is nowhere.
+    /// Opens a cursor without a position, which stays while the transaction changes the table.
     Open {
         slot: usize,
         table: TableIndex,
@@ -144,7 +144,7 @@ pub(crate) enum Operation {
         slot: usize,
         to: CursorMove,
     },
-    /// A cursor that is on a pair says so; LMDB's searches for it first.
+    /// Returns the current pair; LMDB's cursor searches for it first.
     Refresh {
         slot: usize,
         key: Vec<u8>,
@@ -165,12 +165,12 @@ pub(crate) enum Operation {
     EndNested(TransactionEnd),
     End(TransactionEnd),
     OpenReader(usize),
-    /// The reader goes on with the newest state: `mdb_txn_reset` and `mdb_txn_renew`.
+    /// Moves the reader to the newest state: `mdb_txn_reset` and `mdb_txn_renew`.
     RenewReader(usize),
     CloseReader(usize),
     /// All records of all tables, in both directions.
     CompareAll(ReadView),
-    /// Closes the database, and opens it again: the copy in its place, if one is made.
+    /// Closes the database and opens it again, after replacing it by a copy if one is made.
     Reopen {
         copied: Option<CopyMode>,
     },
@@ -183,7 +183,7 @@ pub(crate) enum CopyMode {
     Dense,
 }
 
-/// What of records is compared.
+/// The part of records that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordPart {
     Keys,
@@ -191,27 +191,27 @@ pub(crate) enum RecordPart {
     Values,
 }
 
-/// Operations that concern the same.
+/// A group of related operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OperationGroup {
     /// Tables, transactions, readers and the database.
     States,
     /// Cursors that stay while tables change.
     Cursors,
-    /// What reads a table, and changes nothing.
+    /// Operations that read a table without changing it.
     Reading,
     /// Changes of records.
     Changes,
 }
 
-/// What an engine answers.
+/// The result of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Done,
     NotFound,
-    /// What was to be new is there: the value, where both engines tell it.
+    /// The record exists already: its value, where both engines return it.
     Exists(Option<Vec<u8>>),
-    /// What was to be appended is not behind all others.
+    /// An appended record does not come after all others.
     NotBehind,
     Value(Vec<u8>),
     Pair(Vec<u8>, Vec<u8>),
@@ -224,7 +224,7 @@ pub(crate) enum Answer {
     BadSize,
     /// Of one operation after the other.
     Several(Vec<Answer>),
-    /// What no script should lead to, in the words of the engine.
+    /// An error that no script should cause, in the words of the engine.
     Unexpected(String),
 }
 
@@ -261,12 +261,12 @@ impl Operation {
 }
 
 impl CursorMove {
-    /// Whether it leads somewhere whatever the cursor was on.
+    /// Whether the destination does not depend on the current position.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self, Self::First | Self::Last) || self.is_search()
     }
 
-    /// Whether it looks for a key.
+    /// Whether it searches for a key.
     pub(crate) fn is_search(&self) -> bool {
         matches!(
             self,
@@ -278,7 +278,7 @@ impl CursorMove {
         )
     }
 
-    /// Whether both cursors begin anew if it leads nowhere.
+    /// Whether both cursors are reopened if it finds nothing.
     pub(crate) fn loses_position(&self) -> bool {
         self.is_search() || matches!(self, Self::NextKey | Self::PrevKey)
     }
@@ -309,7 +309,7 @@ pub(crate) fn append_record(records: &mut Vec<u8>, key: &[u8], value: &[u8]) {
 /// Key and value.
 pub(crate) type Record<'r> = (&'r [u8], &'r [u8]);
 
-/// One record of that form, and what follows it.
+/// The first record in that form, and the rest.
 pub(crate) fn split_record(records: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let (key, rest) = split_part(records)?;
     let (value, rest) = split_part(rest)?;

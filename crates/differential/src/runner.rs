@@ -1,7 +1,8 @@
-//! Performs a script on both sides, and compares.
+//! Performs a script on both sides, and compares the results.
 //!
-//! Any list of operations can be performed: what makes no sense in the state that both are in, or where a known deviation would
-//! show, is left out on both. So a script stays one when operations are taken out of it.
+//! Any list of operations can be performed. Operations that are invalid in the present state, or
+//! that would show a known deviation, are skipped on both sides. A script therefore stays valid
+//! when operations are removed from it.
 
 mod both_sides;
 mod slot;
@@ -56,7 +57,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         self.perform_possible(operation)
     }
 
-    /// Has all cursors and transactions end, and compares what was committed.
+    /// Ends all cursors and transactions, and compares the committed records.
     pub(crate) fn finish(&mut self) -> Result<(), Difference> {
         for reader in 0..READER_COUNT {
             self.perform(&Operation::CloseReader(reader))?;
@@ -145,7 +146,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         }
     }
 
-    /// Puts a value in the place of that which a cursor is on, if LMDB can do that.
+    /// Replaces the value that a cursor is on, if LMDB can do that.
     fn replace_at(&mut self, slot: usize, value: &[u8]) -> Result<(), Difference> {
         let Some(here) = self.slots[slot].clone() else {
             return Ok(());
@@ -181,7 +182,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         })
     }
 
-    /// The pair beside another one, among the values of the key.
+    /// An adjacent pair, among the values of the key.
     fn neighbour(
         &mut self,
         table: TableIndex,
@@ -245,7 +246,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         self.follow_change(operation, &answer)
     }
 
-    /// Compares what is committed, through readers that are there for this alone.
+    /// Compares the committed records, through readers made for this purpose.
     fn compare_newest(&mut self) -> Result<(), Difference> {
         self.ask(&Operation::OpenReader(NEWEST))?;
         self.compare_all(ReadView::Reader(NEWEST))?;

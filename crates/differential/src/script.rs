@@ -14,7 +14,7 @@ use crate::{
 use fastrand::Rng;
 use std::collections::VecDeque;
 
-/// The longest key, and the longest of several values, that LMDB takes.
+/// The longest key, and the longest of several values, that LMDB allows.
 const LEN_MAX: usize = 511;
 /// How many operations one time of growing or shrinking lasts at most.
 const TIDE_MAX: usize = 1500;
@@ -30,14 +30,14 @@ pub(crate) struct Script {
     run_len_max: usize,
     /// The table that each cursor was opened for last.
     opened: [Option<TableIndex>; SLOT_COUNT],
-    /// What comes next, before anything that is random.
+    /// Operations to return before any random ones.
     queue: VecDeque<Operation>,
     /// How many operations the tide lasts, and how many in a hundred changes insert.
     tide: (usize, u32),
 }
 
 impl Script {
-    /// The script of an episode, and what Teak's database is opened with.
+    /// The script of an episode, and the options of Teak's database.
     pub(crate) fn new(seed: u64, episode: u64) -> (Self, Setup) {
         let mut rng = Rng::with_seed(seed ^ episode.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut tables: Vec<TableIndex> = (0..KINDS.len()).collect();
@@ -173,7 +173,7 @@ impl Script {
         }
     }
 
-    /// Many records, of which those of one key follow each other.
+    /// Puts many records, several of which in succession have the same key.
     fn run_of_puts(&mut self, table: TableIndex) -> Operation {
         let (is_one_key, key) = (self.rng.bool(), self.key(table));
         for _ in 0..self.rng.usize(..self.run_len_max) {
@@ -193,7 +193,7 @@ impl Script {
         self.walk(table)
     }
 
-    /// Removes records from some place on by a cursor.
+    /// Removes consecutive records from some position on, by a cursor.
     fn run_of_deletes(&mut self, table: TableIndex) -> Operation {
         let slot = self.rng.usize(..SLOT_COUNT);
         let to = CursorMove::SetRange(self.key(table));
@@ -258,7 +258,7 @@ impl Script {
         }
     }
 
-    /// A movement that leads from nowhere to some record.
+    /// A movement from no position to a record.
     fn begin(&mut self, table: TableIndex) -> CursorMove {
         match self.rng.u32(..3) {
             0 => CursorMove::First,
@@ -386,7 +386,7 @@ impl Script {
         let readers = (0..READER_COUNT).map(Operation::CloseReader);
         self.queue.extend(readers);
         self.queue.push_back(Operation::End(TransactionEnd::Commit));
-        // Created or dropped while nothing else is open.
+        // Tables are created or dropped while nothing else is open.
         for table in self.tables.clone() {
             if self.rng.u32(..4) > 0 {
                 self.queue.push_back(Operation::Create { table });
@@ -399,7 +399,7 @@ impl Script {
     }
 }
 
-/// The key or value with this number, always the same for the same number.
+/// The key or value with this number; equal numbers give equal bytes.
 fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
     let mut rng = Rng::with_seed(index);
     match (form.order, form.size) {
@@ -408,7 +408,7 @@ fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
                 0 => rng.u64(..),
                 _ => index,
             };
-            // The low bytes come first on machines of that kind, and both engines are asked on the same one.
+            // In the byte order of the machine; both engines run on the same one.
             let bytes = match size {
                 4 => (number as u32).to_ne_bytes().to_vec(),
                 _ => number.to_ne_bytes().to_vec(),
@@ -418,7 +418,7 @@ fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
         }
         (order, size) => {
             let len = size.unwrap_or_else(|| rng.usize(1..=len_max));
-            // Few letters, so that long beginnings are the same.
+            // Few different letters, so that long prefixes are equal.
             let mut bytes: Vec<u8> = match rng.bool() {
                 true => vec![b'a'; len],
                 false => (0..len).map(|_| b'a' + rng.u8(..3)).collect(),

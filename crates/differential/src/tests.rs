@@ -37,7 +37,7 @@ enum Lie {
     ShortScan,
     /// Counts one record too many.
     WrongCount,
-    /// Makes no difference between ending a nested transaction in this way and that.
+    /// Ends nested transactions the same way whether they are kept or rolled back.
     KeptRollback,
     /// Goes one step too little.
     StaleCursor,

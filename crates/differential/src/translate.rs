@@ -1,4 +1,4 @@
-//! The table of translations: what operations are called in LMDB, and what codes and errors mean.
+//! The translation table: LMDB's calls for operations, and the meaning of codes and errors.
 
 use crate::{
     kind::{BytesForm, Kind, Order},
@@ -69,7 +69,7 @@ pub(crate) fn cursor_operation(to: &CursorMove) -> Option<ffi::MDB_cursor_op> {
     })
 }
 
-/// What a code of LMDB means.
+/// The meaning of a code of LMDB.
 pub(crate) fn of_code(code: LmdbCode) -> Answer {
     match code {
         ffi::MDB_NOTFOUND => Answer::NotFound,
@@ -79,7 +79,7 @@ pub(crate) fn of_code(code: LmdbCode) -> Answer {
     }
 }
 
-/// What a code means that a cursor gives.
+/// The meaning of a code from a cursor.
 pub(crate) fn of_cursor_code(code: LmdbCode) -> Answer {
     match code {
         libc::EINVAL => Answer::NotPlaced,
@@ -87,7 +87,7 @@ pub(crate) fn of_cursor_code(code: LmdbCode) -> Answer {
     }
 }
 
-/// What an error of a put means, which came with the value that is there.
+/// The meaning of an error of a put, which includes the existing value.
 pub(crate) fn of_put_code(mode: PutMode, (code, existing): (LmdbCode, Vec<u8>)) -> Answer {
     match (code, mode) {
         (ffi::MDB_KEYEXIST, PutMode::Append | PutMode::AppendValue) => Answer::NotBehind,
@@ -97,7 +97,7 @@ pub(crate) fn of_put_code(mode: PutMode, (code, existing): (LmdbCode, Vec<u8>)) 
     }
 }
 
-/// What an error of Teak means.
+/// The meaning of an error of Teak.
 pub(crate) fn of_error(error: &teak::Error) -> Answer {
     match error {
         teak::Error::TableNotFound(_) => Answer::NoTable,

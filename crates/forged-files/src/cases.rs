@@ -15,7 +15,7 @@ pub(crate) struct Cases {
 pub(crate) struct Case<'c> {
     pub(crate) seed: &'c Seed,
     pub(crate) image: Vec<u8>,
-    /// What was forged.
+    /// A description of the forgery.
     pub(crate) description: String,
 }
 
@@ -27,7 +27,7 @@ impl Cases {
         })
     }
 
-    /// Random numbers that follow from an index and what they are for.
+    /// Random numbers that depend on an index and a purpose.
     pub(crate) fn rng(&self, index: u64, purpose: u64) -> Rng {
         let mut rng = Rng::with_seed(self.seed);
         Rng::with_seed(rng.u64(..) ^ (4 * index + purpose).wrapping_mul(0x9e37_79b9_7f4a_7c15))

@@ -1,7 +1,8 @@
-//! All that can be done with a database, done with one that a forger made.
+//! Performs all operations on a forged database.
 //!
-//! Errors are what is expected. Findings are panics, and answers that contradict each other: a check that finds nothing beside a page
-//! that cannot be read, a change that makes a sound database an unsound one, more records than the file has bytes.
+//! Errors are expected. Findings are panics and contradictory results: a check that finds nothing
+//! while a page is unreadable, a change that damages a sound database, more records than the file
+//! has bytes.
 
 mod changes;
 mod collector;
@@ -32,12 +33,12 @@ use tempfile::TempDir;
 
 /// A boot of the machine in which nothing was written.
 const OTHER_BOOT: [u8; 16] = [0xfe; 16];
-/// Bytes of a database that takes what was saved of a small one.
+/// The maximum size of a database salvaged from a small one.
 const SAVED_MAX: usize = 16 << 20;
-/// Pages whose content is told in words.
+/// The number of pages whose contents are described.
 const PAGES_TOLD: u32 = 6;
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileOutcome {
     /// It cannot be opened.
@@ -70,7 +71,7 @@ enum OpenMode {
     Named,
 }
 
-/// Does all with a file, and says what was found.
+/// Performs all operations on a file, and returns the findings.
 pub(crate) fn all(case: &Case<'_>, rng: &mut Rng) -> (FileOutcome, Vec<String>) {
     let way = [
         OpenMode::Unverified,
@@ -97,7 +98,7 @@ pub(crate) fn all(case: &Case<'_>, rng: &mut Rng) -> (FileOutcome, Vec<String>) 
     (outcome.unwrap_or(FileOutcome::Refused), collector.findings)
 }
 
-/// Saves what can be saved, which is a database then.
+/// Salvages the file; the result is a sound database.
 fn save(collector: &mut FindingCollector<'_>, image: &[u8]) {
     let disk = SimDisk::from_image(image.to_vec(), image.len());
     let saved = SimDisk::new(SAVED_MAX);
@@ -194,7 +195,7 @@ fn check(collector: &mut FindingCollector<'_>, database: &Database) {
 
 type Section = fn(&mut FindingCollector<'_>, &Database, Option<&TempDir>);
 
-/// Does all that can be done, in whatever order, so that each is the first to meet what was forged.
+/// Performs all operations in random order, so that each may be the first to meet the forgery.
 fn work(
     collector: &mut FindingCollector<'_>,
     database: &Database,
@@ -220,7 +221,8 @@ fn work(
         _ => sections.extend(changes),
     }
     collector.rng.shuffle(&mut sections);
-    // Half of them; so a finding is near the last line that was told of it, and the next file is not far.
+    // Only half of them, so that a finding is near the last line reported, and the next file comes
+    // soon.
     let fewer = sections.len().div_ceil(2) + collector.rng.usize(0..3);
     sections.truncate(fewer);
     for section in sections {
@@ -233,7 +235,7 @@ fn work(
     }
 }
 
-/// What a database that is open for reading only does not do.
+/// Operations that a read-only database refuses.
 fn refuse(collector: &mut FindingCollector<'_>, database: &Database) {
     if !matches!(database.begin_write(), Err(Error::ReadOnly)) {
         collector.find("a database that is open for reading only is written to".to_owned());
@@ -241,7 +243,7 @@ fn refuse(collector: &mut FindingCollector<'_>, database: &Database) {
     let _ = (database.sync(), database.create_snapshot("name"));
 }
 
-/// All that a database tells of itself.
+/// All properties of a database.
 fn inspect(collector: &mut FindingCollector<'_>, database: &Database) {
     let stat = collector.note("statistics", database.stat());
     collector.note("the uses of pages", database.page_kinds());
@@ -269,7 +271,7 @@ fn inspect(collector: &mut FindingCollector<'_>, database: &Database) {
     }
 }
 
-/// What `work` returns; nothing if it has panicked, which is told.
+/// The result of `work`; `None` if it panicked, which is reported.
 fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -65,7 +65,7 @@ const FIELDS: [(usize, usize); 16] = [
     (384, 4),
     (388, 4),
 ];
-/// How long a process waits for the writer lock, which the forged file may give to anybody.
+/// How long a process waits for the writer lock, which the forged file may assign to any process.
 const TURN_MAX: Duration = Duration::from_millis(50);
 
 /// Opens the database as several processes do that come and go, and writes to their lock file in between.
@@ -185,7 +185,8 @@ fn use_it(database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Makes what may stand where a lock file is to stand: a lock file with anything in it, or none.
+/// Puts something in the place of the lock file: a lock file with random contents, or another kind
+/// of file.
 pub(crate) fn stand_beside(rng: &mut Rng, lock_file: &Path) -> io::Result<()> {
     let mut bytes = vec![0; [0, 8, 80, 4096, 400_000][rng.usize(0..5)]];
     rng.fill(&mut bytes);

@@ -1,12 +1,12 @@
-//! Opens files that a forger made, and does with each all that the interface and the program can do. It may die of one;
-//! `cargo xtask mutate`, which starts it, knows of which.
+//! Opens forged files, and performs all operations of the interface and the program on each. It may
+//! die of one; `cargo xtask mutate`, which starts it, knows of which.
 //!
-//! It writes a line when it begins with a file, and one with what came of it:
+//! It writes a line when it begins with a file, and one with the outcome:
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `begin INDEX SEED; WHAT` | which database, and what was forged in it |
-//! | `finding INDEX TEXT` | what is wrong; there may be several |
+//! | `begin INDEX SEED; WHAT` | the database, and the forgery in it |
+//! | `finding INDEX TEXT` | a finding; there may be several |
 //! | `end INDEX OUTCOME` | see [`exercise::FileOutcome`] |
 //! | `slow INDEX` | the file takes too long; the process ends itself |
 
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// The first file
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// The file behind the last one
+    /// The end of the range of files, exclusive
     #[arg(long, default_value_t = 100)]
     to: u64,
     /// The program `teak`, to be run on the files too

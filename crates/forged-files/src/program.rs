@@ -54,17 +54,17 @@ const COMMANDS: &[&str] = &[
     "import DB NEW",
 ];
 
-/// What `load` is given.
+/// The input of `load`.
 const RECORDS: &str = "a\t1\nb\t2\nc\t3\n";
 /// Bytes that a command may print.
 const OUTPUT_MAX: u64 = 64 << 20;
 /// Seconds that it may have of the processor.
 const SECONDS_MAX: u64 = 10;
 
-/// Runs one command by chance, or a few; says what is wrong.
+/// Runs up to two random commands. Returns a finding, if there is one.
 pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec<String>> {
     let mut findings = Vec::new();
-    // A process takes as long as all else.
+    // A process takes as long as everything else.
     let count = [0, 1, 1, 2][rng.usize(0..4)];
     if count == 0 {
         return Ok(findings);
@@ -96,7 +96,7 @@ pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<
     Ok(findings)
 }
 
-/// Runs a command under limits; says what is wrong.
+/// Runs a command under limits. Returns a finding, if there is one.
 fn limited(mut command: Command) -> io::Result<Option<String>> {
     command
         .stdin(Stdio::null())

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 use tempfile::TempDir;
 
-/// A directory in memory, where there is such.
+/// A directory in memory, if there is a file system for that.
 pub(crate) fn directory() -> io::Result<TempDir> {
     let memory = PathBuf::from("/dev/shm");
     match memory.is_dir() {

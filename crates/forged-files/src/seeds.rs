@@ -1,4 +1,4 @@
-//! The databases that are forged: small, each with something that the others have not, and the same in each run.
+//! The databases to forge: small, each with some unique feature, and identical in each run.
 
 use std::{
     cmp::Ordering,
@@ -32,7 +32,7 @@ pub(crate) struct Seed {
 
 type MakeSeed = fn(&SimDisk, &Database) -> Result<()>;
 
-/// Each with the size of its pages, that of its journal in pages, and whether it is closed.
+/// Each with its page size, the size of its journal in pages, and whether it is closed.
 const SEEDS: [(&str, usize, u64, MakeSeed, bool); 13] = [
     ("tables", 4096, 0, tables, true),
     ("levels", 4096, 0, levels, true),
@@ -49,7 +49,7 @@ const SEEDS: [(&str, usize, u64, MakeSeed, bool); 13] = [
     ("large pages", 65536, 0, tables, true),
 ];
 
-/// Options of all that open such a file.
+/// The options for opening such a file.
 pub(crate) fn options() -> Options {
     Options::new().comparison(&LENGTHS)
 }
@@ -96,7 +96,7 @@ fn now_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The times of named states stand in pages, and in what changes have left of them.
+/// Replaces the times of named states, which are in pages and in their remains.
 fn forget_times(image: &mut [u8], times: RangeInclusive<u64>) {
     for at in 0..image.len().saturating_sub(7) {
         let bytes = image[at..].first_chunk();
@@ -252,7 +252,7 @@ fn journal(_: &SimDisk, database: &Database) -> Result<()> {
     })
 }
 
-/// Readers keep pages that have died, for so long that the space map has bitmaps and segments of deaths.
+/// Readers keep dead pages until the space map has bitmaps and segments of deaths.
 fn deaths(_: &SimDisk, database: &Database) -> Result<()> {
     let mut readers: Vec<ReadTxn> = Vec::new();
     for round in 0..260_u64 {
@@ -272,7 +272,7 @@ fn deaths(_: &SimDisk, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// A durable commit and lazy ones behind it, and a named one among them.
+/// A durable commit followed by lazy ones, one of them with a named snapshot.
 fn lazy(_: &SimDisk, database: &Database) -> Result<()> {
     for round in 1..5 {
         let durability = match round {

@@ -1,4 +1,4 @@
-//! The campaign itself: its files, and that all is well with those that nobody forged.
+//! The campaign itself: its files, and that unforged ones give no findings.
 
 use crate::{cases::Case, exercise, exercise::FileOutcome, locks, seeds};
 use fastrand::Rng;
@@ -23,7 +23,7 @@ fn seeds_are_sound_and_always_the_same() {
     }
 }
 
-/// More of them than a campaign has among so many files.
+/// More of them than a campaign has among this many files.
 #[test]
 fn lock_files_of_a_forger_end_no_process() {
     let seeds = seeds::all().unwrap();
@@ -34,7 +34,8 @@ fn lock_files_of_a_forger_end_no_process() {
     }
 }
 
-/// A record with a wrong checksum is refused for that alone, and nothing else of it is tried.
+/// A record with a wrong checksum is refused for that reason alone, before its other fields are
+/// read.
 #[test]
 fn forged_records_of_lock_files_have_their_checksums() {
     let image = seeds::all().unwrap().swap_remove(0).image;

@@ -8,19 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Memory that the process may have of its own, in bytes.
+/// The limit for the process's own memory, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
 /// Addresses: each open database reserves some hundreds of mebibytes of them.
 const ADDRESSES_MAX: u64 = 8 << 30;
-/// Length of a file: a database says itself how long its file becomes, which may lie in memory.
+/// The limit for the length of a file. A database determines its file's length itself, and the file
+/// may be in memory.
 const FILE_MAX: u64 = 1 << 30;
-/// What a file may take of the processor for each mebibyte that it has, and a small one.
+/// The processor time allowed per mebibyte of a file, and for a small one.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// It may sleep so long, and others may use the processor.
+/// The real time allowed, which includes sleeping and waiting for the processor.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Limits memory, also that of processes that this one starts, and the images that are written of those that die.
+/// Limits memory, also for processes that this one starts, and disables core dumps.
 pub(crate) fn limit_memory() -> io::Result<()> {
     let limits = [
         (Resource::Data, MEMORY_MAX),
@@ -38,7 +39,7 @@ pub(crate) fn limit_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// What the process has had of the processor.
+/// The processor time that the process has used.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

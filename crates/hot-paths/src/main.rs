@@ -1,8 +1,9 @@
-//! Teak's hot paths, each by itself, in one thread, with the same records in every run. `cargo xtask instructions` runs
-//! it twice under a tool that counts instructions, once [without the work](Arguments::without_work): the difference is
-//! what the work takes.
+//! Teak's hot paths, one at a time, in one thread, with the same records in every run. `cargo xtask
+//! instructions` runs this twice under a tool that counts instructions, once [without the
+//! work](Arguments::without_work). The difference is the cost of the work.
 //!
-//! What is looked up was looked up before, so that no page is seen for the first time.
+//! Every key that is looked up has been looked up before, so that no page is read for the first
+//! time.
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
@@ -25,11 +26,11 @@ const PER_FLUSH: usize = 200;
 /// Does one of Teak's hot paths many times, and prints how many.
 #[derive(Parser)]
 struct Arguments {
-    /// The database, which `prepare` makes, and those that write change
+    /// The database, made by `prepare`, which the writing paths change
     database: PathBuf,
     #[arg(value_enum)]
     path: Path,
-    /// Only what comes before the work
+    /// Only the preparation
     #[arg(long)]
     without_work: bool,
 }
@@ -54,7 +55,7 @@ enum Path {
     GetMany,
     BeginLookupEnd,
     Scan,
-    /// With a cursor that is told the transaction at each step, as those of C are
+    /// With a cursor that gets the transaction at each step, like those of C
     DetachedScan,
     /// Batches of 10,000 records in random order
     InsertBatch,
@@ -117,7 +118,7 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
     }
 }
 
-/// The same records for the same seed.
+/// Records that depend only on the seed.
 fn records(seed: u64, count: usize) -> Vec<Record> {
     let mut rng = Rng::with_seed(seed);
     let record = |_| {
@@ -244,7 +245,7 @@ fn commit(
                 table.insert(&mut transaction, &key[..], &value[..])?;
                 transaction.commit()?;
             }
-            // What was flushed can be used again.
+            // Flushed pages can be used again.
             database.sync()?;
         }
         Ok(new.len())

@@ -1,7 +1,7 @@
-//! Every interleaving of the code by which Teak's processes share memory, explored with `loom`.
+//! Explores every interleaving of the code by which Teak's processes share memory, with `loom`.
 //!
-//! The code is that of the engine, file by file; only the words that it is built on are others here: few of
-//! them, and such that `loom` sees each access. `cargo test --release --package interleavings` runs all.
+//! The code is that of the engine, file by file. Only the words it is built on are replaced: by
+//! few, whose accesses `loom` sees. `cargo test --release --package interleavings` runs everything.
 
 #![cfg(test)]
 #![allow(dead_code)]

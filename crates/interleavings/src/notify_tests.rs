@@ -1,4 +1,5 @@
-//! States become visible while others wait for that: nobody sleeps on when what he waits for is so.
+//! States become visible while other threads wait for them: no thread keeps sleeping when its
+//! condition is true.
 
 use crate::{
     notifier::CommitNotifier,
@@ -8,7 +9,7 @@ use crate::{
 use loom::{model::Builder, thread};
 use std::{sync::Arc, time::Duration};
 
-/// So many wait for so many states, one after the other.
+/// `waiting` threads wait for `states` states, one after the other.
 fn explore(waiting: usize, states: u64, preemptions: Option<usize>) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;

@@ -1,4 +1,4 @@
-//! Readers begin and end while states become visible and what nobody reads is used again.
+//! Readers begin and end while states become visible and unused states are replaced.
 
 use crate::{
     readers::{ReaderSlot, ReaderTable},
@@ -8,14 +8,14 @@ use loom::{cell::UnsafeCell, model::Builder, sync::Arc, thread};
 
 const BLOCKS: usize = 2;
 
-/// A table, and two places for states by turns: state s stands in place s % 2.
+/// A reader table, and two slots for states: state s is in slot s % 2.
 struct World {
     table: ReaderTable,
     places: [UnsafeCell<u64>; 2],
 }
 
-// SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
-// access, and fails where two meet.
+// SAFETY: the test shows that a slot is not written while it is read: `loom` notes each access, and
+// fails if two collide.
 unsafe impl Send for World {}
 // SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
 // access, and fails where two meet.
@@ -42,14 +42,15 @@ impl World {
     fn read(&self, slot: ReaderSlot) {
         let state = self.table.pin(slot);
         let found = self.places[state as usize % 2].with(|place| {
-            // SAFETY: nobody writes here, or `loom` fails.
+            // SAFETY: no other thread writes, or `loom` fails.
             unsafe { *place }
         });
         assert_eq!(found, state, "what is there is the state that is pinned");
         self.table.unpin(slot);
     }
 
-    /// Makes the states up to `last`, each in the place of the one before the last if nobody reads that.
+    /// Makes the states up to `last`, each in the slot of the second last one if that has no
+    /// readers.
     fn write(&self, last: u64) {
         for state in 1..=last {
             let mut is_held = false;
@@ -59,7 +60,7 @@ impl World {
                 return;
             }
             self.places[state as usize % 2].with_mut(|place| {
-                // SAFETY: nobody looks, or `loom` fails.
+                // SAFETY: no other thread reads, or `loom` fails.
                 unsafe { *place = state };
             });
             self.table.publish(state);
@@ -67,7 +68,7 @@ impl World {
     }
 }
 
-/// Readers that take their slots, read so often, and give them up, beside a writer.
+/// Readers that take their slots, read `reads` times, and release them, with a writer running.
 fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
@@ -148,7 +149,7 @@ fn who_is_cancelled_is_the_one_that_was_seen() {
         });
         let is_first = table.is_cancelled(slot, first);
         table.unpin(slot);
-        // The same state, by the same slot.
+        // The same state, through the same slot.
         let second = begin(2);
         let is_second = table.is_cancelled(slot, second);
         let cancelled = canceller.join().expect("no panic");

@@ -1,4 +1,4 @@
-//! What stands in the place of the engine's shared words.
+//! Replacements for the engine's shared words.
 
 pub(super) use loom::sync::atomic::{
     AtomicU64,
@@ -11,8 +11,9 @@ pub(super) const LINE: usize = 5;
 pub(super) const PAGE: usize = 8;
 pub(super) const SLOTS_PER_BLOCK: usize = 1;
 
-/// In the engine this is a store. What reads and writes a word at once reads what stands before its own write in the order of
-/// modification, so a store behind what it read is behind its own write as well; `loom` does not hold to that, but for a swap.
+/// A store in the engine. A read-modify-write operation reads the value immediately before its own
+/// in the modification order, so a store after the value it read is also after its own write.
+/// `loom` guarantees this only for a swap.
 pub(super) fn overwrite(word: &AtomicU64, value: u64) {
     word.swap(value, Release);
 }
@@ -21,7 +22,7 @@ pub(super) fn overwrite(word: &AtomicU64, value: u64) {
 #[derive(Debug)]
 pub(crate) struct Memory(Vec<AtomicU64>, Vec<AtomicU32>);
 
-/// How many words of 32 bits there are, beside the others.
+/// The number of 32-bit words, in addition to the others.
 const HALF_WORDS: usize = 4;
 
 impl Memory {
@@ -84,7 +85,7 @@ impl AtomicU32 {
     }
 }
 
-/// Sleeps until it is woken, without a limit, so that whoever is not woken is found.
+/// Sleeps until it is woken, without a limit, so that a missing wake-up is found.
 pub(super) fn sleep_on(word: &AtomicU32, expected: u32, _limit: Duration) {
     let sleep = word.sleep.lock().expect("no panic");
     if word.load(Relaxed) == expected {

@@ -1,4 +1,5 @@
 use super::*;
+use std::{ffi::OsString, iter};
 
 #[test]
 fn a_process_is_told_what_it_was_asked_for() {

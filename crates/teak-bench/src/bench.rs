@@ -20,7 +20,7 @@ pub(crate) struct BenchContender {
 }
 
 impl BenchContender {
-    /// An engine with no database yet, which is to be in `directory`.
+    /// An engine without a database, which will be in `directory`.
     pub(crate) fn new(kind: EngineKind, directory: PathBuf) -> Self {
         Self {
             kind,
@@ -34,12 +34,12 @@ impl BenchContender {
         &self.directory
     }
 
-    /// The open database, for many who read.
+    /// The open database, for several reading threads.
     pub(crate) fn reader(&self) -> Result<&dyn Reader> {
         Ok(self.shared()?.reader())
     }
 
-    /// The open database, beside others who use it.
+    /// The open database, shared with other users.
     pub(crate) fn shared(&self) -> Result<&dyn Engine> {
         match &self.engine {
             Some(engine) => Ok(engine.as_ref()),
@@ -60,7 +60,7 @@ impl BenchContender {
         self.reopen_for(&OpenSettings::usual(durability, data.bytes()))
     }
 
-    /// The same, with all that can be chosen.
+    /// Closes the database, if it is open, and opens it with all settings given.
     pub(crate) fn reopen_for(&mut self, opening: &OpenSettings) -> Result<()> {
         self.close()?;
         let opened = self.kind.open(&self.directory, opening);
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    /// Writes out what earlier works left in memory, so that none pays for another.
+    /// Flushes the data of earlier workloads, so that none pays for another.
     pub(crate) fn settle(&self) -> Result<()> {
         settle(&self.directory)
     }
@@ -149,7 +149,7 @@ impl Bench {
     }
 }
 
-/// Who goes first, second and so on in a turn: forwards, then backwards.
+/// The order of the contenders in a turn: forwards, then backwards.
 pub(crate) fn turn_order(count: usize, turn: usize) -> Vec<usize> {
     let forwards = 0..count;
     if turn.is_multiple_of(2) {

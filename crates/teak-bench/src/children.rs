@@ -19,7 +19,7 @@ use std::{
 /// A process, which answers with an `A` a line.
 pub(crate) struct ChildProcess<A> {
     child: Child,
-    /// Open until it is told that there is no more.
+    /// Open until there are no more orders.
     orders: Option<ChildStdin>,
     answers: Receiver<Result<A>>,
 }
@@ -63,18 +63,18 @@ impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
     pub(crate) fn send(&mut self, order: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(order)?;
         let orders = self.orders.as_mut();
-        let orders = orders.context("a process has been told that there is no more")?;
+        let orders = orders.context("the orders of a process are closed")?;
         writeln!(orders, "{line}").context("a process does not listen")
     }
 
-    /// Tells it that there is no more, and waits until it has ended.
+    /// Closes the orders, and waits until the process has ended.
     pub(crate) fn wait(mut self) -> Result<()> {
         drop(self.orders.take());
         self.child.wait().context("cannot wait for a process")?;
         Ok(())
     }
 
-    /// Stops it with all of its threads, until it is told to go on.
+    /// Stops the process with all of its threads, until it is continued.
     pub(crate) fn stop(&self) -> Result<()> {
         self.signal(Signal::STOP)
     }
@@ -104,7 +104,7 @@ impl<A> Drop for ChildProcess<A> {
     }
 }
 
-/// Hands on each line of a process, until it ends or nobody listens.
+/// Passes on each line of a process, until it ends or the receiver is gone.
 fn pass_on<A: DeserializeOwned>(output: ChildStdout, answers: &Sender<Result<A>>) {
     for line in BufReader::new(output).lines() {
         let answer = line
@@ -124,7 +124,7 @@ pub(crate) fn end_with_parent() -> Result<()> {
     Ok(())
 }
 
-/// In a process that was started: what it is told next; none when there is no more.
+/// In a child process: the next order; `None` when there are no more.
 pub(crate) fn next_order<O: DeserializeOwned>() -> Result<Option<O>> {
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line)? == 0 {

@@ -16,7 +16,7 @@ use teak::{Database, Durability, Options, ReadAhead, Table, Transaction, codec::
 const BATCH: usize = 10_000;
 const SEED: u64 = 7;
 
-/// What came of one way to read.
+/// The figures for one setting of read-ahead.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ColdFigure {
     work: &'static str,
@@ -37,7 +37,7 @@ enum ColdRead {
     Get,
 }
 
-/// Runs what `cold` asks for, in files in `directory`.
+/// Runs `cold` with files in `directory`.
 pub(crate) fn run(cold: &Cold, directory: &Path) -> Result<Vec<ColdFigure>> {
     let mut figures = Vec::new();
     for loaded in ["in order", "at random"] {
@@ -156,7 +156,7 @@ fn read_so_far() -> Result<u64> {
         .parse()?)
 }
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(cold: &Cold) -> String {
     format!(
         "{} rounds: a scan of {} records, {} lookups, each from a file that is not in memory\n",

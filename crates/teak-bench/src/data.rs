@@ -1,7 +1,8 @@
-//! The records that every engine is given.
+//! The records that every engine gets.
 //!
-//! Invariants: the same number of records gives the same keys in the same order in each run, and a value follows
-//! from its key and version alone, so that whatever is read can be checked without storing it twice.
+//! Invariants: the same number of records gives the same keys in the same order in each run. A
+//! value depends only on its key and version, so everything read can be checked without a second
+//! copy.
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ impl Record {
     }
 }
 
-/// What reads add up to: enough to see that each found what it should.
+/// A digest of the results of reads, which differs if a read found something wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest {
     count: u64,
@@ -61,7 +62,7 @@ impl Digest {
         self.sum += u64::from(value.first().copied().unwrap_or_default());
     }
 
-    /// Counts what another has counted.
+    /// Adds another digest.
     #[inline]
     pub(crate) fn add(&mut self, other: Self) {
         self.count += other.count;
@@ -81,7 +82,7 @@ impl Digest {
         self.remove(&record.key, &record.value);
     }
 
-    /// The same of one of any length.
+    /// Removes a record of any length.
     pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
         let mut removed = Self::default();
         removed.add_record(key, value);
@@ -89,7 +90,7 @@ impl Digest {
         self.sum -= removed.sum;
     }
 
-    /// The digest of looking up `keys` as they were loaded.
+    /// The digest of looking up `keys` in their first versions.
     pub(crate) fn of_lookups(keys: &[Key]) -> Self {
         let mut digest = Self::default();
         for key in keys {
@@ -98,7 +99,7 @@ impl Digest {
         digest
     }
 
-    /// The digest of scanning `keys` as they were loaded.
+    /// The digest of scanning `keys` in their first versions.
     pub(crate) fn of_scan(keys: &[Key]) -> Self {
         let mut digest = Self::default();
         for key in keys {
@@ -108,7 +109,7 @@ impl Digest {
     }
 }
 
-/// What values of 8 bytes add up to, as integers.
+/// The sum of values of 8 bytes, as integers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PackedSum {
     count: u64,
@@ -116,7 +117,7 @@ pub(crate) struct PackedSum {
 }
 
 impl PackedSum {
-    /// Counts values that stand one behind the other.
+    /// Adds consecutive values.
     #[inline]
     pub(crate) fn add(&mut self, values: &[u8]) {
         let (values, _) = values.as_chunks();
@@ -127,7 +128,8 @@ impl PackedSum {
     }
 }
 
-/// What the records of a state come to: other records come to something else, but for a chance that does not count.
+/// A fingerprint of the records of a state. Different records have different fingerprints, except
+/// with negligible probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     count: u64,
@@ -136,7 +138,7 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// That of `records`.
+    /// The fingerprint of `records`.
     pub(crate) fn of(records: impl Iterator<Item = Record>) -> Self {
         let mut fingerprint = Self::default();
         for record in records {
@@ -168,7 +170,7 @@ fn hash(key: &[u8], value: &[u8]) -> u64 {
 pub(crate) struct DataSet {
     /// Every key, in random order.
     pub(crate) keys: Vec<Key>,
-    /// Keys to look up, in an order that has nothing to do with that of the load.
+    /// Keys to look up, in an order unrelated to that of the load.
     pub(crate) lookups: Vec<Key>,
 }
 

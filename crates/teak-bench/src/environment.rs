@@ -1,4 +1,4 @@
-//! What the figures were measured on. Linux tells; elsewhere it says "unknown".
+//! The environment of the measurement. Known on Linux; elsewhere "unknown".
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ pub(crate) fn describe(directory: &Path) -> String {
     lines.collect()
 }
 
-/// The same, each with its name.
+/// The facts, each with its name.
 pub(crate) fn facts(directory: &Path) -> Vec<(&'static str, String)> {
     let processor = field("/proc/cpuinfo", "model name");
     let processors = std::thread::available_parallelism().map_or(0, usize::from);

@@ -1,9 +1,10 @@
-//! What the machine and its disk give at most: threads that do nothing but share flushes.
+//! The upper bound that the machine and its disk set: threads that only share flushes.
 //!
-//! A commit here is what no store can do without: some work that one thread at a time does, some pages of 4 KiB that
-//! have to be written, one record for all that share a flush, and the flush. There is no tree, no space map, no reader. Who
-//! begins a flush writes what has come until then; who comes meanwhile waits for the next one, in which one of those who
-//! wait takes the lead.
+//! A commit here has the parts that no store can avoid: some work that one thread at a time does,
+//! some pages of 4 KiB to write, one record for all commits that share a flush, and the flush.
+//! There is no tree, no space map, no reader. The thread that begins a flush writes everything that
+//! has arrived. Threads that arrive during the flush wait for the next one, which one of them
+//! leads.
 
 use crate::{
     arguments::Flushes,
@@ -32,7 +33,7 @@ const RECORD_LEN: usize = 1024;
 /// Pages in a row for the records, which are written by turns.
 const RECORD_PAGES: u64 = 4;
 
-/// What came of one number of threads.
+/// The figures for one number of threads.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FlushesFigure {
     work: &'static str,
@@ -47,7 +48,7 @@ pub(crate) struct FlushesFigure {
 struct SharedFile {
     file: File,
     pages: u64,
-    /// Whoever has it is the one that works.
+    /// Held by the thread that works.
     turn: Mutex<()>,
     state: Mutex<FlushState>,
     flushed: AtomicU64,
@@ -61,7 +62,7 @@ struct FlushState {
     waiting: Vec<(u64, Thread)>,
 }
 
-/// Runs what `flushes` asks for, in a file in `directory`.
+/// Runs `flushes` with a file in `directory`.
 pub(crate) fn run(flushes: &Flushes, directory: &Path) -> Result<Vec<FlushesFigure>> {
     let file = File::create_new(directory.join("flushes"))?;
     let pages = flushes.file_mib * (1 << 20) / PAGE_LEN as u64;
@@ -187,7 +188,7 @@ impl SharedFile {
     }
 }
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(flushes: &Flushes) -> String {
     format!(
         "{} rounds of {} commits: {} us of work, {} pages of {PAGE_LEN} bytes anywhere in {} MiB\n",

@@ -1,7 +1,7 @@
-//! How long single operations took, in a histogram.
+//! The times of single operations, in a histogram.
 //!
-//! Invariant: figures are kept to three digits, and between 1 nanosecond and 100 seconds; what is outside counts as the
-//! nearest of the two.
+//! Invariant: times are kept to three digits, between 1 nanosecond and 100 seconds. Times outside
+//! count as the nearest of the two.
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
@@ -30,7 +30,7 @@ impl Latencies {
         self.time_known(operation).0
     }
 
-    /// The same, and says how long it took.
+    /// Times an operation, adds the time, and returns it.
     #[inline]
     pub(crate) fn time_known<R>(&mut self, operation: impl FnOnce() -> R) -> (R, Duration) {
         let start = Instant::now();
@@ -61,7 +61,7 @@ impl Latencies {
             .collect()
     }
 
-    /// Adds what [`Latencies::counts`] of another process gave.
+    /// Adds the [`Latencies::counts`] of another process.
     pub(crate) fn add_counts(&mut self, counts: &[(u64, u64)]) {
         for &(nanoseconds, count) in counts {
             let nanoseconds = nanoseconds.clamp(LOW_NS, HIGH_NS);
@@ -74,7 +74,7 @@ impl Latencies {
         self.histogram.len()
     }
 
-    /// What `percent` of the operations took at most, in nanoseconds.
+    /// The longest time of the fastest `percent` of the operations, in nanoseconds.
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         self.histogram.value_at_percentile(percent)
     }

@@ -1,4 +1,4 @@
-//! `teak-bench`: Teak beside other engines, on the same data.
+//! `teak-bench`: compares Teak with other engines, on the same data.
 //!
 //! ```text
 //! cargo run --release -p teak-bench -- compare --html report.html
@@ -19,192 +19,212 @@
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
 //!
-//! `compare`, which has more engines, each in a process of its own, is described in `docs/benchmarks.md`.
+//! `compare` has more engines, each in a process of its own. `docs/benchmarks.md` describes it.
 //!
-//! # What `quick` measures
+//! # Measurements of `quick`
 //!
-//! Records are 16-byte random keys (seeded, so each run has the same) with 100-byte values that do
-//! not compress. The works, in the order in which they run:
+//! Records have 16-byte random keys (from a fixed seed, so every run has the same) and 100-byte
+//! values that do not compress. The workloads, in the order in which they run:
 //!
-//! | work | what one operation is |
+//! | workload | one operation |
 //! |---|---|
-//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; handed over at once: `insert_many` (LMDB and libmdbx have no such call: one after the other) |
-//! | `load_presorted_lazy` | the same, but the program sorts each 10,000 first, which counts |
-//! | `load_single_lazy` | the same, unsorted, one call for each record |
-//! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
-//! | `get_many_32` | the same keys, 32 at a time (LMDB and libmdbx have no such call: one after the other) |
-//! | `get_txn` | begin a read, one lookup, end it |
-//! | `get_txn_renew` | the same with `mdb_txn_renew` and `mdb_txn_reset` of LMDB, and libmdbx's; Teak as above |
-//! | `scan` | one record of a scan forwards over everything, key and value touched |
+//! | `load_random_lazy` | one record of a load in random order, 10,000 per transaction, no flush, passed in one call: `insert_many` (LMDB and libmdbx have no such call: one put per record) |
+//! | `load_presorted_lazy` | like `load_random_lazy`, but the program sorts each 10,000 first, which counts |
+//! | `load_single_lazy` | like `load_random_lazy`, unsorted, with one call per record |
+//! | `get` | a lookup of an existing key; one read transaction per slice of 20,000 |
+//! | `get_many_32` | the same keys, 32 at a time (LMDB and libmdbx have no such call: one get per key) |
+//! | `get_txn` | begin a read transaction, one lookup, end it |
+//! | `get_txn_renew` | like `get_txn`, with `mdb_txn_renew` and `mdb_txn_reset` of LMDB, and those of libmdbx; Teak as in `get_txn` |
+//! | `scan` | one record of a forward scan of everything, key and value touched |
 //! | `txn_lazy` | one transaction of one record: a new one, or a new value for an old one |
-//! | `txn_durable` | the same, on disk before it returns |
-//! | `load_sorted_lazy` | one record of a load in key order by ordinary inserts, 10,000 a transaction |
-//! | `load_sorted_append` | the same through what each engine has for it: `bulk_load`, `MDB_APPEND`, `MDBX_APPEND` |
+//! | `txn_durable` | like `txn_lazy`, on disk before it returns |
+//! | `load_sorted_lazy` | one record of a load in key order by ordinary inserts, 10,000 per transaction |
+//! | `load_sorted_append` | like `load_sorted_lazy`, through each engine's call for it: `bulk_load`, `MDB_APPEND`, `MDBX_APPEND` |
 //!
-//! # What `commits` measures
+//! # Measurements of `commits`
 //!
-//! Commits of one record, each on disk before it returns, from many threads at the same time: in turn a new value
-//! for an old key and a new key, on a database of `--records`. All threads share one open database of each engine. Of LMDB and
-//! libmdbx one thread commits while the others wait for their lock, which is all that they have; of Teak those that commit
-//! meanwhile share the next flush.
+//! Commits of one record from many threads at the same time, each on disk before it returns:
+//! alternately a new value for an old key and a new key, on a database of `--records`. All threads
+//! share one open database of each engine. In LMDB and libmdbx one thread commits while the others
+//! wait for the lock. In Teak the threads that commit during a flush share the next one.
 //!
-//! A slice is 64 commits for each thread or a few more. Its threads begin together and take its records from one place;
-//! its time is from the first thread's begin to the last one's end. A latency is the time of begin, put and commit
-//! of one record, with all waiting. Percentiles are over all rounds, commits a second the median of the rounds.
+//! A slice is 64 commits per thread or a few more. Its threads begin together and take records from
+//! one shared list. The time of a slice is from the begin of the first thread to the end of the
+//! last. A latency is the time of begin, put and commit of one record, including all waits.
+//! Percentiles are over all rounds; commits per second are the median of the rounds.
 //!
-//! With `--mode` Teak runs in other modes too, on databases of their own: `async` (`commit_async`; the time of a slice is over when
-//! the ticket of each thread's last commit is, a latency when the call returns) and `lazy` (what was not flushed yet is flushed
-//! behind each slice, outside the clock).
+//! With `--mode` Teak also runs in other modes, on databases of their own. In `async` mode
+//! (`commit_async`) a slice ends when the ticket of each thread's last commit is durable, and a
+//! latency when the call returns. In `lazy` mode the remaining commits are flushed after each
+//! slice, outside the clock.
 //!
-//! After each round the round's records are compared whole, and all of the database by a sum.
+//! After each round all records of the round are compared, and the whole database by a sum.
 //!
-//! `flushes` is the same without a store: threads that share flushes of pages anywhere in a file, and nothing else. What it
-//! comes to is what the machine and its disk leave to be had.
+//! `flushes` is the same without a store: threads that share flushes of pages anywhere in a file,
+//! and nothing else. Its result is the upper bound of the machine and its disk.
 //!
-//! # What `readers` measures
+//! # Measurements of `readers`
 //!
-//! Nanoseconds of a thread for one operation, on a table that fits the processor's caches, beside `--open` other read transactions
-//! of the same process:
+//! Nanoseconds of a thread per operation, on a table that fits the processor's caches, with
+//! `--open` other open read transactions of the same process:
 //!
-//! | operation | what it is |
+//! | operation | meaning |
 //! |---|---|
 //! | `begin_end` | a read transaction is begun and ended |
-//! | `begin_lookup_end` | the same with a lookup of a present key in it |
-//! | `lookup` | the lookup alone, in a transaction that is open: what the other two are more than this is the transaction |
+//! | `begin_lookup_end` | a read transaction with a lookup of an existing key |
+//! | `lookup` | only the lookup, in an open transaction: the difference to the other two is the cost of the transaction |
 //!
-//! Teak has one line for each; LMDB and libmdbx have one for each way that their users do it. `begin` is a transaction begun and ended
-//! for good, `renew` one that is taken up again, both with `MDB_NOTLS` or `MDBX_NOSTICKYTHREADS`, which tie a slot of their table of
-//! readers to the transaction, and without which a thread cannot have many. `begin, slots of threads` is without: the thread
-//! keeps its slot. Slots are as many as are needed.
+//! Teak has one line for each. LMDB and libmdbx have one for each way of using them. `begin` begins
+//! and ends a transaction, `renew` renews a reset one. Both use `MDB_NOTLS` or
+//! `MDBX_NOSTICKYTHREADS`, which tie a slot of the reader table to the transaction; without them a
+//! thread cannot have many. `begin, slots of threads` does without: the thread keeps its slot.
+//! There are as many slots as needed.
 //!
-//! # What `handover` measures
+//! # Measurements of `handover`
 //!
-//! Lazy commits of one record, a new value for an old key, from processes that have one database open at the same time: commits a
-//! second of all together, what part of them came from the process with the fewest, and the longest wait for a turn. With
-//! `--mode free` whoever gets the lock commits, and the wait is that to begin a write. With `strict` each commits only when
-//! it has seen the other's last commit through a read of its own, and the wait is from its own last commit to that. An engine
-//! that fails shows its error instead.
+//! Lazy commits of one record, a new value for an old key, from several processes with one open
+//! database: commits per second of all together, the share of the process with the fewest, and the
+//! longest wait for a turn. With `--mode free` the process that gets the lock commits, and the wait
+//! is the time to begin a write. With `strict` each process commits only after it has seen the
+//! other's last commit in a read transaction, and the wait is the time from its own last commit to
+//! that. An engine that fails shows its error instead.
 //!
-//! # What `space` measures
+//! # Measurements of `space`
 //!
-//! What the file system has set aside for the file, each engine by itself, after each tenth of the commits:
+//! The space allocated for the file, for one engine after the other, after each tenth of the
+//! commits:
 //!
-//! - `alone`, `reader`: after a load in random order each commit replaces the value of a random record, on the disk before it
-//!   returns. With `reader` one read transaction of the same process stays open from before the first commit to behind the last.
-//! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then the same commits. `fresh` is the
-//!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that. Meanwhile
-//!   `--verifiers` threads read whole states, one after the other, each in a transaction, and compare count and hashes of the records
-//!   with what was committed before the transaction began. The first that is something else ends the run with an error.
+//! - `alone`, `reader`: after a load in random order each commit replaces the value of a random
+//!   record, on the disk before it returns. With `reader` one read transaction of the same process
+//!   stays open during all commits.
+//! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then
+//!   the same commits follow. `fresh` is the size of a new database with the remaining records,
+//!   loaded in key order by each engine's call for that. At the same time `--verifiers` threads
+//!   read whole states, each in a transaction, and compare count and hashes of the records with
+//!   those committed before the transaction began. The first difference ends the run with an error.
 //!
 //! With `--chart FILE` the sizes of `alone` and `reader` are drawn.
 //!
-//! With `--fragmented_pages N`: the time of one commit of one record, lazy and durable, in two databases of an engine in turns, with the same records: one
-//! with nothing else, and one with N dead pages that an open reader sees, then, when the reader is gone, with N free pages. LMDB's lazy
+//! With `--fragmented-pages N`: the time of one commit of one record, lazy and durable, in two
+//! databases of an engine in turns, with the same records: one with nothing else, and one with N
+//! dead pages, which an open reader uses at first and which are free when it has ended. LMDB's lazy
 //! commits have `MDB_NOSYNC` in their transaction, libmdbx's `MDBX_TXN_NOSYNC`.
 //!
-//! With `--names N`: the same for Teak in two databases, one without named snapshots, one with N, of states one small commit from each
-//! other; and the time of the commits that gave the names.
+//! With `--names N`: the same for Teak in two databases, one without named snapshots, and one with
+//! N, of states one small commit apart; also the time of the commits that created the snapshots.
 //!
-//! # What `values` measures
+//! # Measurements of `values`
 //!
-//! Values of 2 to 10 KiB that are inserted, updated and removed at random, 100 such operations in a commit: the operations of all
-//! commits a second, how long commits take, and how many bytes the file system has set aside for each byte of keys and values that is
-//! there. The engines are given the same operations, a twentieth of them in turn.
+//! Values of 2 to 10 KiB that are inserted, updated and removed at random, 100 operations per
+//! commit: operations per second including all commits, the times of the commits, and the allocated
+//! bytes per byte of keys and values. The engines get the same operations, in turns of a twentieth.
 //!
-//! # What `transaction` measures
+//! # Measurements of `transaction`
 //!
-//! One transaction that inserts `--records` in random order into an empty database, one call each, durable and lazy: its time, the bytes that it
-//! gave to calls that write, and the bytes of pages that it made dirty. Teak has a line for each memory budget of `--write-mib`; the
-//! others have no such budget.
+//! One transaction that inserts `--records` in random order into an empty database, one call each,
+//! durable and lazy: its time, the bytes passed to write calls, and the bytes of pages made dirty.
+//! Teak has a line for each memory budget of `--write-mib`; the others have no such budget.
 //!
-//! # What `cold` measures
+//! # Measurements of `cold`
 //!
-//! Two tables of records as `quick` has them, one loaded in the order of keys and one at random, 10,000 in a transaction. Before each round the
-//! database is opened with another kind of reading ahead (`Options::read_ahead`) and gives all memory of the file back; then all
-//! records are scanned, or some looked up at random. `bytes read` are those that the disk gave for it, as the system counts them.
+//! Two tables of records like those of `quick`, one loaded in key order and one at random, 10,000
+//! per transaction. Before each round the database is opened with another setting of
+//! `Options::read_ahead`, and the file is dropped from the system's memory. Then all records are
+//! scanned, or some looked up at random. `bytes read` are the bytes that the disk read, as the
+//! system counts them.
 //!
-//! # What `kinds` measures
+//! # Measurements of `kinds`
 //!
-//! Nanoseconds of an operation, median (fastest..slowest) of `--repeat` rounds, all engines in turns, all commits lazy. Keys are of 16 bytes. Tables in which
-//! a key has several values (Teak `MultiTable`, the others `DUPSORT`): `many` are `--many` values of one key, `ten` 10 of each of `--tens`
-//! keys, `one` 1 of each of `--ones` keys; `fixed` are values of 8 bytes, which the table is told (`ValueSize::Bytes`, `DUPFIXED`), `variable` such of 16 to 24.
-//! On what `insert` leaves are reads; a lookup or scan that is not counted goes before.
+//! Nanoseconds per operation, median (fastest..slowest) of `--repeat` rounds, all engines in turns,
+//! all commits lazy. Keys have 16 bytes. In tables with several values per key (Teak `MultiTable`,
+//! the others `DUPSORT`): `many` is `--many` values of one key, `ten` 10 values of each of `--tens`
+//! keys, `one` 1 value of each of `--ones` keys; `fixed` are values of 8 bytes, with the size
+//! declared (`ValueSize::Bytes`, `DUPFIXED`), `variable` are values of 16 to 24 bytes. Reads use
+//! the table that `insert` made, after a lookup or scan that is not counted.
 //!
-//! | operation | what it is |
+//! | operation | meaning |
 //! |---|---|
-//! | `insert` | a pair, in random order, 10,000 a transaction, by a call each |
-//! | `insert_batches` | the same, those of a key one behind the other, at once: `insert_packed`, `insert_values`, `insert_many`; `MULTIPLE` of a key's values of fixed length, else puts |
+//! | `insert` | a pair, in random order, 10,000 per transaction, by one call each |
+//! | `insert_batches` | a pair, with all pairs of a key together, in one call: `insert_packed`, `insert_values`, `insert_many`; `MULTIPLE` for a key's values of fixed length, otherwise puts |
 //! | `first_value` | the first value of a key: `first_value`, `get` |
-//! | `pair` | whether a pair is there: `contains`, `GET_BOTH` of a cursor |
-//! | `count` | how many values a key has: `count`, `SET` and `cursor_count` |
-//! | `scan_packed` | a value of a scan of all, as many at a time as there are: `for_each_packed` of one key, `read_packed` of several, `GET_MULTIPLE` and `NEXT_MULTIPLE` |
+//! | `pair` | whether a pair exists: `contains`, `GET_BOTH` of a cursor |
+//! | `count` | the number of values of a key: `count`, `SET` and `cursor_count` |
+//! | `scan_packed` | a value of a scan of all, as many per call as possible: `for_each_packed` for one key, `read_packed` for several, `GET_MULTIPLE` and `NEXT_MULTIPLE` |
 //! | `scan` | a pair of a scan of all by a cursor, key and value touched |
-//! | `count_range` | how many records are in a range of a hundredth of `--records`: Teak's, of a table that counts and of one that does not, which reads the leaves |
-//! | `estimate_range` | about how many: Teak's and libmdbx's, and how far they were off in the mean |
-//! | `walk_range` | a cursor that goes over them |
-//! | `remove_range` | a record of a range of `--records` of a table of 1.2 times as many, which was loaded in order, removed in one transaction: `remove_range`; LMDB has cursor deletes, libmdbx `cursor_delete_range` |
-//! | `clear` | a record of that table, all of which are removed by the call for that: `clear`, `mdb_drop`, `mdbx_drop`. Teak releases the first 65,536 pages of it and leaves the rest to later commits |
-//! | `commit`, `commit_after_clear` | a transaction with one record, 1,000 of them, in a new database, and in the one that was just emptied |
+//! | `count_range` | the number of records in a range of a hundredth of `--records`: Teak's, for a counted table, and for one that is not, which reads the leaves |
+//! | `estimate_range` | the estimated number: Teak's and libmdbx's, with the mean deviation |
+//! | `walk_range` | a cursor walk over the range |
+//! | `remove_range` | a record of a range of `--records` in a table of 1.2 times as many, loaded in order, removed in one transaction: `remove_range`; cursor deletes of LMDB, `cursor_delete_range` of libmdbx |
+//! | `clear` | a record of that table, emptied by one call: `clear`, `mdb_drop`, `mdbx_drop`. Teak releases the first 65,536 pages and leaves the rest to later commits |
+//! | `commit`, `commit_after_clear` | a transaction with one record, 1,000 of them, in a new database, and in the one just emptied |
 //! | `transaction_of_10` | a nested transaction of 10 new values in a table of a tenth of `--records`, every other one rolled back, 100 in an outer one |
 //!
-//! What a load, a removal or nested transactions left is compared whole with what it should be, and what reads found by counts and sums.
+//! The results of loads, removals and nested transactions are compared whole with the expected
+//! records, and the results of reads by counts and sums.
 //!
-//! # What `backup` measures
+//! # Measurements of `backup`
 //!
-//! Copies of a whole database that is open: what comes from the disk, what goes to it, and how long it takes until the copy is there.
-//! Then some records get new values, and it is copied again. `plain` is `Database::backup`, `mdb_env_copy` and `mdbx_env_copy`;
-//! `compact` is `Database::backup_compact` and both with their flags to compact.
+//! Copies of a whole open database: the bytes read from and written to the disk, and the time until
+//! the copy is complete. Then some records get new values, and it is copied again. `plain` is
+//! `Database::backup`, `mdb_env_copy` and `mdbx_env_copy`; `compact` is `Database::backup_compact`
+//! and both with their flags to compact.
 //!
-//! # What `space-map` measures
+//! # Measurements of `space-map`
 //!
-//! With `--features space-map`: Teak on files whose space map is of many pages, while they have few blocks. How long opening takes a new
-//! process, with the file in the system's memory and not; its memory; commits of one record, of many, and of large values. Lazy commits need
-//! `--allocate`, and a file system with room for the whole file. One in a sparse file takes up little itself:
+//! With `--features space-map`: Teak on files whose space map has many pages, while the files have
+//! few blocks. The time to open the file in a new process, with the file cached and not; the memory
+//! of the process; commits of one record, of many, and of large values. Lazy commits need
+//! `--allocate`, and a file system with room for the whole file. A file system in a sparse file
+//! takes little space itself:
 //!
 //! ```text
 //! truncate --size 1200G image && mkfs.xfs -l size=64m image && mount -o loop image DIRECTORY
 //! cargo run --release -p teak-bench --features space-map -- space-map --allocate --dir DIRECTORY
 //! ```
 //!
-//! # Why the figures may be compared
+//! # Why the figures are comparable
 //!
 //! The engines take turns: a round of loads runs one whole load after the other, everything else
-//! runs in short slices, and who goes first changes from turn to turn. Between loads the file system is flushed,
-//! outside the clock. Reads and transactions run on the databases of `load_single_lazy`, or such as it makes. Records are made before the clock starts. Before reads are timed each engine
-//! has done all of them once; what every timed read returns is checked by a sum, and a sample is
-//! compared whole. The figure is the median over the rounds, beside the fastest and the slowest.
+//! runs in short slices, and the order changes from turn to turn. Between loads the file system is
+//! flushed, outside the clock. Reads and transactions run on databases loaded as by
+//! `load_single_lazy`. Records are made before the clock starts. Before reads are timed, each
+//! engine has done all of them once. The result of every timed read is checked by a sum, and a
+//! sample is compared. The figure is the median over the rounds, with the fastest and the slowest.
 //!
-//! # Settings, and what a power cut does
+//! # Settings, and the effect of a power cut
 //!
 //! | engine, mode | settings | after a power cut |
 //! |---|---|---|
-//! | `teak`, lazy | `Durability::Lazy` | the newest commit that is whole; never corrupt |
-//! | `teak`, durable | `Durability::Durable`, one flush a commit | every commit that returned |
-//! | `teak`, async | `commit_async` | the newest commit that is whole, and every commit whose ticket was waited for |
+//! | `teak`, lazy | `Durability::Lazy` | the newest complete commit; never corrupt |
+//! | `teak`, durable | `Durability::Durable`, one flush per commit | every commit that returned |
+//! | `teak`, async | `commit_async` | the newest complete commit, and every commit whose ticket was waited for |
 //! | `lmdb`, lazy | `MDB_NOSYNC` | may be corrupt, unless the file system keeps the order of writes |
-//! | `lmdb`, durable | no flag: two flushes a commit | every commit that returned |
+//! | `lmdb`, durable | no flag: two flushes per commit | every commit that returned |
 //! | `lmdb-writemap`, lazy | `MDB_WRITEMAP`, `MDB_NOSYNC` | may be corrupt |
 //! | `lmdb-writemap`, durable | `MDB_WRITEMAP` | every commit that returned |
-//! | `mdbx`, lazy | `MDBX_SAFE_NOSYNC` | the last commit that was flushed; never corrupt |
-//! | `mdbx`, before what `space` measures, and while it removes | `MDBX_UTTERLY_NOSYNC`; the others as lazy | may be corrupt |
-//! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
+//! | `mdbx`, lazy | `MDBX_SAFE_NOSYNC` | the last flushed commit; never corrupt |
+//! | `mdbx`, for the loads and removals of `space` | `MDBX_UTTERLY_NOSYNC`; the others as lazy | may be corrupt |
+//! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes per commit | every commit that returned |
 //!
-//! `--engines` also knows `mdbx-writemap`, and `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
-//! `Verification::Always`, on databases of their own. `teak` has what databases are opened with by default:
-//! each page is compared with its checksum when it is first read.
+//! `--engines` also accepts `mdbx-writemap`, `teak-unverified` and `teak-always`. The latter two
+//! are Teak with `Verification::Off` and `Verification::Always`, on databases of their own. `teak`
+//! uses the default: each page is compared with its checksum when it is first read.
 //!
-//! LMDB always has `MDB_NOSUBDIR`, `MDB_NORDAHEAD` and a map of 8 times the data and 1 GiB more, and keeps
-//! its records in the unnamed database. It is called through its C functions with nothing between.
-//! With `MDB_WRITEMAP` its file is as long as its map, and sparse: look at `allocated_bytes`.
+//! LMDB always has `MDB_NOSUBDIR`, `MDB_NORDAHEAD` and a map of 8 times the data plus 1 GiB, and
+//! keeps its records in the unnamed database. Its C functions are called directly. With
+//! `MDB_WRITEMAP` its file is as long as its map, and sparse: see `allocated_bytes`.
 //!
-//! libmdbx always has `MDBX_NOSUBDIR` and `MDBX_NORDAHEAD`, and keeps its records in the unnamed database. Its geometry: as much room
-//! as LMDB's map, growing by 64 MiB at a time, never shrinking, so that its file is sparse too; pages of the system's size. Everything else is as it comes, and it is
-//! called through its C functions with nothing between, one thread beginning and ending each of its transactions, which it and LMDB ask for.
+//! libmdbx always has `MDBX_NOSUBDIR` and `MDBX_NORDAHEAD`, and keeps its records in the unnamed
+//! database. Its geometry: as much room as LMDB's map, growing by 64 MiB at a time, never
+//! shrinking, so that its file is sparse too; pages of the system's size. Everything else is the
+//! default. Its C functions are called directly. One thread begins and ends each transaction, which
+//! libmdbx and LMDB require.
 //!
 //! # Space
 //!
-//! After each load: `file_bytes` is the length of the file, `allocated_bytes` what the file system
-//! has set aside for it, `used_bytes` the pages that are not free, `data_bytes` keys and values alone.
+//! After each load: `file_bytes` is the length of the file, `allocated_bytes` the space that the
+//! file system has allocated for it, `used_bytes` the pages that are not free, `data_bytes` keys
+//! and values only.
 
 #![deny(unsafe_code)]
 
@@ -236,8 +256,8 @@ mod workloads;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
-    Arguments, BackupRun, Cold, Command, Commits, Flushes, Handover, Kinds, Quick, Readers,
-    RunPaths, SpaceRun, TransactionRun, Values,
+    Arguments, BackupArguments, Cold, Command, Commits, Flushes, Handover, Kinds, Quick, Readers,
+    RunPaths, SpaceArguments, TransactionArguments, Values,
 };
 use clap::Parser;
 use compare::Compare;
@@ -294,7 +314,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Says what it runs on, and runs `work` with a directory that is there as long.
+/// Prints the environment, and runs `work` with a temporary directory.
 fn in_directory(paths: &RunPaths, work: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let parent = parent_directory(paths)?;
     let directory = tempfile::Builder::new()
@@ -360,7 +380,7 @@ fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
     write_figures(&handover.paths, &figures)
 }
 
-fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
+fn run_space(space: &SpaceArguments, directory: &Path) -> Result<()> {
     ensure!(
         space.chart.is_none() || space.commits > 0,
         "--chart draws the files in the course of --commits, which are none"
@@ -400,7 +420,7 @@ fn run_values(values: &Values, directory: &Path) -> Result<()> {
     write_figures(&values.paths, &figures)
 }
 
-fn run_transaction(transaction: &TransactionRun, directory: &Path) -> Result<()> {
+fn run_transaction(transaction: &TransactionArguments, directory: &Path) -> Result<()> {
     println!("{}", transaction::describe_run(transaction));
     let figures = transaction::run(transaction, directory)?;
     println!("\n{}", transaction::table(&figures));
@@ -421,7 +441,7 @@ fn run_cold(cold: &Cold, directory: &Path) -> Result<()> {
     write_figures(&cold.paths, &figures)
 }
 
-fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {
+fn run_backup(backup: &BackupArguments, directory: &Path) -> Result<()> {
     println!("{}", backup::describe_run(backup));
     let figures = backup::run(backup, directory)?;
     println!("\n{}", backup::table(&figures));
@@ -429,7 +449,7 @@ fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {
 }
 
 #[cfg(feature = "space-map")]
-fn run_space_map(map: &arguments::SpaceMapRun, directory: &Path) -> Result<()> {
+fn run_space_map(map: &arguments::SpaceMapArguments, directory: &Path) -> Result<()> {
     println!("{}", space_map::describe_run(map));
     let figures = space_map::run(map, directory)?;
     println!("\n{}", space_map::table(&figures));
@@ -445,7 +465,8 @@ fn write_figures(paths: &RunPaths, figures: &[impl Serialize]) -> Result<()> {
     Ok(())
 }
 
-/// Where the databases go: as asked, else beside this program, which is on the disk it was built on.
+/// The parent directory of the databases: the given one, or the directory of this program, which is
+/// on the disk it was built on.
 fn parent_directory(paths: &RunPaths) -> Result<PathBuf> {
     if let Some(directory) = &paths.dir {
         fs::create_dir_all(directory)

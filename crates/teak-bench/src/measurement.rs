@@ -7,7 +7,7 @@ use crate::{
 };
 use serde::Serialize;
 
-/// What one engine needed for one work.
+/// The figure of one engine for one workload.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Measurement {
     pub(crate) work: QuickWorkload,
@@ -22,12 +22,12 @@ pub(crate) struct Measurement {
     pub(crate) spread: Spread,
     /// Rounds.
     pub(crate) repeats: usize,
-    /// For loads: the size of what came of it.
+    /// For loads: the size of the database.
     #[serde(flatten)]
     pub(crate) size: Option<LoadSize>,
 }
 
-/// What a load has made, beside what it was given.
+/// The size of a loaded database, and of its data.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct LoadSize {
     #[serde(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct LoadSize {
 }
 
 impl Measurement {
-    /// The measurement that `samples` come to; `None` if no round was run.
+    /// The measurement from `samples`; `None` if no round was run.
     pub(crate) fn new(
         work: QuickWorkload,
         engine: EngineKind,

@@ -1,4 +1,4 @@
-//! What the system says of this process. Linux tells; elsewhere nobody does.
+//! The system's counts for this process. Available on Linux; zero elsewhere.
 
 use anyhow::Result;
 use rustix::fs::{Advice, fadvise};
@@ -8,10 +8,10 @@ use std::{
     path::Path,
 };
 
-/// What a process has read and written.
+/// The bytes that a process has read and written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Traffic {
-    /// Bytes that came from the disk, those that were read ahead and those of mapped memory included.
+    /// Bytes read from the disk, including read-ahead and mapped memory.
     read_bytes: u64,
     /// Bytes of pages that are, or were, to go to the disk.
     written_bytes: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Since the process began; zeros if nobody tells.
+    /// The counts since the process began; zeros if unavailable.
     pub(crate) fn so_far() -> Self {
         let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
         let field = |name| number_of(&text, name).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Traffic {
         }
     }
 
-    /// What came behind `earlier`.
+    /// The counts since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             read_bytes: self.read_bytes - earlier.read_bytes,
@@ -63,14 +63,14 @@ impl Traffic {
 /// The memory of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// Bytes of its own.
+    /// Memory that is not shared with files.
     pub(crate) own_bytes: u64,
-    /// The same when they were most, with bytes of files that it has mapped and touched.
+    /// The peak of the memory, including mapped pages of files.
     pub(crate) peak_bytes: u64,
 }
 
 impl Memory {
-    /// As it is; zeros if nobody tells.
+    /// The memory now; zeros if unavailable.
     pub(crate) fn now() -> Self {
         let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let field = |name| number_of(&text, name).unwrap_or_default() * 1024;
@@ -81,14 +81,14 @@ impl Memory {
     }
 }
 
-/// The number behind `name` and a colon, at the beginning of a line.
+/// The number after `name` and a colon, at the beginning of a line.
 fn number_of(text: &str, name: &str) -> Option<u64> {
     let values = text.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = values.into_iter().find(|(found, _)| *found == name)?;
     value.split_whitespace().next()?.parse().ok()
 }
 
-/// Has the system forget what it keeps in memory of the files in `directory`, as far as nobody has it mapped.
+/// Drops the files in `directory` from the system's memory, except pages that a process has mapped.
 pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -101,11 +101,11 @@ pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Gives memory that was freed back to the system, where the allocator does not do that by itself.
+/// Returns freed memory to the system, where the allocator does not do that by itself.
 #[allow(unsafe_code)]
 pub(crate) fn give_memory_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it asks for nothing; the allocator has locks of its own.
+    // SAFETY: it has no preconditions; the allocator has locks of its own.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -13,7 +13,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::{fs, path::Path};
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(quick: &Quick) -> String {
     let engines: Vec<&str> = quick.engines.iter().map(|engine| engine.name()).collect();
     format!(
@@ -31,7 +31,7 @@ pub(crate) fn write_json(path: &Path, figures: &(impl Serialize + ?Sized)) -> Re
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The table of speeds, and behind it the table of sizes.
+/// The table of speeds, followed by the table of sizes.
 pub(crate) fn tables(measurements: &[Measurement], engines: &[EngineKind]) -> String {
     let mut text = format!("\n{}\n", speeds(measurements, engines));
     if measurements
@@ -43,51 +43,50 @@ pub(crate) fn tables(measurements: &[Measurement], engines: &[EngineKind]) -> St
     text
 }
 
-/// A line for each work: the median of each engine with its spread, and how many times as fast as each other the first is.
+/// A line per work: the median of each engine with its spread, and the speed of the first engine
+/// relative to each other one.
 fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
-    let mut header = vec!["work".to_owned()];
-    header.extend(
-        engines
-            .iter()
-            .map(|engine| format!("{engine} ns (min..max)")),
-    );
-    let first = engines.first().map_or("", |engine| engine.name());
-    header.extend(
-        engines
-            .iter()
-            .skip(1)
-            .map(|other| format!("{first} / {other}")),
-    );
-    let mut table = plain_table(header);
+    let mut table = plain_table(comparison_header(&["work"], engines));
     for work in QuickWorkload::ALL {
         let of_engine = |engine: &EngineKind| {
             measurements
                 .iter()
                 .find(|found| found.work == *work && found.engine == *engine)
+                .map(|found| (found.ns_per_op, found.spread))
         };
-        let found: Vec<Option<&Measurement>> = engines.iter().map(of_engine).collect();
-        if found.iter().any(Option::is_some) {
-            table.add_row(speed_row(*work, &found));
+        let times: Vec<Option<(f64, Spread)>> = engines.iter().map(of_engine).collect();
+        if times.iter().any(Option::is_some) {
+            let mut row = vec![work.to_string()];
+            row.extend(comparison_cells(&times));
+            table.add_row(row);
         }
     }
-    align(&mut table)
+    align_right(table, 1)
 }
 
-fn speed_row(work: QuickWorkload, found: &[Option<&Measurement>]) -> Vec<String> {
-    let mut row = vec![work.to_string()];
-    row.extend(found.iter().map(|found| {
-        found.map_or_else(String::new, |found| {
-            time_with_spread(found.ns_per_op, found.spread)
-        })
+/// The header of a table that compares the times of `engines`, after the columns `labels`.
+pub(crate) fn comparison_header(labels: &[&str], engines: &[EngineKind]) -> Vec<String> {
+    let mut header: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+    let of_each = engines.iter();
+    header.extend(of_each.map(|engine| format!("{engine} ns (min..max)")));
+    let first = engines.first().map_or("", |engine| engine.name());
+    let others = engines.iter().skip(1);
+    header.extend(others.map(|other| format!("{first} / {other}")));
+    header
+}
+
+/// The cells below [`comparison_header`]: the median and spread of each engine, `None` for an engine
+/// that was not measured.
+pub(crate) fn comparison_cells(times: &[Option<(f64, Spread)>]) -> Vec<String> {
+    let cell = |(median_ns, spread)| time_with_spread(median_ns, spread);
+    let of_each = times.iter().map(|time| time.map_or_else(String::new, cell));
+    let mut cells: Vec<String> = of_each.collect();
+    let first = times.first().copied().flatten();
+    cells.extend(times.iter().skip(1).map(|other| match (first, other) {
+        (Some((first_ns, _)), Some((other_ns, _))) => ratio_of_times(first_ns, *other_ns),
+        _ => String::new(),
     }));
-    let first = found.first().copied().flatten();
-    for other in found.iter().skip(1) {
-        row.push(match (first, other) {
-            (Some(first), Some(other)) => ratio_of_times(first.ns_per_op, other.ns_per_op),
-            _ => String::new(),
-        });
-    }
-    row
+    cells
 }
 
 /// A median in nanoseconds, with the fastest and the slowest round.
@@ -112,7 +111,7 @@ pub(crate) fn ratio_of_times(first_ns: f64, other_ns: f64) -> String {
     format!("{:.2} x the speed", other_ns / first_ns)
 }
 
-/// A line for each load and engine: sizes, and how many bytes each byte of data takes.
+/// A line per load and engine: sizes, and bytes used per byte of data.
 fn sizes(measurements: &[Measurement]) -> Table {
     let header = [
         "space after",
@@ -142,13 +141,11 @@ fn sizes(measurements: &[Measurement]) -> Table {
             ratio(space.file_bytes),
         ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 2)
 }
 
-fn megabytes(bytes: u64) -> String {
+/// Millions of bytes, with one decimal.
+pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
@@ -161,10 +158,22 @@ pub(crate) fn plain_table(header: Vec<String>) -> Table {
     table
 }
 
-/// Figures to the right, under each other.
-fn align(table: &mut Table) -> Table {
-    for column in table.column_iter_mut().skip(1) {
+/// Aligns the columns from `first` on to the right.
+pub(crate) fn align_right(mut table: Table, first: usize) -> Table {
+    for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.clone()
+    table
+}
+
+/// Nanoseconds, in a suitable unit.
+pub(crate) fn duration(nanoseconds: f64) -> String {
+    match nanoseconds {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e5 => format!("{:.1} us", ns / 1e3),
+        ns if ns < 1e6 => format!("{:.0} us", ns / 1e3),
+        ns if ns < 1e8 => format!("{:.1} ms", ns / 1e6),
+        ns if ns < 1e9 => format!("{:.0} ms", ns / 1e6),
+        ns => format!("{:.1} s", ns / 1e9),
+    }
 }

@@ -9,7 +9,7 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
-/// What was measured in the rounds of one work.
+/// The samples of the rounds of one workload.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     values: Vec<f64>,

@@ -1,26 +1,25 @@
-//! One transaction of many records in random order: how long it takes, and what it writes, with little memory and with enough.
+//! One transaction of many records in random order: its time and the bytes that it writes, with
+//! little memory and with enough.
 //!
-//! Teak has a run for each memory budget, and the others, which have none, one for each mode of commits. Each run has a new database,
-//! and all engines take turns in each round.
+//! Teak has a run per memory budget and durability, the others one per durability, since they have
+//! no budget. Each run has a new database, and all engines take turns in each round.
 
 use crate::{
-    arguments::TransactionRun,
+    arguments::TransactionArguments,
     bench::{BenchContender, settle, turn_order},
-    data::{DataSet, KEY_LEN, Key, Record, VALUE_LEN},
+    data::{DataSet, KEY_LEN, Record, VALUE_LEN},
     engines::{Durability, EngineKind, Insertion, OpenSettings, Space},
     process::Traffic,
-    report::plain_table,
+    report::{align_right, plain_table},
     statistics::{Samples, Spread},
+    workloads::load,
 };
-use anyhow::{Context, Result, ensure};
-use comfy_table::{CellAlignment, Table};
+use anyhow::{Context, Result};
+use comfy_table::Table;
 use serde::Serialize;
 use std::{fs, path::Path, time::Instant};
 
-/// One of so many keys is looked up in the end.
-const CHECK_EVERY: usize = 997;
-
-/// What one engine came to in one mode.
+/// The figures of one engine in one mode.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TransactionFigure {
     work: &'static str,
@@ -49,8 +48,11 @@ struct TransactionRunner {
     last: Option<(Traffic, Space)>,
 }
 
-/// Runs what `transaction` asks for, with databases below `directory`.
-pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<TransactionFigure>> {
+/// Runs `transaction` with databases below `directory`.
+pub(crate) fn run(
+    arguments: &TransactionArguments,
+    directory: &Path,
+) -> Result<Vec<TransactionFigure>> {
     let data = DataSet::new(usize::try_from(arguments.records)?);
     let records: Vec<_> = data.keys.iter().map(|key| Record::new(*key, 0)).collect();
     let mut runners = runners(arguments, directory);
@@ -66,7 +68,7 @@ pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<Tr
     Ok(figures.collect())
 }
 
-fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<TransactionRunner> {
+fn runners(arguments: &TransactionArguments, directory: &Path) -> Vec<TransactionRunner> {
     let mut runners = Vec::new();
     for &kind in &arguments.engines {
         let budgets: Vec<_> = match kind.has_write_budget() {
@@ -100,12 +102,12 @@ impl TransactionRunner {
         engine.write(records, Insertion::Single)?;
         self.samples.push(start.elapsed().as_secs_f64());
         self.last = Some((Traffic::so_far().since(before), engine.space()?));
-        check(&mut self.contender, &data.keys)?;
+        load::check(&mut self.contender, &data.keys)?;
         self.contender.discard()
     }
 
     /// `None` if nothing was done.
-    fn figure(&self, arguments: &TransactionRun) -> Option<TransactionFigure> {
+    fn figure(&self, arguments: &TransactionArguments) -> Option<TransactionFigure> {
         let (traffic, space) = self.last?;
         Some(TransactionFigure {
             work: "transaction",
@@ -122,18 +124,8 @@ impl TransactionRunner {
     }
 }
 
-fn check(contender: &mut BenchContender, keys: &[Key]) -> Result<()> {
-    let engine = contender.engine()?;
-    for key in keys.iter().step_by(CHECK_EVERY) {
-        let value = engine.value(key)?;
-        let is_right = value.as_deref() == Some(&Record::new(*key, 0).value[..]);
-        ensure!(is_right, "key {key:02x?} was lost");
-    }
-    Ok(())
-}
-
-/// What this run does, in a line.
-pub(crate) fn describe_run(arguments: &TransactionRun) -> String {
+/// A line that describes the run.
+pub(crate) fn describe_run(arguments: &TransactionArguments) -> String {
     format!(
         "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values) in random order in one transaction\n",
         arguments.records
@@ -175,8 +167,5 @@ pub(crate) fn table(figures: &[TransactionFigure]) -> Table {
             megabytes(figure.space.file_bytes),
         ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 2)
 }

@@ -108,7 +108,7 @@ fn keys_and_values_can_be_chosen() {
         let more = [&keys, works, "--records=700", "--value=8", "--engines=teak"];
         assert_eq!(figures(&compare(&more)).len(), 7);
     }
-    // Those whose tables compare integers; large values have keys of their own.
+    // The workloads whose tables compare integers; large values have keys of their own.
     let works = "--only=large_put,large_get,load_sorted,load_bulk,get,get_miss,scan,crud_lazy";
     let more = ["--keys=native-integers", works, "--records=700"];
     let report = compare(&more);

@@ -297,7 +297,7 @@ fn values_have_times_and_sizes_for_every_engine() {
             for sample in samples {
                 assert_positive(sample, &["live_bytes", "allocated_bytes", "used_bytes"]);
             }
-            // All are given the same.
+            // All engines get the same operations.
             assert_eq!(
                 samples[19]["live_bytes"],
                 figures[0]["samples"][19]["live_bytes"]
@@ -330,7 +330,7 @@ fn kinds_have_figures_for_every_engine() {
     }
     assert_eq!(of("ten_fixed", "scan_packed"), engines);
     assert_eq!(of("ten_variable", "scan_packed"), 0);
-    // Teak alone says how many there are.
+    // Only Teak counts exactly.
     assert_eq!(of("counted", "count_range"), 1);
     let estimating = 1 + usize::from(cfg!(feature = "mdbx"));
     assert_eq!(of("plain", "estimate_range"), estimating);
@@ -426,7 +426,7 @@ fn copies_are_made_before_and_after_changes() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["backup", "--bytes", "2000000", "--changed-permille", "10"];
     let figures = run_exactly(directory.path(), &arguments);
-    // Teak alone makes increments.
+    // Only Teak makes increments.
     assert_eq!(figures.len(), 4 * engine_count() + 1);
     let kinds: Vec<_> = figures[..5]
         .iter()

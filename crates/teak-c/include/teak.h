@@ -49,7 +49,8 @@ extern "C" {
 #define TEAK_VALUE_SIZE_AS_FIRST UINT32_MAX
 
 /**
- * What a function answers: done, no, or why not. New codes may come.
+ * The result of a function: success, "no", or the reason of a failure. Later versions may add
+ * codes.
  */
 typedef enum {
   /**
@@ -81,7 +82,7 @@ typedef enum {
    */
   TEAK_INVALID_ARGUMENT = 20,
   /**
-   * A structure has fields set that this library does not know.
+   * A field is set in a structure that this library does not know.
    */
   TEAK_TOO_NEW = 21,
   /**
@@ -219,7 +220,7 @@ typedef enum {
  */
 typedef enum {
   /**
-   * If there is none yet.
+   * Create the database if it does not exist.
    */
   TEAK_CREATE_IF_MISSING = 0,
   /**
@@ -233,7 +234,7 @@ typedef enum {
 } teak_create;
 
 /**
- * What a database is opened for.
+ * The access to a database.
  */
 typedef enum {
   /**
@@ -241,13 +242,13 @@ typedef enum {
    */
   TEAK_ACCESS_WRITE = 0,
   /**
-   * Reading alone.
+   * Read only.
    */
   TEAK_ACCESS_READ = 1,
 } teak_access;
 
 /**
- * Who may have a database open at the same time.
+ * Whether others may have the database open at the same time.
  */
 typedef enum {
   /**
@@ -255,11 +256,12 @@ typedef enum {
    */
   TEAK_SHARING_PROCESSES = 0,
   /**
-   * This one alone.
+   * No: this handle has it exclusively.
    */
   TEAK_SHARING_ALONE = 1,
   /**
-   * Other processes too, and this one reads without a lock file, also while others write, who do not know of it: with TEAK_ACCESS_READ alone.
+   * Yes, and this process reads without a lock file, even while others write, who do not know of
+   * it. Requires TEAK_ACCESS_READ.
    */
   TEAK_SHARING_UNLOCKED = 2,
 } teak_sharing;
@@ -273,21 +275,22 @@ typedef enum {
    */
   TEAK_NETWORK_REFUSE = 0,
   /**
-   * One machine alone uses it.
+   * Allow it. Only one machine may use the database.
    */
   TEAK_NETWORK_ALLOW = 1,
 } teak_network;
 
 /**
- * What becomes of parts of the file that cannot be read.
+ * How to treat parts of the file that cannot be read.
  */
 typedef enum {
   /**
-   * They are errors: a handler for SIGBUS is installed, which gives on what does not concern it.
+   * As errors. Installs a handler for SIGBUS, which passes on signals that do not concern the
+   * database.
    */
   TEAK_FAULTS_HANDLE = 0,
   /**
-   * No handler is installed, and the process gets SIGBUS.
+   * Install no handler. The process gets SIGBUS.
    */
   TEAK_FAULTS_LEAVE = 1,
 } teak_faults;
@@ -305,7 +308,7 @@ typedef enum {
    */
   TEAK_DURABILITY_DURABLE = 1,
   /**
-   * Soon after it returns; a ticket tells when.
+   * Soon after the commit returns. A ticket reports when.
    */
   TEAK_DURABILITY_ASYNC = 2,
   /**
@@ -333,7 +336,7 @@ typedef enum {
 } teak_verification;
 
 /**
- * Whether the system reads ahead of what is asked for, where the file is not in memory.
+ * Whether the system reads ahead where the file is not in memory.
  */
 typedef enum {
   /**
@@ -341,7 +344,7 @@ typedef enum {
    */
   TEAK_READ_AHEAD_OFF = 0,
   /**
-   * While the file is at most half as long as the machine has memory.
+   * Yes, while the file is at most half as long as the machine's memory.
    */
   TEAK_READ_AHEAD_AUTO = 1,
   /**
@@ -373,7 +376,7 @@ typedef enum {
 } teak_order;
 
 /**
- * What a bound of a range is.
+ * The kind of a range's bound.
  */
 typedef enum {
   /**
@@ -381,7 +384,7 @@ typedef enum {
    */
   TEAK_UNBOUNDED = 0,
   /**
-   * The key belongs to the range.
+   * The range includes the key.
    */
   TEAK_INCLUDED = 1,
   /**
@@ -391,7 +394,7 @@ typedef enum {
 } teak_bound_kind;
 
 /**
- * Where a cursor goes.
+ * A movement of a cursor.
  */
 typedef enum {
   /**
@@ -403,15 +406,15 @@ typedef enum {
    */
   TEAK_LAST = 1,
   /**
-   * To the record behind its place; to the first, if it is nowhere yet.
+   * To the next record. To the first one if the cursor has no position yet.
    */
   TEAK_NEXT = 2,
   /**
-   * To the record before its place; to the last, if it is nowhere yet.
+   * To the previous record. To the last one if the cursor has no position yet.
    */
   TEAK_PREV = 3,
   /**
-   * Nowhere, or, if its record is gone, to the one behind.
+   * Stays, or moves to the next record if the current one has been removed.
    */
   TEAK_CURRENT = 4,
   /**
@@ -423,7 +426,8 @@ typedef enum {
    */
   TEAK_PREV_KEY = 6,
   /**
-   * To the next value of its key. If there is none it stays where it is; so with the three below.
+   * To the next value of the same key. If there is none, the cursor does not move. The same
+   * holds for the three below.
    */
   TEAK_NEXT_VALUE = 7,
   /**
@@ -445,23 +449,24 @@ typedef enum {
  */
 typedef enum {
   /**
-   * The first that is not before what is given.
+   * The first one at or after the given key or value.
    */
   TEAK_AT_LEAST = 0,
   /**
-   * The one that is given; if there is none the answer is TEAK_NONE, and the cursor is at the first behind it.
+   * Exactly the given one. If there is none, the call returns TEAK_NONE and the cursor is on the
+   * first one after it.
    */
   TEAK_EXACT = 1,
   /**
-   * The first behind what is given.
+   * The first one after the given key or value.
    */
   TEAK_GREATER = 2,
   /**
-   * The last before what is given.
+   * The last one before the given key or value.
    */
   TEAK_LESS = 3,
   /**
-   * The last that is not behind what is given.
+   * The last one at or before the given key or value.
    */
   TEAK_AT_MOST = 4,
 } teak_seek;
@@ -475,7 +480,7 @@ typedef enum {
    */
   TEAK_DELETE_CURRENT = 0,
   /**
-   * All before its place.
+   * All records before the position.
    */
   TEAK_DELETE_BEFORE = 1,
   /**
@@ -483,11 +488,11 @@ typedef enum {
    */
   TEAK_DELETE_UP_TO_CURRENT = 2,
   /**
-   * The one that it is on, and all behind.
+   * The current record and all after it.
    */
   TEAK_DELETE_FROM_CURRENT = 3,
   /**
-   * All behind its place.
+   * All records after the position.
    */
   TEAK_DELETE_AFTER = 4,
   /**
@@ -495,19 +500,19 @@ typedef enum {
    */
   TEAK_DELETE_ALL = 5,
   /**
-   * Of the values of its key those before its place.
+   * The values of the current key before the position.
    */
   TEAK_DELETE_VALUES_BEFORE = 6,
   /**
-   * Of the values of its key the one that it is on, and those before.
+   * The values of the current key up to and including the current one.
    */
   TEAK_DELETE_VALUES_UP_TO_CURRENT = 7,
   /**
-   * Of the values of its key the one that it is on, and those behind.
+   * The values of the current key from the current one on.
    */
   TEAK_DELETE_VALUES_FROM_CURRENT = 8,
   /**
-   * Of the values of its key those behind its place.
+   * The values of the current key after the position.
    */
   TEAK_DELETE_VALUES_AFTER = 9,
   /**
@@ -517,7 +522,7 @@ typedef enum {
 } teak_delete_scope;
 
 /**
- * Which way a cursor goes.
+ * The direction in which a cursor moves.
  */
 typedef enum {
   /**
@@ -531,7 +536,7 @@ typedef enum {
 } teak_direction;
 
 /**
- * What became of a record between two states.
+ * How a record differs between two states.
  */
 typedef enum {
   /**
@@ -549,7 +554,7 @@ typedef enum {
 } teak_change;
 
 /**
- * What has happened.
+ * An event.
  */
 typedef enum {
   /**
@@ -577,11 +582,11 @@ typedef enum {
    */
   TEAK_EVENT_SLOW_READER = 5,
   /**
-   * Another process died while it wrote. What it had not committed is gone.
+   * Another process died while it was writing. Its uncommitted changes are gone.
    */
   TEAK_EVENT_WRITER_DIED = 6,
   /**
-   * A write or flush failed: nothing can be written until the database is opened anew.
+   * A write or flush failed. Nothing can be written until the database is opened again.
    */
   TEAK_EVENT_POISONED = 7,
   /**
@@ -589,7 +594,7 @@ typedef enum {
    */
   TEAK_EVENT_CLOSED = 8,
   /**
-   * Something that this version of the interface has no number for; the text says what.
+   * An event that has no number in this version of the interface. The text describes it.
    */
   TEAK_EVENT_OTHER = 9,
   /**
@@ -599,29 +604,29 @@ typedef enum {
 } teak_event_kind;
 
 /**
- * What a write transaction does about a slow reader.
+ * The answer to a slow reader.
  */
 typedef enum {
   /**
-   * It makes the file longer, and does not ask again.
+   * Grow the file, and do not ask again.
    */
   TEAK_SLOW_READER_GROW = 0,
   /**
-   * It waits some milliseconds and looks again, and asks again if nothing has changed.
+   * Wait some milliseconds and check again. Ask again if nothing has changed.
    */
   TEAK_SLOW_READER_WAIT = 1,
   /**
-   * It cancels the reader, whose next call answers TEAK_SNAPSHOT_LOST, and waits until that has ended.
+   * Cancel the reader, whose next call returns TEAK_SNAPSHOT_LOST, and wait until it has ended.
    */
   TEAK_SLOW_READER_CANCEL = 2,
   /**
-   * It gives up: TEAK_HELD_BY_READER.
+   * Give up: the write fails with TEAK_HELD_BY_READER.
    */
   TEAK_SLOW_READER_GIVE_UP = 3,
 } teak_slow_reader_choice;
 
 /**
- * What a function answers that gives records.
+ * The answer of a function that supplies records.
  */
 typedef enum {
   /**
@@ -633,17 +638,17 @@ typedef enum {
    */
   TEAK_GIVEN_ALL = 1,
   /**
-   * All that was given is to be forgotten.
+   * Discard all records supplied so far.
    */
   TEAK_GIVE_UP = 2,
 } teak_giving;
 
 /**
- * What is done about a reader.
+ * The decision about a reader.
  */
 typedef enum {
   /**
-   * Nothing; the walk goes on.
+   * Nothing. The walk continues.
    */
   TEAK_READER_LEAVE = 0,
   /**
@@ -651,13 +656,14 @@ typedef enum {
    */
   TEAK_READER_STOP = 1,
   /**
-   * It is cancelled: its next call answers TEAK_SNAPSHOT_LOST, and its pages come back when it has ended. The walk goes on.
+   * Cancel it: its next call returns TEAK_SNAPSHOT_LOST, and its pages become free when it has
+   * ended. The walk continues.
    */
   TEAK_READER_CANCEL = 2,
 } teak_reader_choice;
 
 /**
- * Why a file did not become as short as it was to be.
+ * The reason why a file did not become as short as asked for.
  */
 typedef enum {
   /**
@@ -665,7 +671,7 @@ typedef enum {
    */
   TEAK_COMPACT_REACHED = 0,
   /**
-   * A limit of the options was reached, or the function that is told of progress has ended it.
+   * A limit of the options was reached, or the progress function ended it.
    */
   TEAK_COMPACT_LIMIT = 1,
   /**
@@ -677,8 +683,9 @@ typedef enum {
    */
   TEAK_COMPACT_NAMED_SNAPSHOTS = 3,
   /**
-   * There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values would have to be
-   * copied behind the end first.
+   * There is no room for the remaining pages: more is in use than was asked for, or values would
+   * have to be copied to the end of the file first, and the disk is full or the size limit
+   * reached.
    */
   TEAK_COMPACT_ROOM = 4,
   /**
@@ -692,8 +699,9 @@ typedef enum {
 } teak_compact_obstacle;
 
 /**
- * A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
- * Where a key has several values, each pair of key and value is a record.
+ * A position among the records of a table. A cursor belongs to no transaction: each call names the
+ * transaction to use, and the table may change between calls. Where a key has several values, each
+ * pair of key and value is a record.
  */
 typedef struct {
   /**
@@ -713,7 +721,7 @@ typedef struct {
 } teak_txn;
 
 /**
- * Bytes, which may be any. Those of no length need no address.
+ * A sequence of arbitrary bytes. If the length is 0, the address may be NULL.
  */
 typedef struct {
   /**
@@ -741,8 +749,9 @@ typedef struct {
 } teak_record;
 
 /**
- * What is known of an error. The caller sets size and gives its address to a function; if that answers with an error it fills the rest
- * in, and else leaves it alone. A null pointer is allowed where nobody wants to know.
+ * The details of an error. The caller sets size and passes its address to a function. A function
+ * that fails fills in the rest; one that succeeds leaves it alone. The pointer may be NULL if the
+ * details are not needed.
  *
  * ```c
  * teak_error error = {.size = sizeof error};
@@ -763,15 +772,15 @@ typedef struct {
    */
   int32_t code;
   /**
-   * TEAK_IO: the errno of the system; else 0.
+   * With TEAK_IO: the errno of the system; otherwise 0.
    */
   int32_t system_code;
   /**
-   * TEAK_CORRUPTED: the damaged page; else UINT64_MAX.
+   * With TEAK_CORRUPTED: the damaged page; otherwise UINT64_MAX.
    */
   uint64_t page;
   /**
-   * TEAK_HELD_BY_READER: the process of the reader, if that is known; else 0.
+   * With TEAK_HELD_BY_READER: the process of the reader, if it is known; otherwise 0.
    */
   uint32_t process;
   /**
@@ -779,26 +788,28 @@ typedef struct {
    */
   uint32_t reserved;
   /**
-   * TEAK_HELD_BY_READER: the system's number of its thread; else 0.
+   * With TEAK_HELD_BY_READER: the system's number of the reader's thread; otherwise 0.
    */
   uint64_t thread;
   /**
-   * TEAK_HELD_BY_READER: the state that it reads; TEAK_SNAPSHOT_STALE: the newest one; TEAK_NOT_SORTED: which record of the input, from 0; else 0.
+   * With TEAK_HELD_BY_READER: the state that it reads; with TEAK_SNAPSHOT_STALE: the newest one;
+   * with TEAK_NOT_SORTED: the index of the record in the input, from 0; otherwise 0.
    */
   uint64_t number;
   /**
-   * What happened and what to do, in UTF-8, ended by a zero; what does not fit is cut off.
+   * A description and advice, in UTF-8, zero-terminated, and cut off if it does not fit.
    */
   char message[TEAK_MESSAGE_LEN];
 } teak_error;
 
 /**
- * What is called for each record. Another answer than 0 ends the scan.
+ * A function that is called for each record. An answer other than 0 ends the scan.
  */
 typedef int (*teak_record_function)(void *user, teak_slice key, teak_slice value);
 
 /**
- * A table: a number in its database, which it has as long as that is open. It is the same for each who opens the table, in whatever transaction, and is not closed.
+ * A table: a number that is valid for the database while that is open. It is the same number in
+ * every transaction and for every caller that opens the table. Tables are not closed.
  */
 typedef struct {
   /**
@@ -820,11 +831,12 @@ typedef struct {
    */
   uint64_t upper_limit_bytes;
   /**
-   * What it grows by; 0 for the engine's choice.
+   * Bytes by which it grows; 0 for the engine's choice.
    */
   uint64_t growth_step_bytes;
   /**
-   * What has to be free at its end before it is cut off; 0 for the engine's choice, UINT64_MAX for never.
+   * Bytes that have to be free at its end before it is truncated; 0 for the engine's choice,
+   * UINT64_MAX for never.
    */
   uint64_t shrink_threshold_bytes;
 } teak_geometry;
@@ -836,8 +848,8 @@ typedef struct {
 typedef int (*teak_compare_function)(void *user, teak_slice a, teak_slice b);
 
 /**
- * An order of the application's, under a name that stands in the file. The function and what `user` leads to have to stay as long as the process
- * has the database open.
+ * An order of the application, under a name that is stored in the file. The function and the
+ * target of `user` have to stay valid as long as the process has the database open.
  */
 typedef struct {
   /**
@@ -849,19 +861,20 @@ typedef struct {
    */
   teak_compare_function compare;
   /**
-   * What the function is given, or NULL.
+   * Passed to the function, or NULL.
    */
   void *user;
 } teak_comparison;
 
 /**
- * Is told of events: their kind, a teak_event_kind, and a line of text for a log. It is called by whichever thread something happens in, several at a time; it must
- * not call this library, and should return soon.
+ * Receives events: their kind, a teak_event_kind, and a line of text for a log. It is called in
+ * the thread in which something happens, possibly in several at a time. It must not call this
+ * library, and should return soon.
  */
 typedef void (*teak_event_function)(void *user, uint32_t kind, teak_slice text);
 
 /**
- * A reader of an old state that keeps space which a write transaction wants.
+ * A reader of an old state that keeps space which a write transaction needs.
  */
 typedef struct {
   /**
@@ -869,7 +882,7 @@ typedef struct {
    */
   uint32_t process;
   /**
-   * How often this was asked before, for the same pages.
+   * The number of earlier questions about the same pages.
    */
   uint32_t asked;
   /**
@@ -907,8 +920,9 @@ typedef struct {
 } teak_slow_reader;
 
 /**
- * Is asked what to do about a slow reader: answers with a teak_slow_reader_choice; another number is TEAK_SLOW_READER_GROW. It is called by the thread that writes, and must
- * not use its transaction.
+ * Decides about a slow reader: returns a teak_slow_reader_choice. Any other number means
+ * TEAK_SLOW_READER_GROW. It is called in the thread that writes, and must not use that thread's
+ * transaction.
  */
 typedef int (*teak_slow_reader_function)(void *user, const teak_slow_reader *reader);
 
@@ -952,7 +966,7 @@ typedef struct {
    */
   uint32_t faults;
   /**
-   * Of commits that ask for no other: a teak_durability. It is kept in the file.
+   * A teak_durability, for commits that do not set one. Stored in the file.
    */
   uint32_t durability;
   /**
@@ -960,19 +974,23 @@ typedef struct {
    */
   uint32_t verification;
   /**
-   * How many bytes lazy commits may have written before they are flushed; UINT64_MAX for any number, 0 for what the file has. Kept in the file.
+   * Bytes that lazy commits may write before they are flushed; UINT64_MAX for no limit, 0 for
+   * the file's value. Stored in the file.
    */
   uint64_t flush_after_bytes;
   /**
-   * How old a lazy commit may become before it is flushed, in milliseconds; 0 for what the file has. Kept in the file.
+   * The age in milliseconds at which a lazy commit is flushed; 0 for the file's value. Stored in
+   * the file.
    */
   uint64_t flush_after_ms;
   /**
-   * How long the file may become; UINT64_MAX for any length, 0 for what the file has. Kept in the file.
+   * The maximum length of the file; UINT64_MAX for no limit, 0 for the file's value. Stored in
+   * the file.
    */
   uint64_t size_limit_bytes;
   /**
-   * The same in full, or NULL for what the file has. Kept in the file.
+   * All sizes of the file, instead of size_limit_bytes alone, or NULL for the file's values.
+   * Stored in the file.
    */
   const teak_geometry *geometry;
   /**
@@ -980,7 +998,8 @@ typedef struct {
    */
   uint64_t write_memory_bytes;
   /**
-   * How many pages a commit may move from the end of the file, in per cent of those that it writes; 0 for 100, or TEAK_MOVE_NOTHING.
+   * The number of pages that a commit may move from the end of the file, in per cent of those
+   * that it writes; 0 for 100, or TEAK_MOVE_NOTHING.
    */
   uint32_t move_percent;
   /**
@@ -996,11 +1015,11 @@ typedef struct {
    */
   size_t comparison_count;
   /**
-   * Is told what happens, or NULL.
+   * Receives events, or NULL.
    */
   teak_event_function on_event;
   /**
-   * What that is given, or NULL.
+   * Passed to on_event, or NULL.
    */
   void *event_user;
   /**
@@ -1008,11 +1027,12 @@ typedef struct {
    */
   teak_slow_reader_function on_slow_reader;
   /**
-   * What that is given, or NULL.
+   * Passed to the function above, or NULL.
    */
   void *slow_reader_user;
   /**
-   * The path of the lock file, or NULL for that of the database with -lock behind it. All who have the database open at the same time say the same.
+   * The path of the lock file, or NULL for the path of the database with -lock appended.
+   * Everyone who has the database open at the same time must use the same path.
    */
   const char *lock_file;
   /**
@@ -1025,7 +1045,8 @@ typedef struct {
    */
   uint32_t require_name;
   /**
-   * How long the journal is that the file gets for small durable commits; 0 for a sixty-fourth of a file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
+   * Bytes of the journal that the file gets for small durable commits; 0 for a sixty-fourth of a
+   * file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
    */
   uint64_t journal_bytes;
 } teak_options;
@@ -1119,7 +1140,7 @@ typedef struct {
    */
   uint32_t process;
   /**
-   * 1 if it is parked: what it sees is given up when space is wanted.
+   * 1 if it is parked: its state is given up when the space is needed.
    */
   uint32_t is_parked;
   /**
@@ -1139,7 +1160,7 @@ typedef struct {
    */
   uint64_t lag;
   /**
-   * Pages that would be free if nobody read this state.
+   * Pages that would be free without this reader.
    */
   uint64_t kept_pages;
   /**
@@ -1149,22 +1170,25 @@ typedef struct {
 } teak_reader;
 
 /**
- * What is called for each reader; answers with a teak_reader_choice.
+ * A function that is called for each reader. It returns a teak_reader_choice.
  */
 typedef int (*teak_reader_function)(void *user, const teak_reader *reader);
 
 /**
- * What is called for each table that differs between two states: its name, and a teak_change. Another answer than 0 ends the walk.
+ * A function that is called for each table that differs between two states, with its name and a
+ * teak_change. An answer other than 0 ends the walk.
  */
 typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t change);
 
 /**
- * What gives the next record, and answers with a teak_giving. What the slices lead to stays until it is called again, or the loading returns.
+ * A function that supplies the next record and returns a teak_giving. The slices must stay valid
+ * until its next call, or until the load returns.
  */
 typedef int (*teak_give_function)(void *user, teak_slice *key, teak_slice *value);
 
 /**
- * What is called now and then while something takes long that cannot be ended: so much of so much is done.
+ * A function that is called from time to time during a long operation that cannot be ended, with
+ * the work done and the total.
  */
 typedef void (*teak_watch_function)(void *user, uint64_t done, uint64_t total);
 
@@ -1177,19 +1201,20 @@ typedef struct {
    */
   size_t size;
   /**
-   * So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+   * Bytes of records to sort in memory. Further records go to temporary files. 0 for 256 MiB.
    */
   uint64_t memory_bytes;
   /**
-   * The directory of the temporary files; NULL for that of the database.
+   * The directory for temporary files; NULL for that of the database.
    */
   const char *directory;
   /**
-   * Is told how many records there are, or NULL: of 0 while they are read and sorted, then how many of all are built into pages.
+   * Receives the number of records, or NULL: first with a total of 0 while they are read and
+   * sorted, then how many of the total are built into pages.
    */
   teak_watch_function progress;
   /**
-   * What that is given, or NULL.
+   * Passed to progress, or NULL.
    */
   void *progress_user;
 } teak_bulk_options;
@@ -1213,7 +1238,8 @@ typedef struct {
 } teak_bound;
 
 /**
- * Counts since a database was opened, of this process. What a transaction did counts when it commits.
+ * Counts since the database was opened, for this process. A transaction is counted when it
+ * commits.
  */
 typedef struct {
   /**
@@ -1225,7 +1251,7 @@ typedef struct {
    */
   uint64_t commits;
   /**
-   * Those of them that were left to the next flush, to be written together.
+   * Of these, the commits that were deferred to the next flush, to be written together.
    */
   uint64_t deferred_commits;
   /**
@@ -1241,7 +1267,7 @@ typedef struct {
    */
   uint64_t taken_pages;
   /**
-   * Those of them that took the place of a page of an earlier state, with its bytes.
+   * Of these, the pages that replaced a page of an earlier state and started with its bytes.
    */
   uint64_t copied_pages;
   /**
@@ -1249,7 +1275,7 @@ typedef struct {
    */
   uint64_t dead_pages;
   /**
-   * Pages that nobody sees any more, found when a write transaction began.
+   * Pages that no state uses any more, found when a write transaction began.
    */
   uint64_t reclaimed_pages;
   /**
@@ -1261,7 +1287,7 @@ typedef struct {
    */
   uint64_t splits;
   /**
-   * Pages whose contents went to a neighbour.
+   * Pages whose contents were moved to a neighbour.
    */
   uint64_t merges;
   /**
@@ -1279,7 +1305,7 @@ typedef struct {
    */
   size_t size;
   /**
-   * Releasing some of what was dropped, and moving pages from the end of the file.
+   * Releasing part of the dropped tables, and moving pages from the end of the file.
    */
   uint64_t tail_ns;
   /**
@@ -1309,7 +1335,7 @@ typedef struct {
 } teak_commit_latency;
 
 /**
- * A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+ * A read transaction that is unused for now. A writer that needs the space may give up its state.
  */
 typedef struct {
   /**
@@ -1319,12 +1345,13 @@ typedef struct {
 } teak_parked;
 
 /**
- * What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
+ * A function that is called from time to time during a long operation, with the work done and the
+ * total. An answer other than 0 ends the operation.
  */
 typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
 
 /**
- * What a check has found.
+ * The findings of a check.
  */
 typedef struct {
   /**
@@ -1348,17 +1375,19 @@ typedef struct {
    */
   uint64_t damages;
   /**
-   * Tables that a newer version created, and that only such a version can check.
+   * Tables of a newer version, which only that version can check.
    */
   uint64_t unknown_tables;
   /**
-   * Tables in orders whose comparisons are missing: all was checked but the order of their keys.
+   * Tables in orders whose comparisons are missing: everything but the order of their keys was
+   * checked.
    */
   uint64_t unordered_tables;
 } teak_check_report;
 
 /**
- * What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
+ * A function that is called for each line of a text, in UTF-8. An answer other than 0 ends the
+ * text.
  */
 typedef int (*teak_line_function)(void *user, teak_slice line);
 
@@ -1371,7 +1400,8 @@ typedef struct {
    */
   size_t size;
   /**
-   * The comparisons of its tables, or NULL. They stay as those of teak_options do.
+   * The comparisons of the database's tables, or NULL. They have to stay valid like those of
+   * teak_options.
    */
   const teak_comparison *comparisons;
   /**
@@ -1379,25 +1409,25 @@ typedef struct {
    */
   size_t comparison_count;
   /**
-   * Is told each line of what was saved and lost, in words, or NULL.
+   * Receives a line of text for each thing that was saved or lost, or NULL.
    */
   teak_line_function each;
   /**
-   * What that is given, or NULL.
+   * Passed to each, or NULL.
    */
   void *each_user;
   /**
-   * Is told how many pages of how many were read, or NULL.
+   * Receives the number of pages read, and the total, or NULL.
    */
   teak_watch_function progress;
   /**
-   * What that is given, or NULL.
+   * Passed to progress, or NULL.
    */
   void *progress_user;
 } teak_salvage_options;
 
 /**
- * What was saved of a damaged database, and what was lost.
+ * The parts of a damaged database that were saved, and those that were lost.
  */
 typedef struct {
   /**
@@ -1435,7 +1465,7 @@ typedef struct {
 } teak_salvage_report;
 
 /**
- * A named snapshot, as teak_snapshot_each tells of it.
+ * A named snapshot, as teak_snapshot_each reports it.
  */
 typedef struct {
   /**
@@ -1443,7 +1473,7 @@ typedef struct {
    */
   teak_slice name;
   /**
-   * The commit whose state it is.
+   * The commit that made its state.
    */
   uint64_t transaction;
   /**
@@ -1457,7 +1487,7 @@ typedef struct {
 } teak_snapshot;
 
 /**
- * What is called for each named snapshot. Another answer than 0 ends the walk.
+ * A function that is called for each named snapshot. An answer other than 0 ends the walk.
  */
 typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot);
 
@@ -1488,7 +1518,7 @@ typedef struct {
 } teak_difference;
 
 /**
- * What is called for each difference. Another answer than 0 ends the walk.
+ * A function that is called for each difference. An answer other than 0 ends the walk.
  */
 typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
 
@@ -1516,7 +1546,7 @@ typedef struct {
    */
   uint32_t order;
   /**
-   * 1 if each key stands whole in its page, in place of sharing a prefix with its neighbours.
+   * 1 to store each key whole in its page, instead of sharing a prefix with its neighbours.
    */
   uint32_t whole_keys;
   /**
@@ -1586,7 +1616,7 @@ typedef struct {
    */
   uint64_t changed;
   /**
-   * The number that its sequence gives next.
+   * The next number of its sequence.
    */
   uint64_t sequence;
   /**
@@ -1596,7 +1626,8 @@ typedef struct {
 } teak_table_stat;
 
 /**
- * What is called for each table: its name, and whether a key has several values (1) or not (0). Another answer than 0 ends the walk.
+ * A function that is called for each table, with its name, and 1 if a key has several values or 0
+ * if not. An answer other than 0 ends the walk.
  */
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
 
@@ -1609,33 +1640,34 @@ typedef struct {
    */
   size_t size;
   /**
-   * It ends when the file is no longer than this; 0 for no such length.
+   * Stop when the file is no longer than this; 0 for no such length.
    */
   uint64_t until_file_bytes;
   /**
-   * It ends when no more than this part of the file is free, of a hundred; 0 for no such part.
+   * Stop when no more than this percentage of the file is free; 0 for no such limit.
    */
   uint64_t until_free_percent;
   /**
-   * It ends when about so many bytes were moved; 0 for no such limit.
+   * Stop after moving about this many bytes; 0 for no such limit.
    */
   uint64_t max_moved_bytes;
   /**
-   * About so many bytes are moved with each commit, at most; 0 for 4,096 pages.
+   * The bytes to move per commit, at most; 0 for 4,096 pages.
    */
   uint64_t max_commit_bytes;
   /**
-   * It waits so many milliseconds between two commits that move something.
+   * Milliseconds to pause between two commits that move pages.
    */
   uint64_t pause_ms;
   /**
-   * It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+   * Stop if other writers keep one of the commits waiting for more than this many milliseconds;
+   * 0 to wait without a limit.
    */
   uint64_t max_wait_ms;
 } teak_compact_options;
 
 /**
- * What a compaction has done.
+ * The result of a compaction.
  */
 typedef struct {
   /**
@@ -1651,13 +1683,13 @@ typedef struct {
    */
   uint64_t file_bytes;
   /**
-   * A teak_compact_obstacle: what was in the way, or that the file is as short as it was to be.
+   * A teak_compact_obstacle: the obstacle, or that the file is as short as asked for.
    */
   uint64_t obstacle;
 } teak_compact_report;
 
 /**
- * A damage, as teak_db_check tells of it.
+ * A damage, as teak_db_check reports it.
  */
 typedef struct {
   /**
@@ -1669,21 +1701,23 @@ typedef struct {
    */
   teak_slice table;
   /**
-   * What is wrong, in UTF-8.
+   * A description of the damage, in UTF-8.
    */
   teak_slice detail;
 } teak_damage;
 
 /**
- * What is called for each damage. Another answer than 0 ends the telling.
+ * A function that is called for each damage. An answer other than 0 ends the calls.
  */
 typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
 
 /**
- * Reads records into an array, the one that the cursor is on first, and has the cursor go on to the first that is not read; TEAK_NONE if there are none any more. `count` is where their number goes.
+ * Reads records into an array, beginning with the one that the cursor is on, and moves the cursor
+ * to the first record that was not read. Returns TEAK_NONE if no records are left. Stores the
+ * number of records read in `count`.
  *
- * Threads: any, while no other call uses the cursor. Lives: keys until the next call with the cursor; values as those of teak_get, or, where a key has
- * several, as the keys.
+ * Threads: any, while no other call uses the cursor. Lives: keys until the next call with the
+ * cursor; values as those of teak_get, or, where a key has several, as the keys.
  *
  * Errors: as teak_cursor_move.
  *
@@ -1714,10 +1748,13 @@ teak_code teak_cursor_read(teak_cursor cursor,
                            teak_error *error);
 
 /**
- * Calls a function for each record from the one that the cursor is on, without copies and without another call across the border; TEAK_NONE when there are none any more, and
- * TEAK_OK if the function has ended the scan: the cursor is on the record of that call then. The function may read by the same transaction, with other cursors.
+ * Calls a function for each record from the one that the cursor is on, without copies and without
+ * further calls across the border. Returns TEAK_NONE when no records are left, and TEAK_OK if the
+ * function ended the scan; the cursor is then on the record of that call. The function may read
+ * with the same transaction, through other cursors.
  *
- * Threads: any, while no other call uses the cursor. Lives: what the function is given until it returns.
+ * Threads: any, while no other call uses the cursor. Lives: the function's arguments until it
+ * returns.
  *
  * Errors: as teak_cursor_move.
  */
@@ -1729,8 +1766,8 @@ teak_code teak_cursor_scan(teak_cursor cursor,
                            teak_error *error);
 
 /**
- * A sentence about a code, which lives as long as the library. The message of a teak_error says more. Any thread; a number that is
- * no code is said to be none.
+ * Returns a sentence that describes a code. The string lives as long as the library. The message
+ * of a teak_error says more. Any thread. Unknown numbers are described as such.
  *
  * ```c
  * puts(teak_code_text(TEAK_TABLE_NOT_FOUND));
@@ -1739,9 +1776,11 @@ teak_code teak_cursor_scan(teak_cursor cursor,
 const char *teak_code_text(int32_t code);
 
 /**
- * Opens a cursor over a table. The transaction only says in which database; the cursor is nowhere yet.
+ * Opens a cursor over a table. The transaction only identifies the database. The cursor has no
+ * position yet.
  *
- * Threads: any; the cursor may go from one thread to another, and be used by one call at a time. Lives: until teak_cursor_close.
+ * Threads: any; the cursor may go from one thread to another, and be used by one call at a time.
+ * Lives: until teak_cursor_close.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE.
  *
@@ -1763,13 +1802,10 @@ const char *teak_code_text(int32_t code);
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_cursor_open(teak_txn txn,
-                           teak_table table,
-                           teak_cursor *cursor,
-                           teak_error *error);
+teak_code teak_cursor_open(teak_txn txn, teak_table table, teak_cursor *cursor, teak_error *error);
 
 /**
- * Another cursor at the same place.
+ * Creates another cursor at the same position.
  *
  * Threads: any. Lives: until teak_cursor_close.
  *
@@ -1788,7 +1824,7 @@ teak_code teak_cursor_close(teak_cursor cursor,
                             teak_error *error);
 
 /**
- * Has a cursor be nowhere again, as in the beginning.
+ * Clears the position of a cursor, as if it had just been opened.
  *
  * Threads: any, while no other call uses the cursor.
  *
@@ -1797,23 +1833,23 @@ teak_code teak_cursor_close(teak_cursor cursor,
 teak_code teak_cursor_reset(teak_cursor cursor, teak_error *error);
 
 /**
- * Moves a cursor as a teak_move says, and gives the record that it is on then, unless `record` is NULL; TEAK_NONE if there is none, and the record is empty.
+ * Moves a cursor as a teak_move says, and stores the record that it is on afterwards in `record`,
+ * unless that is NULL. Returns TEAK_NONE and an empty record if there is none.
  *
- * Threads: any, while no other call uses the cursor. Lives: the key until the next call with the cursor; the value as that of teak_get, or, where a key has
- * several, as the key.
+ * Threads: any, while no other call uses the cursor. Lives: the key until the next call with the
+ * cursor; the value as that of teak_get, or, where a key has several, as the key.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO,
- * TEAK_SNAPSHOT_LOST, TEAK_FORKED. The cursor stays where it is then.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT,
+ * TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST,
+ * TEAK_FORKED. After an error the cursor has not moved.
  */
-teak_code teak_cursor_move(teak_cursor cursor,
-                           teak_txn txn,
-                           uint32_t to,
-                           teak_record *record,
-                           teak_error *error);
+teak_code teak_cursor_move(teak_cursor cursor, teak_txn txn, uint32_t to, teak_record *record, teak_error *error);
 
 /**
- * Seeks a key as a teak_seek says, and gives the record that the cursor is on then, unless `record` is NULL; TEAK_NONE if there is none. Where a key has several values
- * it goes to the first of them, or, if it comes from behind (TEAK_LESS, TEAK_AT_MOST), to the last.
+ * Seeks a key as a teak_seek says, and stores the record that the cursor is on afterwards in
+ * `record`, unless that is NULL. Returns TEAK_NONE if there is none. Where a key has several
+ * values, the cursor goes to the first of them; with TEAK_LESS and TEAK_AT_MOST it goes to the
+ * last.
  *
  * Threads, lives, errors: as teak_cursor_move.
  */
@@ -1856,7 +1892,8 @@ teak_code teak_cursor_seek_pair(teak_cursor cursor,
                                 teak_error *error);
 
 /**
- * Seeks among the values of one key, in a table in which a key has several; if there is none the cursor stays where it is.
+ * Seeks among the values of one key, in a table in which a key has several. If no value is found,
+ * the cursor does not move.
  *
  * Threads, lives, errors: as teak_cursor_move.
  */
@@ -1869,16 +1906,14 @@ teak_code teak_cursor_seek_value(teak_cursor cursor,
                                  teak_error *error);
 
 /**
- * Goes to a record by its number in the order of the table, counted from 0, and gives it, unless `record` is NULL; TEAK_NONE if there are not so many. Only for tables that
- * count; takes one descent. teak_rank is the reverse.
+ * Moves to the record with a number, counted from 0 in the order of the table, and stores it in
+ * `record`, unless that is NULL. Returns TEAK_NONE if the table has fewer records. Only for
+ * counted tables; costs one descent. teak_rank is the inverse.
  *
- * Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that does not count.
+ * Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that is not
+ * counted.
  */
-teak_code teak_cursor_nth(teak_cursor cursor,
-                          teak_txn txn,
-                          uint64_t number,
-                          teak_record *record,
-                          teak_error *error);
+teak_code teak_cursor_nth(teak_cursor cursor, teak_txn txn, uint64_t number, teak_record *record, teak_error *error);
 
 /**
  * Gives the record that a cursor is on, without moving it; TEAK_NONE if the table does not have that now.
@@ -1888,27 +1923,26 @@ teak_code teak_cursor_nth(teak_cursor cursor,
 teak_code teak_cursor_record(teak_cursor cursor, teak_txn txn, teak_record *record, teak_error *error);
 
 /**
- * How many values the key of a cursor's place has, known without reading them; 1 or 0 where a key has one value.
+ * Stores the number of values of the cursor's key, without reading them. Where a key has one
+ * value, that is 1, or 0 without a record.
  *
  * Threads, errors: as teak_cursor_move.
  */
 teak_code teak_cursor_count_values(teak_cursor cursor, teak_txn txn, uint64_t *count, teak_error *error);
 
 /**
- * Inserts a record, in place of one that has the key already, or, where a key has several values, a pair; the cursor is on it then.
+ * Inserts a record, and replaces the record with the same key if there is one. Where a key has
+ * several values, adds the pair. Afterwards the cursor is on it.
  *
  * Threads: any, while no other call uses the cursor or the transaction.
  *
  * Errors: those of teak_insert and teak_cursor_move.
  */
-teak_code teak_cursor_insert(teak_cursor cursor,
-                             teak_txn txn,
-                             teak_slice key,
-                             teak_slice value,
-                             teak_error *error);
+teak_code teak_cursor_insert(teak_cursor cursor, teak_txn txn, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Inserts a record if there is none of its key; TEAK_NONE if there is, and the cursor is on that then.
+ * Inserts a record if its key is new. Returns TEAK_NONE if the key exists; the cursor is then on
+ * its record.
  *
  * Threads, errors: as teak_cursor_insert.
  */
@@ -1925,7 +1959,9 @@ teak_code teak_cursor_update(teak_cursor cursor,
                              teak_error *error);
 
 /**
- * Removes records as a teak_delete_scope says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
+ * Removes records as a teak_delete_scope says. Returns TEAK_NONE if there were none. Stores their
+ * number in `removed`, unless that is NULL. The cursor keeps its position: TEAK_NEXT continues
+ * after the removed records.
  *
  * Threads, errors: as teak_cursor_insert.
  *
@@ -1948,32 +1984,28 @@ teak_code teak_cursor_update(teak_cursor cursor,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_cursor_remove(teak_cursor cursor,
-                             teak_txn txn,
-                             uint32_t scope,
-                             uint64_t *removed,
-                             teak_error *error);
+teak_code teak_cursor_remove(teak_cursor cursor, teak_txn txn, uint32_t scope, uint64_t *removed, teak_error *error);
 
 /**
- * How the places of two cursors follow each other: -1, 0 or 1; TEAK_NONE if they are of different tables, or one is nowhere.
+ * Compares the positions of two cursors: -1, 0 or 1. Returns TEAK_NONE if they are over different
+ * tables, or one has no position.
  *
- * Threads: any, while no other call uses the cursors, which must be two.
+ * Threads: any, while no other call uses the cursors, which must be different ones.
  *
  * Errors: as teak_cursor_move.
  */
-teak_code teak_cursor_compare(teak_cursor cursor,
-                              teak_cursor other,
-                              teak_txn txn,
-                              int32_t *order,
-                              teak_error *error);
+teak_code teak_cursor_compare(teak_cursor cursor, teak_cursor other, teak_txn txn, int32_t *order, teak_error *error);
 
 /**
- * Opens the database at a path, or creates it. `options` may be NULL. On an error `db` is a handle of none.
+ * Opens the database at a path, or creates it. `options` may be NULL. After an error `db` is an
+ * invalid handle.
  *
- * Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons and functions in the options.
+ * Threads: any. Lives: until teak_db_close. The arguments need not outlive the call, except for
+ * the comparisons and functions in the options.
  *
- * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_OPTIONS_DIFFER,
- * TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
+ * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
+ * TEAK_IN_USE, TEAK_OPTIONS_DIFFER, TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO,
+ * TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
  *
  * ```c
  * teak_db db;
@@ -1982,18 +2014,18 @@ teak_code teak_cursor_compare(teak_cursor cursor,
  * assert(teak_db_close(db, &error) == TEAK_INVALID_HANDLE);
  * ```
  */
-teak_code teak_db_open(const char *path,
-                       const teak_options *options,
-                       teak_db *db,
-                       teak_error *error);
+teak_code teak_db_open(const char *path, const teak_options *options, teak_db *db, teak_error *error);
 
 /**
- * Writes the path of the lock file that the database at `path` has, or would have unless lock_file of the options names another, with a zero behind it into
- * `lock_file`, where there are `room` bytes. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+ * Writes the path of the lock file of the database at `path`, zero-terminated, to `lock_file`,
+ * which has `room` bytes. It is the path that is used unless lock_file of the options names
+ * another. Symbolic links in `path` are followed. Neither file has to exist, but their directory
+ * does.
  *
  * Threads: any.
  *
- * Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the path needs more room.
+ * Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the
+ * path needs more room.
  *
  * ```c
  * char lock_file[4096];
@@ -2001,36 +2033,32 @@ teak_code teak_db_open(const char *path,
  * assert(strstr(lock_file, "-lock"));
  * ```
  */
-teak_code teak_lock_file_of(const char *path,
-                            char *lock_file,
-                            size_t room,
-                            teak_error *error);
+teak_code teak_lock_file_of(const char *path, char *lock_file, size_t room, teak_error *error);
 
 /**
- * Another handle of the same opening, so that threads which begin many transactions need not share one. Tables, transactions and tickets are
- * common to both.
+ * Creates another handle of the same opening, so that threads which begin many transactions need
+ * not share one. All handles have tables, transactions and tickets in common.
  *
- * Threads: any. Lives: until teak_db_close, whatever becomes of the first handle.
+ * Threads: any. Lives: until teak_db_close, independently of the first handle.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
-teak_code teak_db_clone(teak_db db,
-                        teak_db *clone,
-                        teak_error *error);
+teak_code teak_db_clone(teak_db db, teak_db *clone, teak_error *error);
 
 /**
- * Closes a database. The last handle of an opening brings what is committed to the disk, and what fails there is told. Read transactions and
- * tickets that are there stay usable; new ones cannot begin.
+ * Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
+ * failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
  *
- * Threads: any, while no other call uses the handle. The handle ends also if there is an error, except with the first two.
+ * Threads: any, while no other call uses the handle. The handle ends even if there is an error,
+ * except with the first two.
  *
- * Errors: TEAK_INVALID_HANDLE; TEAK_BUSY while the handle is used, or, of the last one, while a write transaction is open; TEAK_IO, TEAK_POISONED.
+ * Errors: TEAK_INVALID_HANDLE; TEAK_BUSY while the handle is used, or, for the last one, while a
+ * write transaction is open; TEAK_IO, TEAK_POISONED.
  */
-teak_code teak_db_close(teak_db db,
-                        teak_error *error);
+teak_code teak_db_close(teak_db db, teak_error *error);
 
 /**
- * Counts of the newest state, into a structure whose size is set.
+ * Stores counts of the newest state in a structure whose size is set.
  *
  * Threads: any.
  *
@@ -2048,7 +2076,7 @@ teak_code teak_db_get_stat(teak_db db, teak_db_stat *stat, teak_error *error);
 teak_code teak_db_sync(teak_db db, teak_error *error);
 
 /**
- * Has all that is committed brought to the disk; a ticket tells when it is there.
+ * Starts to flush all commits to the disk. A ticket reports when they are there.
  *
  * Threads: any. Lives: the ticket until teak_ticket_end.
  *
@@ -2057,42 +2085,41 @@ teak_code teak_db_sync(teak_db db, teak_error *error);
 teak_code teak_db_begin_sync(teak_db db, teak_ticket *ticket, teak_error *error);
 
 /**
- * A ticket of a commit of this process, by its number.
+ * Makes a ticket for a commit of this process, by its number.
  *
  * Threads: any. Lives: the ticket until teak_ticket_end.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED; TEAK_INVALID_ARGUMENT if there is no such commit yet.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED; TEAK_INVALID_ARGUMENT if
+ * there is no such commit yet.
  */
-teak_code teak_db_ticket(teak_db db,
-                         uint64_t transaction,
-                         teak_ticket *ticket,
-                         teak_error *error);
+teak_code teak_db_ticket(teak_db db, uint64_t transaction, teak_ticket *ticket, teak_error *error);
 
 /**
- * What to do about an errno of the system, in UTF-8, as messages of this library say it; empty for those that are seldom. It is there as long as the
- * library.
+ * Returns advice about an errno of the system, in UTF-8, in the words of this library's messages.
+ * Empty for rare ones. The string lives as long as the library.
  */
 teak_slice teak_remedy(int32_t system_code);
 
 /**
- * Calls a function for each read transaction that is open, of all processes; TEAK_NONE if it has ended that before the last one.
+ * Calls a function for each open read transaction of all processes. Returns TEAK_NONE if the
+ * function ended the walk before the last one.
  *
- * Threads: any. Lives: what the function is given until it returns.
+ * Threads: any. Lives: the function's arguments until it returns.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if it answers with something else.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if the function
+ * returns another number.
  */
-teak_code teak_db_each_reader(teak_db db,
-                              teak_reader_function each,
-                              void *user,
-                              teak_error *error);
+teak_code teak_db_each_reader(teak_db db, teak_reader_function each, void *user, teak_error *error);
 
 /**
- * Waits until there is a commit newer than `after`, of whatever process, and gives the number of the newest that readers see; for at most so many milliseconds (TEAK_NONE if that was not enough),
- * or, with UINT64_MAX, for as long as it takes. Whoever then begins to read, and compares with what he read before by teak_changed_tables and teak_differences, follows all that is committed.
+ * Waits until there is a commit newer than `after`, of any process, and stores the number of the
+ * newest visible commit. Waits at most the given number of milliseconds and then returns
+ * TEAK_NONE; UINT64_MAX waits without a limit. A program that then begins to read, and compares
+ * with its previous state by teak_changed_tables and teak_differences, follows all commits.
  *
- * Threads: any; the database may be closed meanwhile.
+ * Threads: any; the database may be closed while the call waits.
  *
- * Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed meanwhile.
+ * Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed during the wait.
  *
  * ```c
  * teak_txn before, txn;
@@ -2109,11 +2136,7 @@ teak_code teak_db_each_reader(teak_db db,
  * check(teak_txn_end(before, &error));
  * ```
  */
-teak_code teak_db_wait_for_commit(teak_db db,
-                                  uint64_t after,
-                                  uint64_t limit_ms,
-                                  uint64_t *newest,
-                                  teak_error *error);
+teak_code teak_db_wait_for_commit(teak_db db, uint64_t after, uint64_t limit_ms, uint64_t *newest, teak_error *error);
 
 /**
  * Calls a function for each table that was created (TEAK_INSERTED), dropped (TEAK_REMOVED) or changed since an older state, in the order of their names; TEAK_NONE if it has ended that before the last one. One that
@@ -2130,8 +2153,9 @@ teak_code teak_changed_tables(teak_txn older,
                               teak_error *error);
 
 /**
- * Gives the id of the process that writes at this moment; TEAK_NONE if none does, or if it is not known here, as in another PID namespace. It is whom a
- * teak_txn_begin_write waits for. A process may keep its turn between two transactions, to commit what it has in memory.
+ * Stores the id of the process that is writing now, which is the one that teak_txn_begin_write
+ * waits for. Returns TEAK_NONE if there is none, or if it is unknown, as in another PID namespace.
+ * A process may keep the writer lock between two transactions, to commit what it has in memory.
  *
  * Threads: any.
  *
@@ -2146,15 +2170,17 @@ teak_code teak_changed_tables(teak_txn older,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_db_writer_process(teak_db db,
-                                 uint32_t *process,
-                                 teak_error *error);
+teak_code teak_db_writer_process(teak_db db, uint32_t *process, teak_error *error);
 
 /**
- * Loads records that are sorted in the order of the table (where a key has several values, by key and then by value): pages are built from the leaves up, each written once and full. A table that has records takes only such as are behind
- * its last one. `count` is where the number of records goes. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+ * Loads records that are sorted in the order of the table (where a key has several values, by key
+ * and then by value). Pages are built from the leaves up, each written once and full. A table that
+ * is not empty takes only records after its last one. Stores the number of records in `count`.
+ * Returns TEAK_NONE if the function stopped the load. Then, and after an error, nothing is
+ * changed.
  *
- * Threads: any, while no other call uses the transaction; the function must not use it either. Lives: nothing is kept.
+ * Threads: any, while no other call uses the transaction; the function must not use it either.
+ * Lives: nothing is kept.
  *
  * Errors: TEAK_NOT_SORTED; those of teak_insert.
  *
@@ -2191,8 +2217,11 @@ teak_code teak_bulk_load(teak_txn txn,
                          teak_error *error);
 
 /**
- * Loads records in any order: they are sorted first, in memory and in temporary files, and then built into pages as by teak_bulk_load. Of records with equal keys the last one counts; where a key has several values, a pair that comes
- * several times is loaded once. A table that has records gets them inserted. `options` may be NULL. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+ * Loads records in any order: sorts them first, in memory and in temporary files, and then builds
+ * pages as teak_bulk_load does. Of several records with the same key the last one counts. Where a
+ * key has several values, repeated pairs are loaded once. If the table is not empty, the records
+ * are inserted into it. `options` may be NULL. Returns TEAK_NONE if the function stopped the load.
+ * Then, and after an error, nothing is changed.
  *
  * Threads, lives: as teak_bulk_load.
  *
@@ -2207,12 +2236,15 @@ teak_code teak_bulk_load_unsorted(teak_txn txn,
                                   teak_error *error);
 
 /**
- * Copies all records of a range of keys to another table, which may have another order, and is of the same kind: of one value for each key, or of several. There they replace those with the same keys. `count` is where the number of those that
- * were copied goes. With an error nothing is changed.
+ * Copies all records of a range of keys to another table. That table may have another order, but
+ * the same number of values per key, one or several. Records there with the same keys are
+ * replaced. Stores the number of copied records in `count`. After an error nothing is changed.
  *
  * Threads: any, while no other call uses the transaction.
  *
- * Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the other one cannot have some of the keys or values; TEAK_TABLE_MISMATCH if it is of another kind; those of teak_insert.
+ * Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the target cannot hold some of the
+ * keys or values; TEAK_TABLE_MISMATCH if one table has several values per key and the other does
+ * not; those of teak_insert.
  *
  * ```c
  * teak_txn txn;
@@ -2253,7 +2285,7 @@ teak_code teak_move_range(teak_txn txn,
                           teak_error *error);
 
 /**
- * Gives counts of what was done since the database was opened. No lock is taken.
+ * Stores the counts of the work done since the database was opened. Takes no lock.
  *
  * Threads: any.
  *
@@ -2268,7 +2300,8 @@ teak_code teak_move_range(teak_txn txn,
 teak_code teak_db_metrics(teak_db db, teak_metrics *metrics, teak_error *error);
 
 /**
- * Commits as teak_txn_commit does, and tells how long its steps took. `id` and `latency`, whose size is set, may be NULL.
+ * Commits as teak_txn_commit does, and stores how long each step took. `id` and `latency`, whose
+ * size is set, may be NULL.
  *
  * Threads, errors: as teak_txn_commit.
  *
@@ -2282,13 +2315,10 @@ teak_code teak_db_metrics(teak_db db, teak_metrics *metrics, teak_error *error);
  * assert(latency.wait_ns <= latency.whole_ns);
  * ```
  */
-teak_code teak_txn_commit_measured(teak_txn txn,
-                                   uint64_t *id,
-                                   teak_commit_latency *latency,
-                                   teak_error *error);
+teak_code teak_txn_commit_measured(teak_txn txn, uint64_t *id, teak_commit_latency *latency, teak_error *error);
 
 /**
- * Adds a value to those of a key; TEAK_NONE if the key has it already.
+ * Adds a value to a key. Returns TEAK_NONE if the key has that value already.
  *
  * Threads: any, while no other call uses the transaction.
  *
@@ -2297,7 +2327,7 @@ teak_code teak_txn_commit_measured(teak_txn txn,
 teak_code teak_insert_pair(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Adds many values to those of a key. `inserted` is where the number of those goes that it did not have, or NULL.
+ * Adds many values to a key. Stores the number of new ones in `inserted`, unless that is NULL.
  *
  * Threads, errors: as teak_insert_pair.
  */
@@ -2324,7 +2354,8 @@ teak_code teak_contains_pair(teak_txn txn, teak_table table, teak_slice key, tea
 teak_code teak_count_values(teak_txn txn, teak_table table, teak_slice key, uint64_t *count, teak_error *error);
 
 /**
- * Gives a key one value in place of another; TEAK_NONE if it does not have the old one, or has the new one too.
+ * Replaces one value of a key by another. Returns TEAK_NONE if the key does not have the old one,
+ * or has the new one too.
  *
  * Threads, errors: as teak_insert_pair.
  */
@@ -2343,19 +2374,22 @@ teak_code teak_replace_pair(teak_txn txn,
 teak_code teak_remove_pair(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Removes a key with all its values; TEAK_NONE if it has none. `removed` is where their number goes, or NULL.
+ * Removes a key with all its values. Returns TEAK_NONE if the key does not exist. Stores the
+ * number of values in `removed`, unless that is NULL.
  *
  * Threads, errors: as teak_insert_pair.
  */
 teak_code teak_remove_values(teak_txn txn, teak_table table, teak_slice key, uint64_t *removed, teak_error *error);
 
 /**
- * Parks a read transaction, whose handle ends: what it sees stays, unless a writer wants the space. For transactions of users who may never come back.
+ * Parks a read transaction, and ends its handle. Its state is kept unless a writer needs the
+ * space. Meant for transactions of clients that may never return.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more; the parked transaction until teak_parked_resume or
- * teak_parked_end.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read must not be
+ * used any more; the parked transaction until teak_parked_resume or teak_parked_end.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there
+ * is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
  *
  * ```c
  * teak_txn txn;
@@ -2369,23 +2403,20 @@ teak_code teak_remove_values(teak_txn txn, teak_table table, teak_slice key, uin
  *     check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_txn_park(teak_txn txn,
-                        teak_parked *parked,
-                        teak_error *error);
+teak_code teak_txn_park(teak_txn txn, teak_parked *parked, teak_error *error);
 
 /**
- * Goes on reading the same state. The parked transaction ends, whatever the answer is.
+ * Resumes reading the same state. The parked transaction ends, whatever the result is.
  *
  * Threads: any. Lives: as teak_txn_begin_read.
  *
- * Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin anew. TEAK_INVALID_HANDLE, TEAK_BUSY.
+ * Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin a new
+ * one. TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
-teak_code teak_parked_resume(teak_parked parked,
-                             teak_txn *txn,
-                             teak_error *error);
+teak_code teak_parked_resume(teak_parked parked, teak_txn *txn, teak_error *error);
 
 /**
- * Ends a parked transaction: nobody will go on with it.
+ * Ends a parked transaction that will not be resumed.
  *
  * Threads: any.
  *
@@ -2394,7 +2425,8 @@ teak_code teak_parked_resume(teak_parked parked,
 teak_code teak_parked_end(teak_parked parked, teak_error *error);
 
 /**
- * Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.
+ * Counts the records of a range of keys, or, where a key has several values, the pairs. In a
+ * counted table this costs two descents.
  *
  * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
  */
@@ -2444,7 +2476,7 @@ teak_code teak_compare_keys(teak_txn txn,
                             teak_error *error);
 
 /**
- * The same for values, in a table in which a key has several.
+ * Compares two values in the order of a table in which a key has several.
  *
  * Threads, errors: as teak_compare_keys.
  */
@@ -2456,9 +2488,11 @@ teak_code teak_compare_values(teak_txn txn,
                               teak_error *error);
 
 /**
- * How many records have smaller keys: the number of this one, counted from 0, if it is there. Only for tables that count, and whose keys have one value; takes one descent.
+ * Stores the number of records with smaller keys, which is the number of the key's own record,
+ * counted from 0, if that exists. Only for counted tables with one value per key; costs one
+ * descent.
  *
- * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that does not count.
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that is not counted.
  *
  * ```c
  * teak_table_options options = {.size = sizeof options, .counted = 1};
@@ -2480,11 +2514,7 @@ teak_code teak_compare_values(teak_txn txn,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_rank(teak_txn txn,
-                    teak_table table,
-                    teak_slice key,
-                    uint64_t *rank,
-                    teak_error *error);
+teak_code teak_rank(teak_txn txn, teak_table table, teak_slice key, uint64_t *rank, teak_error *error);
 
 /**
  * How many pairs are before this one, by key and then by value, in a table that counts and in which a key has several values.
@@ -2499,10 +2529,12 @@ teak_code teak_rank_pair(teak_txn txn,
                          teak_error *error);
 
 /**
- * Cuts a range in parts that have about as many records, or pairs, each, for several threads or processes to read: calls a function with the key (and, where a key has several, the
- * value) with which each part begins, but the first; TEAK_NONE if it has ended that before the last one. There are `parts` of them, but no more than there are records, and no more than 65,536.
+ * Splits a range into parts with about equal numbers of records, or pairs, for several threads or
+ * processes to read. Calls a function with the key (and, where a key has several, the value) at
+ * which each part but the first begins. Returns TEAK_NONE if the function ended the calls before
+ * the last one. There are `parts` parts, but never more than records, nor more than 65,536.
  *
- * Threads: any. Lives: what the function is given until it returns.
+ * Threads: any. Lives: the function's arguments until it returns.
  *
  * Errors: as teak_count_range; TEAK_INVALID_ARGUMENT for no parts.
  */
@@ -2516,11 +2548,13 @@ teak_code teak_split_range(teak_txn txn,
                            teak_error *error);
 
 /**
- * Finds the value of a key; TEAK_NONE if there is none, and the value is empty then.
+ * Finds the value of a key. Returns TEAK_NONE and an empty value if the key does not exist.
  *
- * Threads: any. Lives: the value as long as a read transaction or a clone of it, and in a write transaction until its next change.
+ * Threads: any. Lives: the value as long as the read transaction or a clone of it; in a write
+ * transaction until its next change.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND,
+ * TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
  *
  * ```c
  * teak_txn txn;
@@ -2535,17 +2569,14 @@ teak_code teak_split_range(teak_txn txn,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_get(teak_txn txn,
-                   teak_table table,
-                   teak_slice key,
-                   teak_slice *value,
-                   teak_error *error);
+teak_code teak_get(teak_txn txn, teak_table table, teak_slice key, teak_slice *value, teak_error *error);
 
 /**
- * Finds the values of many keys in less time than one by one: the value of `keys[i]` goes to `values[i]`, with a data of NULL if there is none. `found` is
- * where the number of those goes that there are, or NULL.
+ * Finds the values of many keys, faster than one by one. Stores the value of `keys[i]` in
+ * `values[i]`, with a data of NULL if the key does not exist. Stores the number of keys found in
+ * `found`, unless that is NULL.
  *
- * Threads, lives, errors: as teak_get. After an error nothing is said of the values.
+ * Threads, lives, errors: as teak_get. After an error the values are undefined.
  *
  * ```c
  * teak_txn txn;
@@ -2569,49 +2600,50 @@ teak_code teak_get_many(teak_txn txn,
                         teak_error *error);
 
 /**
- * Says whether there is a record of a key.
+ * Returns TEAK_OK if a key exists, and TEAK_NONE if not.
  *
  * Threads, errors: as teak_get.
  */
 teak_code teak_contains(teak_txn txn, teak_table table, teak_slice key, teak_error *error);
 
 /**
- * Inserts a record, in place of one that has the key already.
+ * Inserts a record, and replaces the record with the same key if there is one.
  *
- * Threads: any, while no other call uses the transaction. What is given may come from the same transaction: it is read before anything is changed.
+ * Threads: any, while no other call uses the transaction. The arguments may point to values of the
+ * same transaction: they are read before anything is changed.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_KEY_TOO_LONG,
- * TEAK_INVALID_ARGUMENT, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE,
+ * TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_KEY_TOO_LONG, TEAK_INVALID_ARGUMENT,
+ * TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
  */
-teak_code teak_insert(teak_txn txn,
-                      teak_table table,
-                      teak_slice key,
-                      teak_slice value,
-                      teak_error *error);
+teak_code teak_insert(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Inserts a record if there is none of its key; TEAK_NONE if there is, which stays as it is.
+ * Inserts a record if its key is new. Returns TEAK_NONE if the key exists; its record is not
+ * changed.
  *
  * Threads, errors: as teak_insert.
  */
 teak_code teak_insert_new(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Gives a record another value; TEAK_NONE if there is none of that key.
+ * Replaces the value of a record. Returns TEAK_NONE if the key does not exist.
  *
  * Threads, errors: as teak_insert.
  */
 teak_code teak_update(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Inserts a record behind the last one, without a search.
+ * Inserts a record after the last one, without a search.
  *
- * Threads, errors: as teak_insert; TEAK_NOT_SORTED if the key is not behind the last one.
+ * Threads, errors: as teak_insert; TEAK_NOT_SORTED if the key does not come after the last one.
  */
 teak_code teak_append(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * Changes a record if it is as expected. `old` and `new_value` may be NULL: for no record, and to remove it. TEAK_NONE if it is another, which stays as it is.
+ * Changes a record if its value is the expected one. `old` may be NULL for a key that is expected
+ * not to exist, and `new_value` may be NULL to remove the record. Returns TEAK_NONE if the value
+ * is another; the record is not changed.
  *
  * Threads, errors: as teak_insert.
  *
@@ -2635,17 +2667,18 @@ teak_code teak_compare_and_swap(teak_txn txn,
                                 teak_error *error);
 
 /**
- * Removes the record of a key; TEAK_NONE if there is none.
+ * Removes the record of a key. Returns TEAK_NONE if there is none.
  *
  * Threads, errors: as teak_insert.
  */
 teak_code teak_remove(teak_txn txn, teak_table table, teak_slice key, teak_error *error);
 
 /**
- * Inserts many records, in any order, in less time than one by one; of several with one key the last counts. `inserted` is where the number of those goes whose key was
- * not there, or NULL. The table may have several values for a key: then the pairs are added.
+ * Inserts many records, in any order, faster than one by one. Of several with the same key the
+ * last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the table
+ * has several values per key, the pairs are added.
  *
- * Threads, errors: as teak_insert. Nothing is changed if a key is impossible.
+ * Threads, errors: as teak_insert. Nothing is changed if a key is invalid.
  *
  * ```c
  * teak_txn txn;
@@ -2667,7 +2700,8 @@ teak_code teak_insert_many(teak_txn txn,
                            teak_error *error);
 
 /**
- * Removes the records of many keys. `removed` is where the number of those goes that there were, or NULL.
+ * Removes the records of many keys. Stores the number of removed records in `removed`, unless that
+ * is NULL.
  *
  * Threads, errors: as teak_insert.
  */
@@ -2679,7 +2713,9 @@ teak_code teak_remove_many(teak_txn txn,
                            teak_error *error);
 
 /**
- * Removes all records of a range, or, where a key has several values, all pairs; whole pages of them go unread. `removed` is where their number goes, or NULL.
+ * Removes all records of a range, or, where a key has several values, all pairs. Pages that lie
+ * within the range are released unread. Stores the number of removed records in `removed`, unless
+ * that is NULL.
  *
  * Threads, errors: as teak_insert.
  *
@@ -2705,8 +2741,10 @@ teak_code teak_remove_range(teak_txn txn,
                             teak_error *error);
 
 /**
- * Writes an incremental backup to a new file: what a copy of the state that `since` reads, or of a later one, lacks of the newest state; TEAK_NONE if `progress` has ended
- * it. `since` is a named snapshot as a rule, made before the copy was. `progress` may be NULL. teak_restore puts copy and increments together.
+ * Writes an incremental backup to a new file. It has the pages of the newest state that a copy of
+ * the state read by `since`, or of a later one, lacks. Usually `since` reads a named snapshot that
+ * was made before the copy. `progress` may be NULL. Returns TEAK_NONE if `progress` ended the
+ * backup. teak_restore combines copy and increments.
  *
  * Threads: any.
  *
@@ -2735,12 +2773,15 @@ teak_code teak_db_backup_since(teak_db db,
                                teak_error *error);
 
 /**
- * Makes a database from the file of a backup and those of incremental backups, in the order in which they were made, and checks every page of it; TEAK_NONE if `progress` has ended it, and
- * nothing is left. `report`, whose size is set, and `progress` may be NULL; it is given the bytes that were written, and 0.
+ * Makes a database from the file of a backup and the files of its incremental backups, in the
+ * order in which they were made, and checks every page of it. `report`, whose size is set, and
+ * `progress` may be NULL. `progress` receives the number of bytes written, and a total of 0.
+ * Returns TEAK_NONE if `progress` ended it; no file remains.
  *
  * Threads: any.
  *
- * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for a backup that is not whole, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for an
+ * incomplete backup, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
  */
 teak_code teak_restore(const char *full,
                        const char *const *increments,
@@ -2752,12 +2793,15 @@ teak_code teak_restore(const char *full,
                        teak_error *error);
 
 /**
- * Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `options` and `report`, whose sizes are set, may be NULL.
+ * Copies everything readable of a damaged database into a new one. The damaged file is not
+ * changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
+ * sizes are set, may be NULL.
  *
- * Threads: any. If there is an error there is no new database.
+ * Threads: any. After an error there is no new database.
  *
- * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
- * TEAK_IO.
+ * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
+ * readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,
+ * TEAK_INVALID_ARGUMENT, TEAK_IO.
  */
 teak_code teak_salvage(const char *source,
                        const char *target,
@@ -2778,25 +2822,25 @@ teak_code teak_snapshot_create(teak_txn txn,
                                teak_error *error);
 
 /**
- * Drops a named snapshot; TEAK_NONE if there is none of that name.
+ * Drops a named snapshot. Returns TEAK_NONE if none has that name.
  *
  * Threads, errors: as teak_snapshot_create.
  */
 teak_code teak_snapshot_drop(teak_txn txn, teak_slice name, teak_error *error);
 
 /**
- * Makes all tables what they were in a named snapshot, once the transaction is committed.
+ * Resets all tables to their contents in a named snapshot. Takes effect when the transaction is
+ * committed.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must
+ * not be used any more.
  *
  * Errors: as teak_snapshot_create; TEAK_SNAPSHOT_NOT_FOUND.
  */
-teak_code teak_snapshot_roll_back(teak_txn txn,
-                                  teak_slice name,
-                                  teak_error *error);
+teak_code teak_snapshot_roll_back(teak_txn txn, teak_slice name, teak_error *error);
 
 /**
- * Begins to read a named snapshot; TEAK_NONE if there is none of that name.
+ * Begins to read a named snapshot. Returns TEAK_NONE if none has that name.
  *
  * Threads, lives, errors: as teak_txn_begin_read; TEAK_CORRUPTED.
  *
@@ -2813,24 +2857,27 @@ teak_code teak_snapshot_roll_back(teak_txn txn,
 teak_code teak_snapshot_open(teak_db db, teak_slice name, teak_txn *txn, teak_error *error);
 
 /**
- * Calls a function for each named snapshot, in the order of their names; TEAK_NONE if it has ended that before the last one.
+ * Calls a function for each named snapshot, in the order of their names. Returns TEAK_NONE if the
+ * function ended the walk before the last one.
  *
- * Threads: any. Lives: what the function is given until it returns.
+ * Threads: any. Lives: the function's arguments until it returns.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_FORKED.
  */
-teak_code teak_snapshot_each(teak_db db,
-                             teak_snapshot_function each,
-                             void *user,
-                             teak_error *error);
+teak_code teak_snapshot_each(teak_db db, teak_snapshot_function each, void *user, teak_error *error);
 
 /**
- * Calls a function for each record in which two states of a table differ, in the order of keys; TEAK_NONE if it has ended that before the last one. It takes as long as what
- * has changed is long, and not the table. `count` is where the number of differences that were told goes, or NULL.
+ * Calls a function for each record in which two states of a table differ, in the order of keys.
+ * Returns TEAK_NONE if the function ended the walk before the last one. The time depends on the
+ * amount of change, not on the size of the table. Stores the number of reported differences in
+ * `count`, unless that is NULL.
  *
- * Threads: any. Lives: what the function is given until it returns. It may read by both transactions.
+ * Threads: any. Lives: the function's arguments until it returns. It may read with both
+ * transactions.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_WRONG_TRANSACTION, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_WRONG_TRANSACTION,
+ * TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED,
+ * TEAK_SNAPSHOT_LOST, TEAK_FORKED.
  */
 teak_code teak_differences(teak_txn older,
                            teak_txn newer,
@@ -2841,11 +2888,13 @@ teak_code teak_differences(teak_txn older,
                            teak_error *error);
 
 /**
- * Opens a table, of one value for each key or of several; TEAK_NONE if there is none of that name.
+ * Opens a table, with one or with several values per key. Returns TEAK_NONE if none has that name.
  *
- * Threads: any. Lives: as long as the database is open; in another transaction it is the same table, whether that has it or not.
+ * Threads: any. Lives: as long as the database is open. In another transaction it means the same
+ * table, whether or not the table exists there.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_COMPARISON_MISSING, TEAK_COMPARISON_MISMATCH, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_COMPARISON_MISSING, TEAK_COMPARISON_MISMATCH,
+ * TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
  *
  * ```c
  * teak_txn txn;
@@ -2855,18 +2904,16 @@ teak_code teak_differences(teak_txn older,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_table_open(teak_txn txn,
-                          teak_slice name,
-                          teak_table *table,
-                          teak_error *error);
+teak_code teak_table_open(teak_txn txn, teak_slice name, teak_table *table, teak_error *error);
 
 /**
- * Opens a table, or creates it if there is none of that name. `options` may be NULL.
+ * Opens a table, or creates it if none has that name. `options` may be NULL.
  *
  * Threads: any, while no other call uses the transaction. Lives: as teak_table_open.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TABLE_MISMATCH if it was created with other options; TEAK_KEY_TOO_LONG (of the name),
- * TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TABLE_MISMATCH if it was
+ * created with other options; TEAK_KEY_TOO_LONG (of the name), TEAK_INVALID_ARGUMENT,
+ * TEAK_TOO_NEW, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
  */
 teak_code teak_table_create(teak_txn txn,
                             teak_slice name,
@@ -2875,18 +2922,17 @@ teak_code teak_table_create(teak_txn txn,
                             teak_error *error);
 
 /**
- * Drops a table with all that is in it; TEAK_NONE if there is none of that name.
+ * Drops a table with all its records. Returns TEAK_NONE if none has that name.
  *
  * Threads: any, while no other call uses the transaction.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN,
+ * TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
  */
-teak_code teak_table_drop(teak_txn txn,
-                          teak_slice name,
-                          teak_error *error);
+teak_code teak_table_drop(teak_txn txn, teak_slice name, teak_error *error);
 
 /**
- * Gives a table another name.
+ * Renames a table.
  *
  * Threads: any, while no other call uses the transaction.
  *
@@ -2906,24 +2952,22 @@ teak_code teak_table_clear(teak_txn txn,
                            teak_error *error);
 
 /**
- * Draws numbers from the sequence of a table: `first` and the `count - 1` behind it are given to nobody else, once the transaction is committed.
+ * Draws numbers from the sequence of a table. Once the transaction is committed, `first` and the
+ * `count - 1` numbers after it are never drawn again.
  *
  * Threads: any, while no other call uses the transaction.
  *
  * Errors: those of teak_table_clear; TEAK_SEQUENCE_EXHAUSTED.
  */
-teak_code teak_table_draw_sequence(teak_txn txn,
-                                   teak_table table,
-                                   uint64_t count,
-                                   uint64_t *first,
-                                   teak_error *error);
+teak_code teak_table_draw_sequence(teak_txn txn, teak_table table, uint64_t count, uint64_t *first, teak_error *error);
 
 /**
- * Counts of a table, into a structure whose size is set.
+ * Stores counts of a table in a structure whose size is set.
  *
  * Threads: any.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND,
+ * TEAK_SNAPSHOT_LOST, TEAK_FORKED.
  *
  * ```c
  * teak_txn txn;
@@ -2939,30 +2983,29 @@ teak_code teak_table_draw_sequence(teak_txn txn,
 teak_code teak_table_get_stat(teak_txn txn, teak_table table, teak_table_stat *stat, teak_error *error);
 
 /**
- * Calls a function for each table, in the order of their names; TEAK_NONE if it has ended that before the last one. It may read by the same transaction.
+ * Calls a function for each table, in the order of their names. Returns TEAK_NONE if the function
+ * ended the walk before the last one. The function may read with the same transaction.
  *
  * Threads: any. Lives: the name until the function returns.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
+ * TEAK_SNAPSHOT_LOST.
  */
-teak_code teak_table_each(teak_txn txn,
-                          teak_table_function each,
-                          void *user,
-                          teak_error *error);
+teak_code teak_table_each(teak_txn txn, teak_table_function each, void *user, teak_error *error);
 
 /**
- * Says whether the commit is on the disk (TEAK_OK) or not yet (TEAK_NONE); does not wait.
+ * Returns TEAK_OK if the commit is on the disk, and TEAK_NONE if not yet. Does not wait.
  *
  * Threads: any.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or flush failed, so that the commit may be lost when the machine goes down.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or
+ * flush failed, so that the commit may be lost when the machine goes down.
  */
-teak_code teak_ticket_poll(teak_ticket ticket,
-                           teak_error *error);
+teak_code teak_ticket_poll(teak_ticket ticket, teak_error *error);
 
 /**
- * Waits until the commit is on the disk (TEAK_OK), for at most so many milliseconds (TEAK_NONE if that was not enough), or, with UINT64_MAX, for as
- * long as it takes.
+ * Waits until the commit is on the disk (TEAK_OK), at most for the given number of milliseconds
+ * (TEAK_NONE if that passed); UINT64_MAX waits without a limit.
  *
  * Threads: any, and several may wait with one ticket.
  *
@@ -2980,20 +3023,19 @@ teak_code teak_ticket_poll(teak_ticket ticket,
  * check(teak_ticket_end(ticket, &error));
  * ```
  */
-teak_code teak_ticket_wait(teak_ticket ticket,
-                           uint64_t limit_ms,
-                           teak_error *error);
+teak_code teak_ticket_wait(teak_ticket ticket, uint64_t limit_ms, teak_error *error);
 
 /**
- * A descriptor that can be read from when it is known what became of the commit, for poll, epoll and the like. Ask teak_ticket_poll then.
+ * Stores a descriptor for poll, epoll and the like. It becomes readable when the outcome of the
+ * commit is known; teak_ticket_poll then returns it.
  *
- * Threads: any, while no other call uses the ticket. Lives: the descriptor is the ticket's and is closed with it; each call gives the same.
+ * Threads: any, while no other call uses the ticket. Lives: the descriptor belongs to the ticket
+ * and is closed with it; each call returns the same one.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor left.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor
+ * left.
  */
-teak_code teak_ticket_descriptor(teak_ticket ticket,
-                                 int32_t *descriptor,
-                                 teak_error *error);
+teak_code teak_ticket_descriptor(teak_ticket ticket, int32_t *descriptor, teak_error *error);
 
 /**
  * The number of the commit.
@@ -3005,19 +3047,20 @@ teak_code teak_ticket_descriptor(teak_ticket ticket,
 teak_code teak_ticket_transaction(teak_ticket ticket, uint64_t *transaction, teak_error *error);
 
 /**
- * Ends a ticket. The commit is not concerned.
+ * Ends a ticket. This does not affect the commit.
  *
- * Threads: any, while no other call uses the ticket; whoever waits with it is not disturbed.
+ * Threads: any, while no other call uses the ticket; threads that wait with it continue to wait.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
 teak_code teak_ticket_end(teak_ticket ticket, teak_error *error);
 
 /**
- * Begins to read the newest state. It waits for nobody.
+ * Begins to read the newest state. Does not wait for writers.
  *
- * Threads: any; the transaction may be used from any thread, and from several at a time. Lives: until teak_txn_end, also if the database is closed. Values
- * that are read live as long as it does, or a clone of it.
+ * Threads: any; the transaction may be used from any thread, and from several at a time. Lives:
+ * until teak_txn_end, even if the database is closed. Values stay valid as long as the transaction
+ * or a clone of it.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_TOO_MANY_READERS, TEAK_FORKED.
  *
@@ -3027,39 +3070,39 @@ teak_code teak_ticket_end(teak_ticket ticket, teak_error *error);
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_txn_begin_read(teak_db db,
-                              teak_txn *txn,
-                              teak_error *error);
+teak_code teak_txn_begin_read(teak_db db, teak_txn *txn, teak_error *error);
 
 /**
- * Another handle of a read transaction: the same state, without another place among readers. Each thread that reads much had better have its own.
+ * Creates another handle of a read transaction: it reads the same state and takes no further
+ * reader slot. Threads that read a lot should each have a handle.
  *
- * Threads: any. Lives: until teak_txn_end, whatever becomes of the first handle.
+ * Threads: any. Lives: until teak_txn_end, independently of the first handle.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION.
  */
-teak_code teak_txn_clone(teak_txn txn,
-                         teak_txn *clone,
-                         teak_error *error);
+teak_code teak_txn_clone(teak_txn txn, teak_txn *clone, teak_error *error);
 
 /**
- * Has a read transaction go on to the newest state; TEAK_NONE if it sees that already. It is what ending it and beginning another would do, for less.
+ * Moves a read transaction to the newest state. Returns TEAK_NONE if it reads that already. This
+ * is cheaper than ending it and beginning another.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more, unless the answer
- * is TEAK_NONE. Clones stay where they are.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must
+ * not be used any more, unless the answer is TEAK_NONE. Clones stay where they are.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS, TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS,
+ * TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
  */
-teak_code teak_txn_refresh(teak_txn txn,
-                           teak_error *error);
+teak_code teak_txn_refresh(teak_txn txn, teak_error *error);
 
 /**
- * Begins to write, when nobody else does, in this process or another.
+ * Begins to write. Waits until no other transaction writes, in this process or another.
  *
- * Threads: any; the transaction may be used from any thread, by one call that changes something or several that read at a time. Lives: until teak_txn_commit,
- * teak_txn_commit_async or teak_txn_end. Values that are read live until its next change.
+ * Threads: any; the transaction may be used from any thread, by one call that changes something or
+ * by several that read. Lives: until teak_txn_commit, teak_txn_commit_async or teak_txn_end.
+ * Values that were read are valid until its next change.
  *
- * Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread has begun the transaction that it would wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread began the transaction that the call would
+ * wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
  *
  * ```c
  * teak_txn txn;
@@ -3067,12 +3110,11 @@ teak_code teak_txn_refresh(teak_txn txn,
  * check(teak_txn_end(txn, &error)); // nothing is changed
  * ```
  */
-teak_code teak_txn_begin_write(teak_db db,
-                               teak_txn *txn,
-                               teak_error *error);
+teak_code teak_txn_begin_write(teak_db db, teak_txn *txn, teak_error *error);
 
 /**
- * The same, but waits for others at most so many milliseconds, and not at all with 0; TEAK_NONE if that was not enough.
+ * Like teak_txn_begin_write, but waits at most the given number of milliseconds, and with 0 not at
+ * all. Returns TEAK_NONE if that passed.
  *
  * Threads, lives: as teak_txn_begin_write.
  *
@@ -3081,49 +3123,48 @@ teak_code teak_txn_begin_write(teak_db db,
 teak_code teak_txn_begin_write_within(teak_db db, uint64_t limit_ms, teak_txn *txn, teak_error *error);
 
 /**
- * Begins to write, exactly on the state that a read transaction sees: what was decided by reading it still holds.
+ * Begins to write on exactly the state that a read transaction sees, so that decisions based on it
+ * still hold.
  *
  * Threads, lives: as teak_txn_begin_write.
  *
- * Errors: TEAK_SNAPSHOT_STALE if there is a newer state: refresh the reader and decide anew; those of teak_txn_begin_write; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
+ * Errors: TEAK_SNAPSHOT_STALE if there is a newer state: refresh the reader and decide again;
+ * those of teak_txn_begin_write; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
  */
-teak_code teak_txn_begin_write_at(teak_db db,
-                                  teak_txn reader,
-                                  teak_txn *txn,
-                                  teak_error *error);
+teak_code teak_txn_begin_write_at(teak_db db, teak_txn reader, teak_txn *txn, teak_error *error);
 
 /**
- * Commits. When it returns all readers that begin see the changes, and they are on the disk, unless the durability is another. `id` is where the number
- * of the commit goes, or NULL; it is that of the last commit if nothing was changed.
+ * Commits. When it returns, all readers that begin see the changes, and unless another durability
+ * was chosen, the changes are on the disk. Stores the number of the commit in `id`, unless that is
+ * NULL; if nothing was changed, it is the number of the last commit.
  *
- * Threads: any, while no other call uses the transaction. The handle ends also if there is an error, except with the first three.
+ * Threads: any, while no other call uses the transaction. The handle ends even if there is an
+ * error, except with the first three.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is changed then;
- * TEAK_POISONED and TEAK_IO of a flush: it is uncertain what will be found when the database is opened again.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TRANSACTION_BROKEN,
+ * TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is changed; TEAK_POISONED and TEAK_IO of a flush: it
+ * is uncertain whether the commit will be found when the database is opened again.
  */
-teak_code teak_txn_commit(teak_txn txn,
-                          uint64_t *id,
-                          teak_error *error);
+teak_code teak_txn_commit(teak_txn txn, uint64_t *id, teak_error *error);
 
 /**
- * Commits and does not wait for the disk: all readers that begin see the changes, and the ticket tells when they are on the disk.
+ * Commits without waiting for the disk: all readers that begin see the changes, and the ticket
+ * reports when they are on the disk.
  *
  * Threads, errors: as teak_txn_commit. Lives: the ticket until teak_ticket_end.
  */
-teak_code teak_txn_commit_async(teak_txn txn,
-                                teak_ticket *ticket,
-                                teak_error *error);
+teak_code teak_txn_commit_async(teak_txn txn, teak_ticket *ticket, teak_error *error);
 
 /**
- * Commits, and goes on as a transaction that writes: nobody else writes in between. Savepoints end. `id` as for teak_txn_commit.
+ * Commits, and continues as a write transaction: no other writer comes in between. Savepoints end.
+ * `id` as for teak_txn_commit.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must
+ * not be used any more.
  *
  * Errors: those of teak_txn_commit; the transaction stays, and can be ended.
  */
-teak_code teak_txn_checkpoint(teak_txn txn,
-                              uint64_t *id,
-                              teak_error *error);
+teak_code teak_txn_checkpoint(teak_txn txn, uint64_t *id, teak_error *error);
 
 /**
  * Ends a transaction. One that writes changes nothing then.
@@ -3135,30 +3176,28 @@ teak_code teak_txn_checkpoint(teak_txn txn,
 teak_code teak_txn_end(teak_txn txn, teak_error *error);
 
 /**
- * The number of the state that is read: that of the commit which made it, or, of a transaction that writes, that of the commit which it will be.
+ * Stores the number of the commit that made the state being read. For a write transaction it is
+ * the number that its commit will have.
  *
  * Threads: any.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
-teak_code teak_txn_id(teak_txn txn,
-                      uint64_t *id,
-                      teak_error *error);
+teak_code teak_txn_id(teak_txn txn, uint64_t *id, teak_error *error);
 
 /**
- * How often a part of the file could not be read since it was opened. Whoever keeps a value for long asks before and afterwards: if both numbers are the same, what was read in between is what stands in
- * the file, and not the zeros that are there where the disk does not give anything.
+ * Stores how often a part of the file could not be read since it was opened. A program that keeps
+ * a value for long asks before and after: if both numbers are equal, the bytes read in between are
+ * those of the file, and not the zeros that replace unreadable parts.
  *
  * Threads: any.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION.
  */
-teak_code teak_txn_read_faults(teak_txn txn,
-                               uint64_t *faults,
-                               teak_error *error);
+teak_code teak_txn_read_faults(teak_txn txn, uint64_t *faults, teak_error *error);
 
 /**
- * Says when this transaction's commit is to be on the disk: a teak_durability.
+ * Sets when this transaction's commit is to be on the disk: a teak_durability.
  *
  * Threads: any, while no other call uses the transaction.
  *
@@ -3167,20 +3206,23 @@ teak_code teak_txn_read_faults(teak_txn txn,
 teak_code teak_txn_set_durability(teak_txn txn, uint32_t durability, teak_error *error);
 
 /**
- * Undoes everything since the transaction began, or since its last checkpoint, and goes on. Savepoints end. It is also the way on after TEAK_TRANSACTION_BROKEN.
+ * Undoes all changes since the transaction began, or since its last checkpoint. The transaction
+ * stays usable. Savepoints end. This also recovers from TEAK_TRANSACTION_BROKEN.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must
+ * not be used any more.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_IO, TEAK_CORRUPTED, TEAK_POISONED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_IO, TEAK_CORRUPTED,
+ * TEAK_POISONED.
  */
-teak_code teak_txn_roll_back(teak_txn txn,
-                             teak_error *error);
+teak_code teak_txn_roll_back(teak_txn txn, teak_error *error);
 
 /**
- * Sets a savepoint, and gives its number.
+ * Sets a savepoint, and stores its number.
  *
- * Threads: any, while no other call uses the transaction. Lives: until it is released, an earlier one is released or rolled back to, or the transaction
- * ends, is rolled back or makes a checkpoint.
+ * Threads: any, while no other call uses the transaction. Lives: until it is released, an earlier
+ * one is released or rolled back to, or the transaction ends, is rolled back or makes a
+ * checkpoint.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN.
  *
@@ -3198,23 +3240,21 @@ teak_code teak_txn_roll_back(teak_txn txn,
  * check(teak_txn_end(txn, &error));
  * ```
  */
-teak_code teak_txn_savepoint(teak_txn txn,
-                             uint64_t *savepoint,
-                             teak_error *error);
+teak_code teak_txn_savepoint(teak_txn txn, uint64_t *savepoint, teak_error *error);
 
 /**
- * Undoes everything since a savepoint, which stays.
+ * Undoes all changes since a savepoint, which stays.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must
+ * not be used any more.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is no such savepoint any more; TEAK_TRANSACTION_BROKEN.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if the
+ * savepoint has ended; TEAK_TRANSACTION_BROKEN.
  */
-teak_code teak_txn_roll_back_to(teak_txn txn,
-                                uint64_t savepoint,
-                                teak_error *error);
+teak_code teak_txn_roll_back_to(teak_txn txn, uint64_t savepoint, teak_error *error);
 
 /**
- * Ends a savepoint, and those set behind it; what was done stays.
+ * Ends a savepoint and all later ones. The changes stay.
  *
  * Threads: any, while no other call uses the transaction.
  *
@@ -3223,12 +3263,14 @@ teak_code teak_txn_roll_back_to(teak_txn txn,
 teak_code teak_txn_release(teak_txn txn, uint64_t savepoint, teak_error *error);
 
 /**
- * Writes a copy of the newest state to a new file, which gets its name when it is whole and on the disk; TEAK_NONE if `progress` has ended it, and there is no copy. Others
- * read and write meanwhile. `progress` may be NULL.
+ * Writes a copy of the newest state to a new file, which gets its name when it is complete and on
+ * the disk. Others can read and write during the backup. `progress` may be NULL. Returns TEAK_NONE
+ * if `progress` ended it; there is no copy then.
  *
  * Threads: any.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
+ * TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
  *
  * ```c
  * check(teak_db_backup(db, path, NULL, NULL, &error));
@@ -3237,16 +3279,12 @@ teak_code teak_txn_release(teak_txn txn, uint64_t savepoint, teak_error *error);
  * check(teak_db_close(copy, &error));
  * ```
  */
-teak_code teak_db_backup(teak_db db,
-                         const char *path,
-                         teak_progress_function progress,
-                         void *user,
-                         teak_error *error);
+teak_code teak_db_backup(teak_db db, const char *path, teak_progress_function progress, void *user, teak_error *error);
 
 /**
- * The same, as small as it can be: its pages are full, and none is free.
+ * Writes a copy that is as small as possible: its pages are full, and none is free.
  *
- * Threads, errors: as teak_db_backup. The total that `progress` is given is 0: it is not known.
+ * Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
  */
 teak_code teak_db_backup_compact(teak_db db,
                                  const char *path,
@@ -3255,23 +3293,23 @@ teak_code teak_db_backup_compact(teak_db db,
                                  teak_error *error);
 
 /**
- * Moves pages from the end of the file to free places before it, and makes the file as short as it can be: teak_db_compact_with without options, and without a report.
+ * Moves pages from the end of the file to free pages before it, and makes the file as short as
+ * possible: teak_db_compact_with without options and report.
  *
  * Threads, errors: as teak_db_compact_with.
  */
-teak_code teak_db_compact(teak_db db,
-                          teak_progress_function progress,
-                          void *user,
-                          teak_error *error);
+teak_code teak_db_compact(teak_db db, teak_progress_function progress, void *user, teak_error *error);
 
 /**
- * Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `options` and `report`, whose sizes
- * are set, and `progress` may be NULL; that is given the pages that were moved and the length of the file.
+ * Moves pages from the end of the file to free pages before it, and truncates the file. `options`
+ * and `report`, whose sizes are set, and `progress` may be NULL. `progress` receives the number of
+ * pages moved and the length of the file. Returns TEAK_NONE if `progress` ended it.
  *
  * Threads: any. It commits, and waits for other writers.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND if the file
- * has lost its name, which was required.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL,
+ * TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND
+ * if the file has lost its name, which was required.
  *
  * ```c
  * teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
@@ -3288,11 +3326,13 @@ teak_code teak_db_compact_with(teak_db db,
                                teak_error *error);
 
 /**
- * Looks at every page of the newest state for damage: TEAK_OK if there is none, TEAK_CORRUPTED if there is. `report`, whose size is set, and `each` may be NULL.
+ * Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
+ * if there is. `report`, whose size is set, and `each` may be NULL.
  *
- * Threads: any. Lives: what the function is given until it returns.
+ * Threads: any. Lives: the function's arguments until it returns.
  *
- * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
+ * TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
  *
  * ```c
  * teak_check_report report = {.size = sizeof report};

@@ -16,7 +16,7 @@ use std::{
 };
 use teak::{DetachedCursor, MultiTable, Table, Transaction, codec::Bytes};
 
-/// Which way a cursor goes.
+/// The direction in which a cursor moves.
 #[repr(C)]
 pub enum teak_direction {
     /// From the first record to the last.
@@ -44,13 +44,13 @@ impl Direction {
     }
 }
 
-/// Bytes in a page, which stay there, or in what is kept for the batch.
+/// Bytes that stay in their page, or bytes copied into the batch's buffer.
 enum BytesLocation<'t> {
     InPage(&'t [u8]),
     Kept { begin: usize, len: usize },
 }
 
-/// Records on their way into an array.
+/// The records of a batch that is being read into an array.
 struct RecordBatch<'b, 't> {
     kept: &'b mut Vec<u8>,
     locations: Vec<(BytesLocation<'t>, BytesLocation<'t>)>,
@@ -95,7 +95,8 @@ impl<'t> RecordBatch<'_, 't> {
     }
 }
 
-/// Goes to where reading begins: to the record that the cursor is on, or the next one its way.
+/// Moves to the first record to read: the one that the cursor is on, or the next one in its
+/// direction.
 fn begin<T: Transaction>(
     free: &mut DetachedCursor,
     txn: &T,
@@ -110,7 +111,8 @@ fn begin<T: Transaction>(
     }
 }
 
-/// Leaves the cursor where the next batch begins: behind the last record, or before the first, if there is none.
+/// Leaves the cursor where the next batch begins. At the end that is after the last record, or
+/// before the first.
 fn end<T: Transaction>(
     free: &mut DetachedCursor,
     txn: &T,
@@ -194,10 +196,12 @@ fn read_batch<T: Transaction>(
     Ok(batch.locations.len())
 }
 
-/// Reads records into an array, the one that the cursor is on first, and has the cursor go on to the first that is not read; TEAK_NONE if there are none any more. `count` is where their number goes.
+/// Reads records into an array, beginning with the one that the cursor is on, and moves the cursor
+/// to the first record that was not read. Returns TEAK_NONE if no records are left. Stores the
+/// number of records read in `count`.
 ///
-/// Threads: any, while no other call uses the cursor. Lives: keys until the next call with the cursor; values as those of teak_get, or, where a key has
-/// several, as the keys.
+/// Threads: any, while no other call uses the cursor. Lives: keys until the next call with the
+/// cursor; values as those of teak_get, or, where a key has several, as the keys.
 ///
 /// Errors: as teak_cursor_move.
 ///
@@ -246,14 +250,17 @@ pub unsafe extern "C" fn teak_cursor_read(
     }
 }
 
-/// What is called for each record. Another answer than 0 ends the scan.
+/// A function that is called for each record. An answer other than 0 ends the scan.
 pub type teak_record_function =
     Option<unsafe extern "C" fn(user: *mut c_void, key: teak_slice, value: teak_slice) -> c_int>;
 
-/// Calls a function for each record from the one that the cursor is on, without copies and without another call across the border; TEAK_NONE when there are none any more, and
-/// TEAK_OK if the function has ended the scan: the cursor is on the record of that call then. The function may read by the same transaction, with other cursors.
+/// Calls a function for each record from the one that the cursor is on, without copies and without
+/// further calls across the border. Returns TEAK_NONE when no records are left, and TEAK_OK if the
+/// function ended the scan; the cursor is then on the record of that call. The function may read
+/// with the same transaction, through other cursors.
 ///
-/// Threads: any, while no other call uses the cursor. Lives: what the function is given until it returns.
+/// Threads: any, while no other call uses the cursor. Lives: the function's arguments until it
+/// returns.
 ///
 /// Errors: as teak_cursor_move.
 #[unsafe(no_mangle)]

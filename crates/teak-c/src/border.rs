@@ -1,4 +1,4 @@
-//! The border to C: what crosses it, and that panics do not.
+//! The border to C: conversions of arguments and results, and catching panics.
 
 use crate::{cause::Failure, teak_code};
 use std::{
@@ -10,7 +10,7 @@ use std::{
     ptr, slice,
 };
 
-/// What functions of this crate answer among themselves.
+/// The result of functions within this crate.
 pub(crate) type CallResult = Result<teak_code, Failure>;
 
 /// Done.
@@ -24,7 +24,7 @@ pub(crate) fn whether(is_so: bool) -> teak_code {
     }
 }
 
-/// Bytes, which may be any. Those of no length need no address.
+/// A sequence of arbitrary bytes. If the length is 0, the address may be NULL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_slice {
@@ -34,13 +34,13 @@ pub struct teak_slice {
     pub len: usize,
 }
 
-// SAFETY: it is an address and a length; who makes bytes of it answers for them.
+// SAFETY: it is an address and a length; code that reads the bytes has its own safety argument.
 unsafe impl Send for teak_slice {}
 // SAFETY: it is an address and a length; who makes bytes of it answers for them.
 unsafe impl Sync for teak_slice {}
 
 impl teak_slice {
-    /// What is in `bytes`, for C to look at.
+    /// A slice of C over `bytes`.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         Self {
             data: bytes.as_ptr().cast(),
@@ -58,18 +58,18 @@ impl teak_slice {
     ///
     /// # Safety
     ///
-    /// They are there, and stay as they are, for `'v`.
+    /// They are valid and unchanged for `'v`.
     pub(crate) unsafe fn bytes<'v>(self) -> Result<&'v [u8], Failure> {
         // SAFETY: the caller's promise.
         unsafe { array(self.data.cast(), self.len) }
     }
 }
 
-/// So many of C's things.
+/// A slice over an array of C.
 ///
 /// # Safety
 ///
-/// They are there, and stay as they are, for `'v`.
+/// The array has `len` valid elements, which do not change for `'v`.
 pub(crate) unsafe fn array<'v, T>(data: *const T, len: usize) -> Result<&'v [T], Failure> {
     if len == 0 {
         return Ok(&[]);
@@ -79,11 +79,11 @@ pub(crate) unsafe fn array<'v, T>(data: *const T, len: usize) -> Result<&'v [T],
     Ok(unsafe { slice::from_raw_parts(data, len) })
 }
 
-/// The same, to be filled in.
+/// A mutable slice over an array of C.
 ///
 /// # Safety
 ///
-/// They are there, and nobody else uses them, for `'v`.
+/// The array has `len` valid elements, and nothing else accesses them for `'v`.
 pub(crate) unsafe fn array_mut<'v, T>(data: *mut T, len: usize) -> Result<&'v mut [T], Failure> {
     if len == 0 {
         return Ok(&mut []);
@@ -122,7 +122,7 @@ fn refuse_impossible<T>(data: *const T, len: usize) -> Result<(), Failure> {
 ///
 /// # Safety
 ///
-/// `path` is null or leads to characters with a zero behind them, for `'v`.
+/// `path` is null or points to a zero-terminated string that is valid for `'v`.
 pub(crate) unsafe fn path<'v>(path: *const c_char) -> Result<&'v Path, Failure> {
     if path.is_null() {
         return Err(Failure::invalid_argument("the path is a null pointer"));
@@ -132,15 +132,15 @@ pub(crate) unsafe fn path<'v>(path: *const c_char) -> Result<&'v Path, Failure> 
     Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
 }
 
-/// A place for what a function gives.
+/// A pointer to memory for a result.
 pub(crate) struct OutParameter<T>(*mut T);
 
 impl<T> OutParameter<T> {
-    /// It must not be null.
+    /// Refuses a null pointer.
     ///
     /// # Safety
     ///
-    /// `place` is null or leads to memory for a `T`, as long as this is used.
+    /// `place` is null, or points to memory for a `T` while this value is used.
     pub(crate) unsafe fn new(place: *mut T, name: &str) -> Result<Self, Failure> {
         match place.is_null() {
             true => Err(Failure::invalid_argument(format!(
@@ -151,16 +151,16 @@ impl<T> OutParameter<T> {
     }
 
     pub(crate) fn set(&self, value: T) {
-        // SAFETY: there is memory for it.
+        // SAFETY: `new` was promised memory for a `T`.
         unsafe { self.0.write(value) };
     }
 }
 
-/// Gives something for which there may be no place.
+/// Stores a result unless the pointer is null.
 ///
 /// # Safety
 ///
-/// `place` is null or leads to memory for a `T`.
+/// `place` is null or points to memory for a `T`.
 pub(crate) unsafe fn give<T>(place: *mut T, value: T) {
     if !place.is_null() {
         // SAFETY: the caller's promise.
@@ -168,31 +168,31 @@ pub(crate) unsafe fn give<T>(place: *mut T, value: T) {
     }
 }
 
-/// What `work` says, or that it has panicked.
+/// Runs `work` and turns a panic into a failure.
 #[inline]
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // What a panic leaves half done is a transaction, which is marked as broken then.
+    // A panic can leave a transaction half changed; that transaction is marked as broken.
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(answer) => answer,
         Err(payload) => Err(Failure::panicked(&*payload)),
     }
 }
 
-/// Structures that begin with their size, which C sets, so that they can grow: what is missing in a shorter one is zero, and what is more in a
-/// longer one must be.
+/// Structures that begin with their size, which C sets, so that later versions can add fields.
+/// Fields missing from a shorter structure read as zero. Extra fields of a longer one must be zero.
 ///
 /// # Safety
 ///
-/// The first field is `size: usize`, any bytes are a value, and there is no padding.
+/// The first field is `size: usize`, any bytes are a valid value, and there is no padding.
 pub(crate) unsafe trait Grows: Sized {
-    /// What C calls it.
+    /// The name in C.
     const NAME: &'static str;
 
-    /// What C has set.
+    /// Reads the structure that C has filled in.
     ///
     /// # Safety
     ///
-    /// `from` is null, for nothing but zeros, or leads to as many bytes as it says.
+    /// `from` is null, which stands for zeros, or points to as many bytes as its size says.
     unsafe fn read_from(from: *const Self) -> Result<Self, Failure> {
         // SAFETY: any bytes are a value.
         let mut value: Self = unsafe { std::mem::zeroed() };
@@ -207,7 +207,8 @@ pub(crate) unsafe trait Grows: Sized {
             return Err(Failure::invalid_argument(text));
         }
         let known = size.min(size_of::<Self>());
-        // SAFETY: both have so many bytes, and any bytes are a value; what is behind is there too.
+        // SAFETY: both have that many bytes, any bytes are a valid value, and the bytes after the
+        // known fields are readable too.
         let rest = unsafe {
             ptr::copy_nonoverlapping(from.cast::<u8>(), ptr::from_mut(&mut value).cast(), known);
             slice::from_raw_parts(from.cast::<u8>().add(known), size - known)
@@ -218,11 +219,11 @@ pub(crate) unsafe trait Grows: Sized {
         }
     }
 
-    /// Fills in what C has room for, and leaves the size as it is.
+    /// Fills in the fields that C has room for. Does not change the size.
     ///
     /// # Safety
     ///
-    /// `to` is null or leads to as many bytes as it says.
+    /// `to` is null or points to as many bytes as its size says.
     unsafe fn write_to(&self, to: *mut Self) {
         if to.is_null() {
             return;
@@ -231,7 +232,7 @@ pub(crate) unsafe trait Grows: Sized {
         let size = unsafe { to.cast::<usize>().read_unaligned() }.min(size_of::<Self>());
         if let Some(len) = size.checked_sub(size_of::<usize>()) {
             let from = ptr::from_ref(self).cast::<u8>();
-            // SAFETY: both have so many bytes behind their size.
+            // SAFETY: both have that many bytes after the size field.
             unsafe {
                 let from = from.add(size_of::<usize>());
                 let to = to.cast::<u8>().add(size_of::<usize>());

@@ -1,4 +1,4 @@
-//! Tests of what crosses the border.
+//! Tests of the conversions at the border.
 
 use super::{Grows, array, caught, teak_slice};
 use crate::{options::teak_options, teak_code};
@@ -24,7 +24,7 @@ fn impossible_slices_are_refused() {
         data: ptr::null(),
         len,
     };
-    // SAFETY: a null pointer is looked at, and not where it leads.
+    // SAFETY: the null pointer is compared, not read.
     let nowhere = unsafe { nowhere.bytes() };
     assert_eq!(code(nowhere), teak_code::TEAK_INVALID_ARGUMENT);
     let len = usize::MAX;
@@ -64,7 +64,7 @@ fn other(size: usize, more: u64) -> Other {
 
 #[test]
 fn structures_of_other_versions_are_understood_as_far_as_they_can_be() {
-    // SAFETY: as many bytes are there as they say.
+    // SAFETY: as many bytes are valid as the size says.
     let read = |other: &Other| unsafe { teak_options::read_from(ptr::from_ref(other).cast()) };
     let longer = size_of::<Other>();
     assert_eq!(read(&other(longer, 0)).unwrap().read_ahead, 1);
@@ -86,13 +86,13 @@ fn what_is_told_goes_as_far_as_there_is_room() {
         let mut room = other(size, 0xaa);
         room.options.page_size = 1;
         room.options.read_ahead = 2;
-        // SAFETY: as many bytes are there as count.
+        // SAFETY: as many bytes are valid as the size says.
         unsafe { reported.write_to(&raw mut room.options) };
         assert_eq!(room.options.size, size);
         assert_eq!(room.options.page_size, if size < 12 { 1 } else { 8192 });
         assert_eq!(room.options.read_ahead, if size < 100 { 2 } else { 1 });
         assert_eq!(room.more, 0xaa);
     }
-    // SAFETY: nothing is written to nowhere.
+    // SAFETY: nothing is written through a null pointer.
     unsafe { reported.write_to(ptr::null_mut()) };
 }

@@ -8,11 +8,11 @@ use crate::{
 use std::ffi::c_void;
 use teak::{Event, Options, SlowReaderChoice};
 
-/// What C wants its function to be given, which C says may be used in any thread.
+/// The pointer that C wants passed to its function. C promises that any thread may use it.
 #[derive(Clone, Copy)]
 struct UserPointer(*mut c_void);
 
-// SAFETY: C says so of its functions.
+// SAFETY: C promises it for its functions.
 unsafe impl Send for UserPointer {}
 
 // SAFETY: C says so of its functions.
@@ -42,11 +42,11 @@ fn kind(event: &Event) -> teak_event_kind {
 }
 
 impl teak_options {
-    /// The options, with the functions that C wants to be called.
+    /// Adds C's functions to the options.
     ///
     /// # Safety
     ///
-    /// The functions are what they should be, as long as the database is open.
+    /// The functions match their types and stay callable while the database is open.
     pub(crate) unsafe fn with_functions(&self, mut options: Options) -> Options {
         if let Some(report) = self.on_event {
             let user = UserPointer(self.event_user);

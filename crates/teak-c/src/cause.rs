@@ -4,7 +4,7 @@ use crate::teak_code;
 use std::{io, path::Path};
 use teak::Error;
 
-/// An error on its way to C.
+/// An error that is to be reported to C.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: teak_code,
@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// What a check has found first.
+    /// The first damage that a check found.
     #[cold]
     pub(crate) fn damaged(damage: &teak::Damage) -> Self {
         let page = damage.page.map(|page| page.0.into());
@@ -117,7 +117,7 @@ impl Failure {
         }
     }
 
-    /// What a panic has left.
+    /// The failure for a panic.
     #[cold]
     pub(crate) fn panicked(payload: &(dyn std::any::Any + Send)) -> Self {
         let text = match (

@@ -1,8 +1,9 @@
-//! What functions answer.
+//! The result codes.
 
 use std::ffi::{CStr, c_char};
 
-/// What a function answers: done, no, or why not. New codes may come.
+/// The result of a function: success, "no", or the reason of a failure. Later versions may add
+/// codes.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[must_use]
@@ -22,7 +23,7 @@ pub enum teak_code {
     TEAK_WRONG_TRANSACTION = 19,
     /// An argument is invalid: the message says which.
     TEAK_INVALID_ARGUMENT = 20,
-    /// A structure has fields set that this library does not know.
+    /// A field is set in a structure that this library does not know.
     TEAK_TOO_NEW = 21,
     /// An internal error of the library; please report it. The transaction can only be rolled back.
     TEAK_PANIC = 22,
@@ -183,8 +184,8 @@ impl teak_code {
     ];
 }
 
-/// A sentence about a code, which lives as long as the library. The message of a teak_error says more. Any thread; a number that is
-/// no code is said to be none.
+/// Returns a sentence that describes a code. The string lives as long as the library. The message
+/// of a teak_error says more. Any thread. Unknown numbers are described as such.
 ///
 /// ```c
 /// puts(teak_code_text(TEAK_TABLE_NOT_FOUND));

@@ -1,4 +1,4 @@
-//! Cursors: places among the records of a table, tied to no transaction.
+//! Cursors: positions among the records of a table, independent of any transaction.
 
 use crate::{
     border::{CallResult, OK, OutParameter, give, teak_slice, whether},
@@ -14,8 +14,9 @@ use crate::{
 use std::{borrow::Cow, sync::Arc};
 use teak::{DeleteScope, DetachedCursor, WriteTxn};
 
-/// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
-/// Where a key has several values, each pair of key and value is a record.
+/// A position among the records of a table. A cursor belongs to no transaction: each call names the
+/// transaction to use, and the table may change between calls. Where a key has several values, each
+/// pair of key and value is a record.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_cursor {
@@ -23,24 +24,25 @@ pub struct teak_cursor {
     pub handle: u64,
 }
 
-/// Where a cursor goes.
+/// A movement of a cursor.
 #[repr(C)]
 pub enum teak_move {
     /// To the first record.
     TEAK_FIRST = 0,
     /// To the last record.
     TEAK_LAST = 1,
-    /// To the record behind its place; to the first, if it is nowhere yet.
+    /// To the next record. To the first one if the cursor has no position yet.
     TEAK_NEXT = 2,
-    /// To the record before its place; to the last, if it is nowhere yet.
+    /// To the previous record. To the last one if the cursor has no position yet.
     TEAK_PREV = 3,
-    /// Nowhere, or, if its record is gone, to the one behind.
+    /// Stays, or moves to the next record if the current one has been removed.
     TEAK_CURRENT = 4,
     /// To the first value of the next key.
     TEAK_NEXT_KEY = 5,
     /// To the last value of the key before.
     TEAK_PREV_KEY = 6,
-    /// To the next value of its key. If there is none it stays where it is; so with the three below.
+    /// To the next value of the same key. If there is none, the cursor does not move. The same
+    /// holds for the three below.
     TEAK_NEXT_VALUE = 7,
     /// To the value before, of its key.
     TEAK_PREV_VALUE = 8,
@@ -53,15 +55,16 @@ pub enum teak_move {
 /// Which record is sought.
 #[repr(C)]
 pub enum teak_seek {
-    /// The first that is not before what is given.
+    /// The first one at or after the given key or value.
     TEAK_AT_LEAST = 0,
-    /// The one that is given; if there is none the answer is TEAK_NONE, and the cursor is at the first behind it.
+    /// Exactly the given one. If there is none, the call returns TEAK_NONE and the cursor is on the
+    /// first one after it.
     TEAK_EXACT = 1,
-    /// The first behind what is given.
+    /// The first one after the given key or value.
     TEAK_GREATER = 2,
-    /// The last before what is given.
+    /// The last one before the given key or value.
     TEAK_LESS = 3,
-    /// The last that is not behind what is given.
+    /// The last one at or before the given key or value.
     TEAK_AT_MOST = 4,
 }
 
@@ -70,34 +73,34 @@ pub enum teak_seek {
 pub enum teak_delete_scope {
     /// The one that it is on.
     TEAK_DELETE_CURRENT = 0,
-    /// All before its place.
+    /// All records before the position.
     TEAK_DELETE_BEFORE = 1,
     /// The one that it is on, and all before.
     TEAK_DELETE_UP_TO_CURRENT = 2,
-    /// The one that it is on, and all behind.
+    /// The current record and all after it.
     TEAK_DELETE_FROM_CURRENT = 3,
-    /// All behind its place.
+    /// All records after the position.
     TEAK_DELETE_AFTER = 4,
     /// All.
     TEAK_DELETE_ALL = 5,
-    /// Of the values of its key those before its place.
+    /// The values of the current key before the position.
     TEAK_DELETE_VALUES_BEFORE = 6,
-    /// Of the values of its key the one that it is on, and those before.
+    /// The values of the current key up to and including the current one.
     TEAK_DELETE_VALUES_UP_TO_CURRENT = 7,
-    /// Of the values of its key the one that it is on, and those behind.
+    /// The values of the current key from the current one on.
     TEAK_DELETE_VALUES_FROM_CURRENT = 8,
-    /// Of the values of its key those behind its place.
+    /// The values of the current key after the position.
     TEAK_DELETE_VALUES_AFTER = 9,
     /// All values of its key.
     TEAK_DELETE_ALL_VALUES = 10,
 }
 
-/// What a handle stands for.
+/// The object of a cursor handle.
 pub(crate) struct CursorObject {
     opened: Arc<OpenDatabase>,
     pub(crate) table: teak_table,
     pub(crate) free: DetachedCursor,
-    /// A value that stands in no page as it is.
+    /// A copy of a value that is not contiguous in a page.
     value: Vec<u8>,
     /// Keys, and values like that, of the records that were read together.
     pub(crate) together: Vec<u8>,
@@ -105,7 +108,7 @@ pub(crate) struct CursorObject {
 
 static CURSORS: HandleTable<CursorObject> = HandleTable::new(5, "cursor");
 
-/// A cursor, and the transaction that it is to be used in.
+/// A cursor, and the transaction to use it in.
 pub(crate) fn changing<'h>(
     cursor: teak_cursor,
     transaction: &Transaction,
@@ -132,11 +135,11 @@ impl CursorObject {
     }
 }
 
-/// Moves a cursor, and gives the record that it is on then.
+/// Moves a cursor, and stores the record that it is on afterwards.
 ///
 /// # Safety
 ///
-/// `record` is null or leads to memory for one.
+/// `record` is null or points to memory for one.
 unsafe fn moved(
     cursor: teak_cursor,
     txn: teak_txn,
@@ -158,9 +161,11 @@ unsafe fn moved(
     Ok(whether(is_there))
 }
 
-/// Opens a cursor over a table. The transaction only says in which database; the cursor is nowhere yet.
+/// Opens a cursor over a table. The transaction only identifies the database. The cursor has no
+/// position yet.
 ///
-/// Threads: any; the cursor may go from one thread to another, and be used by one call at a time. Lives: until teak_cursor_close.
+/// Threads: any; the cursor may go from one thread to another, and be used by one call at a time.
+/// Lives: until teak_cursor_close.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE.
 ///
@@ -211,7 +216,7 @@ pub unsafe extern "C" fn teak_cursor_open(
     }
 }
 
-/// Another cursor at the same place.
+/// Creates another cursor at the same position.
 ///
 /// Threads: any. Lives: until teak_cursor_close.
 ///
@@ -263,7 +268,7 @@ pub unsafe extern "C" fn teak_cursor_close(
     }
 }
 
-/// Has a cursor be nowhere again, as in the beginning.
+/// Clears the position of a cursor, as if it had just been opened.
 ///
 /// Threads: any, while no other call uses the cursor.
 ///
@@ -282,13 +287,15 @@ pub unsafe extern "C" fn teak_cursor_reset(
     }
 }
 
-/// Moves a cursor as a teak_move says, and gives the record that it is on then, unless `record` is NULL; TEAK_NONE if there is none, and the record is empty.
+/// Moves a cursor as a teak_move says, and stores the record that it is on afterwards in `record`,
+/// unless that is NULL. Returns TEAK_NONE and an empty record if there is none.
 ///
-/// Threads: any, while no other call uses the cursor. Lives: the key until the next call with the cursor; the value as that of teak_get, or, where a key has
-/// several, as the key.
+/// Threads: any, while no other call uses the cursor. Lives: the key until the next call with the
+/// cursor; the value as that of teak_get, or, where a key has several, as the key.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO,
-/// TEAK_SNAPSHOT_LOST, TEAK_FORKED. The cursor stays where it is then.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT,
+/// TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST,
+/// TEAK_FORKED. After an error the cursor has not moved.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_cursor_move(
     cursor: teak_cursor,
@@ -325,8 +332,10 @@ fn unknown(description: &str, number: u32) -> Failure {
     Failure::invalid_argument(text)
 }
 
-/// Seeks a key as a teak_seek says, and gives the record that the cursor is on then, unless `record` is NULL; TEAK_NONE if there is none. Where a key has several values
-/// it goes to the first of them, or, if it comes from behind (TEAK_LESS, TEAK_AT_MOST), to the last.
+/// Seeks a key as a teak_seek says, and stores the record that the cursor is on afterwards in
+/// `record`, unless that is NULL. Returns TEAK_NONE if there is none. Where a key has several
+/// values, the cursor goes to the first of them; with TEAK_LESS and TEAK_AT_MOST it goes to the
+/// last.
 ///
 /// Threads, lives, errors: as teak_cursor_move.
 #[unsafe(no_mangle)]
@@ -405,7 +414,8 @@ pub unsafe extern "C" fn teak_cursor_seek_pair(
     }
 }
 
-/// Seeks among the values of one key, in a table in which a key has several; if there is none the cursor stays where it is.
+/// Seeks among the values of one key, in a table in which a key has several. If no value is found,
+/// the cursor does not move.
 ///
 /// Threads, lives, errors: as teak_cursor_move.
 #[unsafe(no_mangle)]
@@ -436,10 +446,12 @@ pub unsafe extern "C" fn teak_cursor_seek_value(
     }
 }
 
-/// Goes to a record by its number in the order of the table, counted from 0, and gives it, unless `record` is NULL; TEAK_NONE if there are not so many. Only for tables that
-/// count; takes one descent. teak_rank is the reverse.
+/// Moves to the record with a number, counted from 0 in the order of the table, and stores it in
+/// `record`, unless that is NULL. Returns TEAK_NONE if the table has fewer records. Only for
+/// counted tables; costs one descent. teak_rank is the inverse.
 ///
-/// Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that does not count.
+/// Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that is not
+/// counted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_cursor_nth(
     cursor: teak_cursor,
@@ -492,7 +504,8 @@ pub unsafe extern "C" fn teak_cursor_record(
     }
 }
 
-/// How many values the key of a cursor's place has, known without reading them; 1 or 0 where a key has one value.
+/// Stores the number of values of the cursor's key, without reading them. Where a key has one
+/// value, that is 1, or 0 without a record.
 ///
 /// Threads, errors: as teak_cursor_move.
 #[unsafe(no_mangle)]
@@ -525,7 +538,8 @@ fn changed<R>(
     transaction.change(|_, txn| work(&mut held.free, txn))
 }
 
-/// Inserts a record, in place of one that has the key already, or, where a key has several values, a pair; the cursor is on it then.
+/// Inserts a record, and replaces the record with the same key if there is one. Where a key has
+/// several values, adds the pair. Afterwards the cursor is on it.
 ///
 /// Threads: any, while no other call uses the cursor or the transaction.
 ///
@@ -550,7 +564,8 @@ pub unsafe extern "C" fn teak_cursor_insert(
     }
 }
 
-/// Inserts a record if there is none of its key; TEAK_NONE if there is, and the cursor is on that then.
+/// Inserts a record if its key is new. Returns TEAK_NONE if the key exists; the cursor is then on
+/// its record.
 ///
 /// Threads, errors: as teak_cursor_insert.
 #[unsafe(no_mangle)]
@@ -593,7 +608,9 @@ pub unsafe extern "C" fn teak_cursor_update(
     }
 }
 
-/// Removes records as a teak_delete_scope says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
+/// Removes records as a teak_delete_scope says. Returns TEAK_NONE if there were none. Stores their
+/// number in `removed`, unless that is NULL. The cursor keeps its position: TEAK_NEXT continues
+/// after the removed records.
 ///
 /// Threads, errors: as teak_cursor_insert.
 ///
@@ -652,9 +669,10 @@ pub unsafe extern "C" fn teak_cursor_remove(
     }
 }
 
-/// How the places of two cursors follow each other: -1, 0 or 1; TEAK_NONE if they are of different tables, or one is nowhere.
+/// Compares the positions of two cursors: -1, 0 or 1. Returns TEAK_NONE if they are over different
+/// tables, or one has no position.
 ///
-/// Threads: any, while no other call uses the cursors, which must be two.
+/// Threads: any, while no other call uses the cursors, which must be different ones.
 ///
 /// Errors: as teak_cursor_move.
 #[unsafe(no_mangle)]

@@ -21,16 +21,16 @@ pub struct teak_db {
     pub handle: u64,
 }
 
-/// What a handle stands for.
+/// The object of a database handle.
 pub(crate) struct DatabaseObject {
     pub(crate) database: Database,
     pub(crate) opened: Arc<OpenDatabase>,
-    /// Handles of the same opening, this one included.
+    /// Counts the handles of the same opening, this one included.
     family: Arc<()>,
 }
 
 impl DatabaseObject {
-    /// Another one of the same opening.
+    /// Another handle of the same opening.
     pub(crate) fn another(&self) -> Self {
         Self {
             database: self.database.clone(),
@@ -78,7 +78,7 @@ pub struct teak_db_stat {
     pub max_key_len: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_db_stat {
     const NAME: &'static str = "teak_db_stat";
 }
@@ -88,12 +88,15 @@ fn insert(handle: DatabaseObject) -> Result<teak_db, Failure> {
     Ok(teak_db { handle })
 }
 
-/// Opens the database at a path, or creates it. `options` may be NULL. On an error `db` is a handle of none.
+/// Opens the database at a path, or creates it. `options` may be NULL. After an error `db` is an
+/// invalid handle.
 ///
-/// Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons and functions in the options.
+/// Threads: any. Lives: until teak_db_close. The arguments need not outlive the call, except for
+/// the comparisons and functions in the options.
 ///
-/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_OPTIONS_DIFFER,
-/// TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
+/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
+/// TEAK_IN_USE, TEAK_OPTIONS_DIFFER, TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO,
+/// TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
 ///
 /// ```c
 /// teak_db db;
@@ -125,12 +128,15 @@ pub unsafe extern "C" fn teak_db_open(
     }
 }
 
-/// Writes the path of the lock file that the database at `path` has, or would have unless lock_file of the options names another, with a zero behind it into
-/// `lock_file`, where there are `room` bytes. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+/// Writes the path of the lock file of the database at `path`, zero-terminated, to `lock_file`,
+/// which has `room` bytes. It is the path that is used unless lock_file of the options names
+/// another. Symbolic links in `path` are followed. Neither file has to exist, but their directory
+/// does.
 ///
 /// Threads: any.
 ///
-/// Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the path needs more room.
+/// Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the
+/// path needs more room.
 ///
 /// ```c
 /// char lock_file[4096];
@@ -163,10 +169,10 @@ pub unsafe extern "C" fn teak_lock_file_of(
     }
 }
 
-/// Another handle of the same opening, so that threads which begin many transactions need not share one. Tables, transactions and tickets are
-/// common to both.
+/// Creates another handle of the same opening, so that threads which begin many transactions need
+/// not share one. All handles have tables, transactions and tickets in common.
 ///
-/// Threads: any. Lives: until teak_db_close, whatever becomes of the first handle.
+/// Threads: any. Lives: until teak_db_close, independently of the first handle.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
 #[unsafe(no_mangle)]
@@ -187,12 +193,14 @@ pub unsafe extern "C" fn teak_db_clone(
     }
 }
 
-/// Closes a database. The last handle of an opening brings what is committed to the disk, and what fails there is told. Read transactions and
-/// tickets that are there stay usable; new ones cannot begin.
+/// Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
+/// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
 ///
-/// Threads: any, while no other call uses the handle. The handle ends also if there is an error, except with the first two.
+/// Threads: any, while no other call uses the handle. The handle ends even if there is an error,
+/// except with the first two.
 ///
-/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY while the handle is used, or, of the last one, while a write transaction is open; TEAK_IO, TEAK_POISONED.
+/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY while the handle is used, or, for the last one, while a
+/// write transaction is open; TEAK_IO, TEAK_POISONED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> teak_code {
     // SAFETY: C's promise.
@@ -217,7 +225,7 @@ pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> t
     }
 }
 
-/// Counts of the newest state, into a structure whose size is set.
+/// Stores counts of the newest state in a structure whose size is set.
 ///
 /// Threads: any.
 ///
@@ -276,7 +284,7 @@ pub unsafe extern "C" fn teak_db_sync(db: teak_db, error: *mut teak_error) -> te
     }
 }
 
-/// Has all that is committed brought to the disk; a ticket tells when it is there.
+/// Starts to flush all commits to the disk. A ticket reports when they are there.
 ///
 /// Threads: any. Lives: the ticket until teak_ticket_end.
 ///
@@ -300,11 +308,12 @@ pub unsafe extern "C" fn teak_db_begin_sync(
     }
 }
 
-/// A ticket of a commit of this process, by its number.
+/// Makes a ticket for a commit of this process, by its number.
 ///
 /// Threads: any. Lives: the ticket until teak_ticket_end.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED; TEAK_INVALID_ARGUMENT if there is no such commit yet.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED; TEAK_INVALID_ARGUMENT if
+/// there is no such commit yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_ticket(
     db: teak_db,

@@ -1,10 +1,10 @@
-//! What a program is told, and asked, while a database is open.
+//! Functions that are notified of events, and asked about slow readers, while a database is open.
 
 use crate::border::teak_slice;
 use std::ffi::{c_int, c_void};
 use teak::SlowReader;
 
-/// What has happened.
+/// An event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum teak_event_kind {
@@ -20,43 +20,44 @@ pub enum teak_event_kind {
     TEAK_EVENT_SHRUNK = 4,
     /// A reader of an old state keeps space that is wanted.
     TEAK_EVENT_SLOW_READER = 5,
-    /// Another process died while it wrote. What it had not committed is gone.
+    /// Another process died while it was writing. Its uncommitted changes are gone.
     TEAK_EVENT_WRITER_DIED = 6,
-    /// A write or flush failed: nothing can be written until the database is opened anew.
+    /// A write or flush failed. Nothing can be written until the database is opened again.
     TEAK_EVENT_POISONED = 7,
     /// This process has closed the database.
     TEAK_EVENT_CLOSED = 8,
-    /// Something that this version of the interface has no number for; the text says what.
+    /// An event that has no number in this version of the interface. The text describes it.
     TEAK_EVENT_OTHER = 9,
     /// This process commits into a file that was removed, renamed or replaced since it was opened.
     TEAK_EVENT_NAME_LOST = 10,
 }
 
-/// Is told of events: their kind, a teak_event_kind, and a line of text for a log. It is called by whichever thread something happens in, several at a time; it must
-/// not call this library, and should return soon.
+/// Receives events: their kind, a teak_event_kind, and a line of text for a log. It is called in
+/// the thread in which something happens, possibly in several at a time. It must not call this
+/// library, and should return soon.
 pub type teak_event_function =
     Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, text: teak_slice)>;
 
-/// What a write transaction does about a slow reader.
+/// The answer to a slow reader.
 #[repr(C)]
 pub enum teak_slow_reader_choice {
-    /// It makes the file longer, and does not ask again.
+    /// Grow the file, and do not ask again.
     TEAK_SLOW_READER_GROW = 0,
-    /// It waits some milliseconds and looks again, and asks again if nothing has changed.
+    /// Wait some milliseconds and check again. Ask again if nothing has changed.
     TEAK_SLOW_READER_WAIT = 1,
-    /// It cancels the reader, whose next call answers TEAK_SNAPSHOT_LOST, and waits until that has ended.
+    /// Cancel the reader, whose next call returns TEAK_SNAPSHOT_LOST, and wait until it has ended.
     TEAK_SLOW_READER_CANCEL = 2,
-    /// It gives up: TEAK_HELD_BY_READER.
+    /// Give up: the write fails with TEAK_HELD_BY_READER.
     TEAK_SLOW_READER_GIVE_UP = 3,
 }
 
-/// A reader of an old state that keeps space which a write transaction wants.
+/// A reader of an old state that keeps space which a write transaction needs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_slow_reader {
     /// The id of its process, 0 if that is not known here.
     pub process: u32,
-    /// How often this was asked before, for the same pages.
+    /// The number of earlier questions about the same pages.
     pub asked: u32,
     /// The system's number of its thread.
     pub thread: u64,
@@ -76,8 +77,9 @@ pub struct teak_slow_reader {
     pub is_cancelled: u64,
 }
 
-/// Is asked what to do about a slow reader: answers with a teak_slow_reader_choice; another number is TEAK_SLOW_READER_GROW. It is called by the thread that writes, and must
-/// not use its transaction.
+/// Decides about a slow reader: returns a teak_slow_reader_choice. Any other number means
+/// TEAK_SLOW_READER_GROW. It is called in the thread that writes, and must not use that thread's
+/// transaction.
 pub type teak_slow_reader_function =
     Option<unsafe extern "C" fn(user: *mut c_void, reader: *const teak_slow_reader) -> c_int>;
 

@@ -10,8 +10,9 @@ use std::{ffi::c_char, io, mem::offset_of};
 /// The bytes of the message of a teak_error.
 pub const TEAK_MESSAGE_LEN: usize = 1024;
 
-/// What is known of an error. The caller sets size and gives its address to a function; if that answers with an error it fills the rest
-/// in, and else leaves it alone. A null pointer is allowed where nobody wants to know.
+/// The details of an error. The caller sets size and passes its address to a function. A function
+/// that fails fills in the rest; one that succeeds leaves it alone. The pointer may be NULL if the
+/// details are not needed.
 ///
 /// ```c
 /// teak_error error = {.size = sizeof error};
@@ -28,24 +29,25 @@ pub struct teak_error {
     pub size: usize,
     /// The teak_code that the function answered with.
     pub code: i32,
-    /// TEAK_IO: the errno of the system; else 0.
+    /// With TEAK_IO: the errno of the system; otherwise 0.
     pub system_code: i32,
-    /// TEAK_CORRUPTED: the damaged page; else UINT64_MAX.
+    /// With TEAK_CORRUPTED: the damaged page; otherwise UINT64_MAX.
     pub page: u64,
-    /// TEAK_HELD_BY_READER: the process of the reader, if that is known; else 0.
+    /// With TEAK_HELD_BY_READER: the process of the reader, if it is known; otherwise 0.
     pub process: u32,
     /// Zero.
     pub reserved: u32,
-    /// TEAK_HELD_BY_READER: the system's number of its thread; else 0.
+    /// With TEAK_HELD_BY_READER: the system's number of the reader's thread; otherwise 0.
     pub thread: u64,
-    /// TEAK_HELD_BY_READER: the state that it reads; TEAK_SNAPSHOT_STALE: the newest one; TEAK_NOT_SORTED: which record of the input, from 0; else 0.
+    /// With TEAK_HELD_BY_READER: the state that it reads; with TEAK_SNAPSHOT_STALE: the newest one;
+    /// with TEAK_NOT_SORTED: the index of the record in the input, from 0; otherwise 0.
     pub number: u64,
-    /// What happened and what to do, in UTF-8, ended by a zero; what does not fit is cut off.
+    /// A description and advice, in UTF-8, zero-terminated, and cut off if it does not fit.
     pub message: [c_char; TEAK_MESSAGE_LEN],
 }
 
-/// What to do about an errno of the system, in UTF-8, as messages of this library say it; empty for those that are seldom. It is there as long as the
-/// library.
+/// Returns advice about an errno of the system, in UTF-8, in the words of this library's messages.
+/// Empty for rare ones. The string lives as long as the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn teak_remedy(system_code: i32) -> teak_slice {
     let remedy = teak::remedy(&io::Error::from_raw_os_error(system_code));
@@ -55,11 +57,11 @@ pub extern "C" fn teak_remedy(system_code: i32) -> teak_slice {
 }
 
 impl Failure {
-    /// Tells C.
+    /// Fills in C's error structure.
     ///
     /// # Safety
     ///
-    /// `error` is null or leads to a structure of as many bytes as it says.
+    /// `error` is null or points to a structure of as many bytes as its size says.
     #[cold]
     pub(crate) unsafe fn report(self, error: *mut teak_error) -> teak_code {
         let mut reported = teak_error {
@@ -90,11 +92,11 @@ impl Failure {
     }
 }
 
-/// The result of `work` for C.
+/// Runs `work` and reports its result to C.
 ///
 /// # Safety
 ///
-/// `error` is null or leads to a structure of as many bytes as it says.
+/// `error` is null or points to a structure of as many bytes as its size says.
 #[inline]
 pub(crate) unsafe fn answer(
     error: *mut teak_error,

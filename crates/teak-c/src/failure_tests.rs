@@ -1,4 +1,4 @@
-//! Tests of how C is told of errors.
+//! Tests of how errors are reported to C.
 
 use super::{TEAK_MESSAGE_LEN, teak_error};
 use crate::{cause::Failure, teak_code as C};
@@ -15,7 +15,7 @@ fn reported(failure: Failure) -> (C, teak_error) {
 }
 
 fn text(error: &teak_error) -> &str {
-    // SAFETY: there is a zero at its end.
+    // SAFETY: the message is zero-terminated.
     let text = unsafe { CStr::from_ptr(error.message.as_ptr()) };
     text.to_str().expect("UTF-8")
 }
@@ -63,7 +63,7 @@ fn a_long_message_is_cut_between_characters() {
 
 #[test]
 fn nobody_has_to_ask() {
-    // SAFETY: nothing is written to nowhere.
+    // SAFETY: nothing is written through a null pointer.
     let code = unsafe { Failure::in_use("word").report(std::ptr::null_mut()) };
     assert_eq!(code, C::TEAK_BUSY);
 }

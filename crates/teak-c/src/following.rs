@@ -1,4 +1,5 @@
-//! Who reads, and what is committed: readers, waiting for commits, and what they have changed.
+//! Following other processes: open readers, waiting for commits, and the tables that commits
+//! changed.
 
 use crate::{
     border::{CallResult, OutParameter, teak_slice, whether},
@@ -22,7 +23,7 @@ use teak::{ReaderInfo, TableChange, TransactionId};
 pub struct teak_reader {
     /// The id of its process, 0 if that is not known here.
     pub process: u32,
-    /// 1 if it is parked: what it sees is given up when space is wanted.
+    /// 1 if it is parked: its state is given up when the space is needed.
     pub is_parked: u32,
     /// The system's number of the thread that began it.
     pub thread: u64,
@@ -32,7 +33,7 @@ pub struct teak_reader {
     pub transaction: u64,
     /// So many commits have become visible since.
     pub lag: u64,
-    /// Pages that would be free if nobody read this state.
+    /// Pages that would be free without this reader.
     pub kept_pages: u64,
     /// 1 if it was cancelled, and has not ended yet.
     pub is_cancelled: u64,
@@ -53,26 +54,29 @@ impl From<&ReaderInfo> for teak_reader {
     }
 }
 
-/// What is done about a reader.
+/// The decision about a reader.
 #[repr(C)]
 pub enum teak_reader_choice {
-    /// Nothing; the walk goes on.
+    /// Nothing. The walk continues.
     TEAK_READER_LEAVE = 0,
     /// Nothing, and the walk ends.
     TEAK_READER_STOP = 1,
-    /// It is cancelled: its next call answers TEAK_SNAPSHOT_LOST, and its pages come back when it has ended. The walk goes on.
+    /// Cancel it: its next call returns TEAK_SNAPSHOT_LOST, and its pages become free when it has
+    /// ended. The walk continues.
     TEAK_READER_CANCEL = 2,
 }
 
-/// What is called for each reader; answers with a teak_reader_choice.
+/// A function that is called for each reader. It returns a teak_reader_choice.
 pub type teak_reader_function =
     Option<unsafe extern "C" fn(user: *mut c_void, reader: *const teak_reader) -> c_int>;
 
-/// Calls a function for each read transaction that is open, of all processes; TEAK_NONE if it has ended that before the last one.
+/// Calls a function for each open read transaction of all processes. Returns TEAK_NONE if the
+/// function ended the walk before the last one.
 ///
-/// Threads: any. Lives: what the function is given until it returns.
+/// Threads: any. Lives: the function's arguments until it returns.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if it answers with something else.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if the function
+/// returns another number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_each_reader(
     db: teak_db,
@@ -104,12 +108,14 @@ pub unsafe extern "C" fn teak_db_each_reader(
     }
 }
 
-/// Waits until there is a commit newer than `after`, of whatever process, and gives the number of the newest that readers see; for at most so many milliseconds (TEAK_NONE if that was not enough),
-/// or, with UINT64_MAX, for as long as it takes. Whoever then begins to read, and compares with what he read before by teak_changed_tables and teak_differences, follows all that is committed.
+/// Waits until there is a commit newer than `after`, of any process, and stores the number of the
+/// newest visible commit. Waits at most the given number of milliseconds and then returns
+/// TEAK_NONE; UINT64_MAX waits without a limit. A program that then begins to read, and compares
+/// with its previous state by teak_changed_tables and teak_differences, follows all commits.
 ///
-/// Threads: any; the database may be closed meanwhile.
+/// Threads: any; the database may be closed while the call waits.
 ///
-/// Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed meanwhile.
+/// Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed during the wait.
 ///
 /// ```c
 /// teak_txn before, txn;
@@ -149,7 +155,8 @@ pub unsafe extern "C" fn teak_db_wait_for_commit(
     }
 }
 
-/// What is called for each table that differs between two states: its name, and a teak_change. Another answer than 0 ends the walk.
+/// A function that is called for each table that differs between two states, with its name and a
+/// teak_change. An answer other than 0 ends the walk.
 pub type teak_table_change_function =
     Option<unsafe extern "C" fn(user: *mut c_void, name: teak_slice, change: u32) -> c_int>;
 
@@ -189,8 +196,9 @@ pub unsafe extern "C" fn teak_changed_tables(
     }
 }
 
-/// Gives the id of the process that writes at this moment; TEAK_NONE if none does, or if it is not known here, as in another PID namespace. It is whom a
-/// teak_txn_begin_write waits for. A process may keep its turn between two transactions, to commit what it has in memory.
+/// Stores the id of the process that is writing now, which is the one that teak_txn_begin_write
+/// waits for. Returns TEAK_NONE if there is none, or if it is unknown, as in another PID namespace.
+/// A process may keep the writer lock between two transactions, to commit what it has in memory.
 ///
 /// Threads: any.
 ///

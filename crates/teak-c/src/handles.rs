@@ -1,11 +1,13 @@
-//! Handles: numbers that stand for objects, and are found to stand for none when these have ended.
+//! Handles: numbers that identify objects. A handle whose object has ended is detected.
 //!
-//! Objects stand in slots, slots in arrays that are never freed. A slot has a word of state: its generation, which is odd while there is
-//! an object and grows with each that comes or ends, and below it who uses the object now: one who may change it, or a count of those who read
-//! it. A handle is the kind of object, the generation and the number of the slot. Invariants:
+//! Objects are in slots, and slots in arrays that are never freed. A slot has a state word: its
+//! generation, which is odd while there is an object and grows whenever an object is added or
+//! removed, and in the low bits the users of the object: one writer, or a count of readers. A
+//! handle consists of the kind of object, the generation and the slot number. Invariants:
 //!
-//! - An object is touched only by whoever has counted himself in its state, under the generation of his handle.
-//! - A generation never comes back: a slot whose generations are used up is not used again.
+//! - Only code that has counted itself in the state, under the generation of its handle, accesses
+//!   an object.
+//! - A generation is never reused: a slot whose generations are used up stays empty.
 
 use crate::cause::Failure;
 use std::{
@@ -21,7 +23,7 @@ use std::{
 const SLOT_BITS: u32 = 28;
 const GENERATION_BITS: u32 = 32;
 const GENERATION_SHIFT: u32 = 32;
-/// In a state: somebody may change the object.
+/// State bit: a call may be changing the object.
 const IS_CHANGED: u64 = 1 << 31;
 /// So many slots has the first array, each further one twice as many.
 const FIRST_LEN: usize = 64;
@@ -30,7 +32,7 @@ const ARRAYS: usize = (SLOT_BITS as usize) - 5;
 /// All objects of one kind.
 pub(crate) struct HandleTable<T> {
     kind: u64,
-    /// What the objects are, for messages.
+    /// The noun for the objects in messages.
     noun: &'static str,
     arrays: [OnceLock<Box<[HandleSlot<T>]>>; ARRAYS],
     free: Mutex<FreeSlots>,
@@ -88,7 +90,7 @@ impl<T> HandleTable<T> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an object; gives its handle.
+    /// Adds an object and returns its handle.
     pub(crate) fn insert(&self, object: T) -> Result<u64, Failure> {
         let index = {
             let mut free = self.free();
@@ -112,7 +114,8 @@ impl<T> HandleTable<T> {
         let slot = &array[offset];
         let generation = (slot.state.load(Ordering::Relaxed) >> GENERATION_SHIFT) + 1;
         debug_assert!(generation % 2 == 1, "a slot without an object");
-        // SAFETY: the slot was free, so that nobody has a handle of this generation, and nobody else took it from the list.
+        // SAFETY: the slot was free, so no handle has this generation, and no other thread took the
+        // slot from the list.
         unsafe { (*slot.object.get()).write(object) };
         slot.state
             .store(generation << GENERATION_SHIFT, Ordering::Release);
@@ -187,12 +190,12 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// Ends a handle; gives its object.
+    /// Ends a handle and returns its object.
     pub(crate) fn remove(&self, handle: u64) -> Result<T, Failure> {
         self.remove_if(handle, |_| Ok(()))
     }
 
-    /// The same, unless `may` refuses.
+    /// Like [`Self::remove`], unless `may` refuses.
     pub(crate) fn remove_if(
         &self,
         handle: u64,
@@ -202,7 +205,8 @@ impl<T> HandleTable<T> {
         may(&changed)?;
         let (slot, generation) = (changed.slot, changed.generation);
         std::mem::forget(changed);
-        // SAFETY: there is an object, which nobody else uses; the state says at once that there is none any more.
+        // SAFETY: there is an object, and nothing else uses it. The state is updated at once to say
+        // that it is gone.
         let object = unsafe { (*slot.object.get()).assume_init_read() };
         slot.state
             .store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
@@ -219,7 +223,7 @@ impl<T> Deref for SharedObject<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: there is an object as long as this is counted, and nobody changes it.
+        // SAFETY: the object exists while this user is counted, and nothing changes it.
         unsafe { (*self.slot.object.get()).assume_init_ref() }
     }
 }
@@ -236,7 +240,7 @@ impl<T> Deref for ExclusiveObject<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: there is an object as long as this is noted, and nobody else uses it.
+        // SAFETY: the object exists while this user is noted, and nothing else uses it.
         unsafe { (*self.slot.object.get()).assume_init_ref() }
     }
 }

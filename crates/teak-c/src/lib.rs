@@ -1,13 +1,15 @@
-//! Teak for C: what `include/teak.h` declares, which is generated from here. `docs/c-interface.md` of the repository says how it is made.
+//! Teak for C: the functions that `include/teak.h` declares. The header is generated from this
+//! crate; `docs/c-interface.md` of the repository says how.
 //!
-//! Names are those of the header. Handles are numbers, and checked: whatever C gives for one is refused or is one. Pointers are
-//! trusted, and that is the safety of every function here: each leads to what its type says, of the length that is given with it, for as long as the
-//! function runs; a null pointer is refused where something is needed. A panic does not cross the border: it becomes
+//! Names are those of the header. Handles are numbers and are checked: an invalid handle is
+//! refused. Pointers are trusted, and every function here has the same safety contract: each
+//! pointer is valid for its type, with the length that is passed along, while the function runs. A
+//! null pointer is refused where a value is needed. A panic does not cross the border: it becomes
 //! [`teak_code::TEAK_PANIC`].
 
 // The names are C's.
 #![allow(non_camel_case_types)]
-// All have the same, which stands above.
+// All functions have the same safety contract, which is stated above.
 #![allow(clippy::missing_safety_doc)]
 
 mod batches;

@@ -1,4 +1,4 @@
-//! Loading many records at once: sorted ones, those in any order, and those of another table.
+//! Loading many records at once: sorted ones, ones in any order, and ones from another table.
 
 use crate::{
     border::{Grows, OK, OutParameter, path, teak_slice, whether},
@@ -19,18 +19,19 @@ use std::{
 };
 use teak::{BulkOptions, BulkProgress, WriteTxn};
 
-/// What a function answers that gives records.
+/// The answer of a function that supplies records.
 #[repr(C)]
 pub enum teak_giving {
     /// There is one: key and value are set.
     TEAK_GIVEN_RECORD = 0,
     /// There are none any more.
     TEAK_GIVEN_ALL = 1,
-    /// All that was given is to be forgotten.
+    /// Discard all records supplied so far.
     TEAK_GIVE_UP = 2,
 }
 
-/// What gives the next record, and answers with a teak_giving. What the slices lead to stays until it is called again, or the loading returns.
+/// A function that supplies the next record and returns a teak_giving. The slices must stay valid
+/// until its next call, or until the load returns.
 pub type teak_give_function = Option<
     unsafe extern "C" fn(user: *mut c_void, key: *mut teak_slice, value: *mut teak_slice) -> c_int,
 >;
@@ -38,7 +39,7 @@ pub type teak_give_function = Option<
 /// Key and value, until the next is asked for.
 type CallbackRecord = (&'static [u8], &'static [u8]);
 
-/// The records that a function gives.
+/// The records that a function supplies.
 struct CallbackRecords {
     next: unsafe extern "C" fn(*mut c_void, *mut teak_slice, *mut teak_slice) -> c_int,
     user: *mut c_void,
@@ -49,7 +50,7 @@ struct CallbackRecords {
 impl CallbackRecords {
     /// # Safety
     ///
-    /// The function is what it should be, as long as this is used.
+    /// The function matches its type while this value is used.
     unsafe fn new(next: teak_give_function, user: *mut c_void) -> Result<Self, Failure> {
         Ok(Self {
             next: next.ok_or_else(no_function)?,
@@ -61,7 +62,7 @@ impl CallbackRecords {
 
     fn ask(&mut self) -> Result<Option<CallbackRecord>, Failure> {
         let (mut key, mut value) = (teak_slice::NOTHING, teak_slice::NOTHING);
-        // SAFETY: the promise of `new`, and there is a place for both.
+        // SAFETY: the promise of `new`, and both pointers lead to memory for a slice.
         match unsafe { (self.next)(self.user, &raw mut key, &raw mut value) } {
             // SAFETY: C promises that they stay until the next call, and no loading holds a record for longer.
             0 => Ok(Some(unsafe { (key.bytes()?, value.bytes()?) })),
@@ -76,7 +77,7 @@ impl CallbackRecords {
         }
     }
 
-    /// What is to be told, if what was loaded is to be forgotten.
+    /// Whether the load was completed; an error if it is to be undone for one.
     fn outcome(self) -> Result<bool, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -125,10 +126,14 @@ fn load(
     })
 }
 
-/// Loads records that are sorted in the order of the table (where a key has several values, by key and then by value): pages are built from the leaves up, each written once and full. A table that has records takes only such as are behind
-/// its last one. `count` is where the number of records goes. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+/// Loads records that are sorted in the order of the table (where a key has several values, by key
+/// and then by value). Pages are built from the leaves up, each written once and full. A table that
+/// is not empty takes only records after its last one. Stores the number of records in `count`.
+/// Returns TEAK_NONE if the function stopped the load. Then, and after an error, nothing is
+/// changed.
 ///
-/// Threads: any, while no other call uses the transaction; the function must not use it either. Lives: nothing is kept.
+/// Threads: any, while no other call uses the transaction; the function must not use it either.
+/// Lives: nothing is kept.
 ///
 /// Errors: TEAK_NOT_SORTED; those of teak_insert.
 ///
@@ -188,17 +193,18 @@ pub unsafe extern "C" fn teak_bulk_load(
 pub struct teak_bulk_options {
     /// sizeof(teak_bulk_options).
     pub size: usize,
-    /// So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+    /// Bytes of records to sort in memory. Further records go to temporary files. 0 for 256 MiB.
     pub memory_bytes: u64,
-    /// The directory of the temporary files; NULL for that of the database.
+    /// The directory for temporary files; NULL for that of the database.
     pub directory: *const c_char,
-    /// Is told how many records there are, or NULL: of 0 while they are read and sorted, then how many of all are built into pages.
+    /// Receives the number of records, or NULL: first with a total of 0 while they are read and
+    /// sorted, then how many of the total are built into pages.
     pub progress: teak_watch_function,
-    /// What that is given, or NULL.
+    /// Passed to progress, or NULL.
     pub progress_user: *mut c_void,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_bulk_options {
     const NAME: &'static str = "teak_bulk_options";
 }
@@ -206,7 +212,7 @@ unsafe impl Grows for teak_bulk_options {
 impl teak_bulk_options {
     /// # Safety
     ///
-    /// `directory` is null or a path, and the function what it should be.
+    /// `directory` is null or a path, and the function matches its type.
     unsafe fn to_engine(self) -> Result<(BulkOptions, ProgressObserver), Failure> {
         let mut options = BulkOptions::default();
         if self.memory_bytes > 0 {
@@ -222,8 +228,11 @@ impl teak_bulk_options {
     }
 }
 
-/// Loads records in any order: they are sorted first, in memory and in temporary files, and then built into pages as by teak_bulk_load. Of records with equal keys the last one counts; where a key has several values, a pair that comes
-/// several times is loaded once. A table that has records gets them inserted. `options` may be NULL. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+/// Loads records in any order: sorts them first, in memory and in temporary files, and then builds
+/// pages as teak_bulk_load does. Of several records with the same key the last one counts. Where a
+/// key has several values, repeated pairs are loaded once. If the table is not empty, the records
+/// are inserted into it. `options` may be NULL. Returns TEAK_NONE if the function stopped the load.
+/// Then, and after an error, nothing is changed.
 ///
 /// Threads, lives: as teak_bulk_load.
 ///
@@ -265,12 +274,15 @@ pub unsafe extern "C" fn teak_bulk_load_unsorted(
     }
 }
 
-/// Copies all records of a range of keys to another table, which may have another order, and is of the same kind: of one value for each key, or of several. There they replace those with the same keys. `count` is where the number of those that
-/// were copied goes. With an error nothing is changed.
+/// Copies all records of a range of keys to another table. That table may have another order, but
+/// the same number of values per key, one or several. Records there with the same keys are
+/// replaced. Stores the number of copied records in `count`. After an error nothing is changed.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
-/// Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the other one cannot have some of the keys or values; TEAK_TABLE_MISMATCH if it is of another kind; those of teak_insert.
+/// Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the target cannot hold some of the
+/// keys or values; TEAK_TABLE_MISMATCH if one table has several values per key and the other does
+/// not; those of teak_insert.
 ///
 /// ```c
 /// teak_txn txn;
@@ -346,7 +358,7 @@ enum TransferMode {
 
 /// # Safety
 ///
-/// That of [`teak_copy_range`].
+/// As for [`teak_copy_range`].
 unsafe fn between(
     txn: teak_txn,
     (from, to): (teak_table, teak_table),

@@ -1,4 +1,4 @@
-//! What was done, counted and timed.
+//! Counts and times of the work done.
 
 use crate::{
     border::{Grows, OK, give},
@@ -10,7 +10,8 @@ use crate::{
 use std::time::Duration;
 use teak::{CommitLatency, Metrics};
 
-/// Counts since a database was opened, of this process. What a transaction did counts when it commits.
+/// Counts since the database was opened, for this process. A transaction is counted when it
+/// commits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_metrics {
@@ -18,7 +19,7 @@ pub struct teak_metrics {
     pub size: usize,
     /// Commits that changed something.
     pub commits: u64,
-    /// Those of them that were left to the next flush, to be written together.
+    /// Of these, the commits that were deferred to the next flush, to be written together.
     pub deferred_commits: u64,
     /// Flushes that succeeded; commits share them.
     pub flushes: u64,
@@ -26,23 +27,23 @@ pub struct teak_metrics {
     pub flushed_bytes: u64,
     /// Pages that commits have taken, large values included.
     pub taken_pages: u64,
-    /// Those of them that took the place of a page of an earlier state, with its bytes.
+    /// Of these, the pages that replaced a page of an earlier state and started with its bytes.
     pub copied_pages: u64,
     /// Pages of earlier states that commits do not use any more.
     pub dead_pages: u64,
-    /// Pages that nobody sees any more, found when a write transaction began.
+    /// Pages that no state uses any more, found when a write transaction began.
     pub reclaimed_pages: u64,
     /// Leaves that were written before their commit, since there was no more memory for them.
     pub early_pages: u64,
     /// Pages that were added to trees since others were full; loading in bulk does not count.
     pub splits: u64,
-    /// Pages whose contents went to a neighbour.
+    /// Pages whose contents were moved to a neighbour.
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_metrics {
     const NAME: &'static str = "teak_metrics";
 }
@@ -67,7 +68,7 @@ impl From<Metrics> for teak_metrics {
     }
 }
 
-/// Gives counts of what was done since the database was opened. No lock is taken.
+/// Stores the counts of the work done since the database was opened. Takes no lock.
 ///
 /// Threads: any.
 ///
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn teak_db_metrics(
 pub struct teak_commit_latency {
     /// sizeof(teak_commit_latency).
     pub size: usize,
-    /// Releasing some of what was dropped, and moving pages from the end of the file.
+    /// Releasing part of the dropped tables, and moving pages from the end of the file.
     pub tail_ns: u64,
     /// Finding checksums, and writing the roots of tables to the catalog.
     pub roots_ns: u64,
@@ -116,7 +117,7 @@ pub struct teak_commit_latency {
     pub whole_ns: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_commit_latency {
     const NAME: &'static str = "teak_commit_latency";
 }
@@ -137,7 +138,8 @@ impl From<CommitLatency> for teak_commit_latency {
     }
 }
 
-/// Commits as teak_txn_commit does, and tells how long its steps took. `id` and `latency`, whose size is set, may be NULL.
+/// Commits as teak_txn_commit does, and stores how long each step took. `id` and `latency`, whose
+/// size is set, may be NULL.
 ///
 /// Threads, errors: as teak_txn_commit.
 ///

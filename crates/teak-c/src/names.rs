@@ -1,4 +1,4 @@
-//! What the handles of one opening of a database share: its tables, and who writes.
+//! State that the handles of one opening of a database share: its tables, and the current writer.
 
 use crate::{cause::Failure, options::Comparisons};
 use std::{
@@ -10,7 +10,8 @@ use std::{
 };
 use teak::{MultiTable, Table, codec::Bytes};
 
-/// A table's number: what tells it from handles of other kinds, the opening, and the table.
+/// The bits of a table's number: a mark that no other kind of handle has, the opening, and the
+/// table.
 const TABLE_BITS: u32 = 24;
 const KIND: u64 = 4 << 60;
 /// So many tables has the first array, each further one twice as many.
@@ -32,7 +33,7 @@ pub(crate) struct OpenDatabase {
     numbers: Mutex<HashMap<(Vec<u8>, bool), usize>>,
     /// How many write transactions there are that have not returned from their end.
     writers: AtomicUsize,
-    /// The thread that began the one that has the turn, 0 if there is none.
+    /// The thread that began the current write transaction; 0 if there is none.
     writing_thread: AtomicU64,
 }
 
@@ -64,7 +65,7 @@ impl OpenDatabase {
         }
     }
 
-    /// The number of a table, which it gets when it is first asked for.
+    /// The number of a table, which is assigned on the first request.
     pub(crate) fn number_of(&self, table: TableHandle) -> Result<u64, Failure> {
         let key = match &table {
             TableHandle::Plain(table) => (table.name().to_vec(), false),
@@ -101,7 +102,7 @@ impl OpenDatabase {
         table.ok_or_else(|| Failure::invalid_handle("table", number))
     }
 
-    /// Refuses to wait for a transaction that this thread has begun itself.
+    /// Refuses to wait for a write transaction that this thread has begun itself.
     pub(crate) fn refuse_waiting_for_itself(&self) -> Result<(), Failure> {
         match self.writing_thread.load(Ordering::Relaxed) == this_thread() {
             true => Err(Failure::busy(
@@ -117,7 +118,7 @@ impl OpenDatabase {
         self.writing_thread.store(this_thread(), Ordering::Relaxed);
     }
 
-    /// It is about to end, and gives the turn on.
+    /// Notes that the write transaction is about to end and let the next one begin.
     pub(crate) fn note_end(&self) {
         self.writing_thread.store(0, Ordering::Relaxed);
     }

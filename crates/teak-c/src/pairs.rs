@@ -35,7 +35,7 @@ fn change_multi<R>(
     change_table(txn, table, |table, txn| work(multi(table)?, txn))
 }
 
-/// Adds a value to those of a key; TEAK_NONE if the key has it already.
+/// Adds a value to a key. Returns TEAK_NONE if the key has that value already.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn teak_insert_pair(
     }
 }
 
-/// Adds many values to those of a key. `inserted` is where the number of those goes that it did not have, or NULL.
+/// Adds many values to a key. Stores the number of new ones in `inserted`, unless that is NULL.
 ///
 /// Threads, errors: as teak_insert_pair.
 #[unsafe(no_mangle)]
@@ -136,7 +136,8 @@ pub unsafe extern "C" fn teak_count_values(
     }
 }
 
-/// Gives a key one value in place of another; TEAK_NONE if it does not have the old one, or has the new one too.
+/// Replaces one value of a key by another. Returns TEAK_NONE if the key does not have the old one,
+/// or has the new one too.
 ///
 /// Threads, errors: as teak_insert_pair.
 #[unsafe(no_mangle)]
@@ -181,7 +182,8 @@ pub unsafe extern "C" fn teak_remove_pair(
     }
 }
 
-/// Removes a key with all its values; TEAK_NONE if it has none. `removed` is where their number goes, or NULL.
+/// Removes a key with all its values. Returns TEAK_NONE if the key does not exist. Stores the
+/// number of values in `removed`, unless that is NULL.
 ///
 /// Threads, errors: as teak_insert_pair.
 #[unsafe(no_mangle)]

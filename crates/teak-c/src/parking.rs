@@ -1,4 +1,4 @@
-//! Read transactions that are not used for now, and whose state a writer may take.
+//! Parked read transactions: unused for now, with a state that a writer may give up.
 
 use crate::{
     border::{OK, OutParameter},
@@ -11,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 use teak::ParkedReadTxn;
 
-/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+/// A read transaction that is unused for now. A writer that needs the space may give up its state.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_parked {
@@ -26,12 +26,14 @@ struct ParkedObject {
 
 static PARKED: HandleTable<ParkedObject> = HandleTable::new(6, "parked transaction");
 
-/// Parks a read transaction, whose handle ends: what it sees stays, unless a writer wants the space. For transactions of users who may never come back.
+/// Parks a read transaction, and ends its handle. Its state is kept unless a writer needs the
+/// space. Meant for transactions of clients that may never return.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more; the parked transaction until teak_parked_resume or
-/// teak_parked_end.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read must not be
+/// used any more; the parked transaction until teak_parked_resume or teak_parked_end.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there
+/// is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
 ///
 /// ```c
 /// teak_txn txn;
@@ -64,11 +66,12 @@ pub unsafe extern "C" fn teak_txn_park(
     }
 }
 
-/// Goes on reading the same state. The parked transaction ends, whatever the answer is.
+/// Resumes reading the same state. The parked transaction ends, whatever the result is.
 ///
 /// Threads: any. Lives: as teak_txn_begin_read.
 ///
-/// Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin anew. TEAK_INVALID_HANDLE, TEAK_BUSY.
+/// Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin a new
+/// one. TEAK_INVALID_HANDLE, TEAK_BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_parked_resume(
     parked: teak_parked,
@@ -87,7 +90,7 @@ pub unsafe extern "C" fn teak_parked_resume(
     }
 }
 
-/// Ends a parked transaction: nobody will go on with it.
+/// Ends a parked transaction that will not be resumed.
 ///
 /// Threads: any.
 ///

@@ -14,7 +14,8 @@ use crate::{
 };
 use std::ffi::c_void;
 
-/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.
+/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a
+/// counted table this costs two descents.
 ///
 /// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn teak_compare_keys(
     }
 }
 
-/// The same for values, in a table in which a key has several.
+/// Compares two values in the order of a table in which a key has several.
 ///
 /// Threads, errors: as teak_compare_keys.
 #[unsafe(no_mangle)]
@@ -139,9 +140,11 @@ pub unsafe extern "C" fn teak_compare_values(
     }
 }
 
-/// How many records have smaller keys: the number of this one, counted from 0, if it is there. Only for tables that count, and whose keys have one value; takes one descent.
+/// Stores the number of records with smaller keys, which is the number of the key's own record,
+/// counted from 0, if that exists. Only for counted tables with one value per key; costs one
+/// descent.
 ///
-/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that does not count.
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that is not counted.
 ///
 /// ```c
 /// teak_table_options options = {.size = sizeof options, .counted = 1};
@@ -208,10 +211,12 @@ pub unsafe extern "C" fn teak_rank_pair(
     }
 }
 
-/// Cuts a range in parts that have about as many records, or pairs, each, for several threads or processes to read: calls a function with the key (and, where a key has several, the
-/// value) with which each part begins, but the first; TEAK_NONE if it has ended that before the last one. There are `parts` of them, but no more than there are records, and no more than 65,536.
+/// Splits a range into parts with about equal numbers of records, or pairs, for several threads or
+/// processes to read. Calls a function with the key (and, where a key has several, the value) at
+/// which each part but the first begins. Returns TEAK_NONE if the function ended the calls before
+/// the last one. There are `parts` parts, but never more than records, nor more than 65,536.
 ///
-/// Threads: any. Lives: what the function is given until it returns.
+/// Threads: any. Lives: the function's arguments until it returns.
 ///
 /// Errors: as teak_count_range; TEAK_INVALID_ARGUMENT for no parts.
 #[unsafe(no_mangle)]

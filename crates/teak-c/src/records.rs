@@ -29,12 +29,12 @@ impl teak_record {
     };
 }
 
-/// What a bound of a range is.
+/// The kind of a range's bound.
 #[repr(C)]
 pub enum teak_bound_kind {
     /// There is none.
     TEAK_UNBOUNDED = 0,
-    /// The key belongs to the range.
+    /// The range includes the key.
     TEAK_INCLUDED = 1,
     /// It does not.
     TEAK_EXCLUDED = 2,
@@ -55,7 +55,7 @@ pub struct teak_bound {
 impl teak_bound {
     /// # Safety
     ///
-    /// The key is there, and stays as it is, for `'k`.
+    /// The key is valid and unchanged for `'k`.
     pub(crate) unsafe fn to_engine<'k>(self) -> Result<Bound<&'k [u8]>, Failure> {
         // SAFETY: the caller's promise.
         let key = || unsafe { self.key.bytes() };
@@ -95,11 +95,13 @@ fn change_plain<R>(
     change_table(txn, table, |table, txn| work(plain(table)?, txn))
 }
 
-/// Finds the value of a key; TEAK_NONE if there is none, and the value is empty then.
+/// Finds the value of a key. Returns TEAK_NONE and an empty value if the key does not exist.
 ///
-/// Threads: any. Lives: the value as long as a read transaction or a clone of it, and in a write transaction until its next change.
+/// Threads: any. Lives: the value as long as the read transaction or a clone of it; in a write
+/// transaction until its next change.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND,
+/// TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
 ///
 /// ```c
 /// teak_txn txn;
@@ -135,10 +137,11 @@ pub unsafe extern "C" fn teak_get(
     }
 }
 
-/// Finds the values of many keys in less time than one by one: the value of `keys[i]` goes to `values[i]`, with a data of NULL if there is none. `found` is
-/// where the number of those goes that there are, or NULL.
+/// Finds the values of many keys, faster than one by one. Stores the value of `keys[i]` in
+/// `values[i]`, with a data of NULL if the key does not exist. Stores the number of keys found in
+/// `found`, unless that is NULL.
 ///
-/// Threads, lives, errors: as teak_get. After an error nothing is said of the values.
+/// Threads, lives, errors: as teak_get. After an error the values are undefined.
 ///
 /// ```c
 /// teak_txn txn;
@@ -181,7 +184,7 @@ pub unsafe extern "C" fn teak_get_many(
 
 /// # Safety
 ///
-/// They are there, and stay as they are, for `'k`.
+/// The slices and their bytes are valid and unchanged for `'k`.
 unsafe fn byte_slices<'k>(keys: *const teak_slice, count: usize) -> Result<Vec<&'k [u8]>, Failure> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -190,7 +193,7 @@ unsafe fn byte_slices<'k>(keys: *const teak_slice, count: usize) -> Result<Vec<&
     }
 }
 
-/// Says whether there is a record of a key.
+/// Returns TEAK_OK if a key exists, and TEAK_NONE if not.
 ///
 /// Threads, errors: as teak_get.
 #[unsafe(no_mangle)]
@@ -213,12 +216,14 @@ pub unsafe extern "C" fn teak_contains(
     }
 }
 
-/// Inserts a record, in place of one that has the key already.
+/// Inserts a record, and replaces the record with the same key if there is one.
 ///
-/// Threads: any, while no other call uses the transaction. What is given may come from the same transaction: it is read before anything is changed.
+/// Threads: any, while no other call uses the transaction. The arguments may point to values of the
+/// same transaction: they are read before anything is changed.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_KEY_TOO_LONG,
-/// TEAK_INVALID_ARGUMENT, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE,
+/// TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_KEY_TOO_LONG, TEAK_INVALID_ARGUMENT,
+/// TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_insert(
     txn: teak_txn,
@@ -239,7 +244,8 @@ pub unsafe extern "C" fn teak_insert(
     }
 }
 
-/// Inserts a record if there is none of its key; TEAK_NONE if there is, which stays as it is.
+/// Inserts a record if its key is new. Returns TEAK_NONE if the key exists; its record is not
+/// changed.
 ///
 /// Threads, errors: as teak_insert.
 #[unsafe(no_mangle)]
@@ -261,7 +267,7 @@ pub unsafe extern "C" fn teak_insert_new(
     }
 }
 
-/// Gives a record another value; TEAK_NONE if there is none of that key.
+/// Replaces the value of a record. Returns TEAK_NONE if the key does not exist.
 ///
 /// Threads, errors: as teak_insert.
 #[unsafe(no_mangle)]
@@ -283,9 +289,9 @@ pub unsafe extern "C" fn teak_update(
     }
 }
 
-/// Inserts a record behind the last one, without a search.
+/// Inserts a record after the last one, without a search.
 ///
-/// Threads, errors: as teak_insert; TEAK_NOT_SORTED if the key is not behind the last one.
+/// Threads, errors: as teak_insert; TEAK_NOT_SORTED if the key does not come after the last one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_append(
     txn: teak_txn,
@@ -306,7 +312,9 @@ pub unsafe extern "C" fn teak_append(
     }
 }
 
-/// Changes a record if it is as expected. `old` and `new_value` may be NULL: for no record, and to remove it. TEAK_NONE if it is another, which stays as it is.
+/// Changes a record if its value is the expected one. `old` may be NULL for a key that is expected
+/// not to exist, and `new_value` may be NULL to remove the record. Returns TEAK_NONE if the value
+/// is another; the record is not changed.
 ///
 /// Threads, errors: as teak_insert.
 ///
@@ -344,7 +352,7 @@ pub unsafe extern "C" fn teak_compare_and_swap(
     }
 }
 
-/// Removes the record of a key; TEAK_NONE if there is none.
+/// Removes the record of a key. Returns TEAK_NONE if there is none.
 ///
 /// Threads, errors: as teak_insert.
 #[unsafe(no_mangle)]
@@ -365,10 +373,11 @@ pub unsafe extern "C" fn teak_remove(
     }
 }
 
-/// Inserts many records, in any order, in less time than one by one; of several with one key the last counts. `inserted` is where the number of those goes whose key was
-/// not there, or NULL. The table may have several values for a key: then the pairs are added.
+/// Inserts many records, in any order, faster than one by one. Of several with the same key the
+/// last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the table
+/// has several values per key, the pairs are added.
 ///
-/// Threads, errors: as teak_insert. Nothing is changed if a key is impossible.
+/// Threads, errors: as teak_insert. Nothing is changed if a key is invalid.
 ///
 /// ```c
 /// teak_txn txn;
@@ -411,7 +420,8 @@ pub unsafe extern "C" fn teak_insert_many(
     }
 }
 
-/// Removes the records of many keys. `removed` is where the number of those goes that there were, or NULL.
+/// Removes the records of many keys. Stores the number of removed records in `removed`, unless that
+/// is NULL.
 ///
 /// Threads, errors: as teak_insert.
 #[unsafe(no_mangle)]
@@ -434,7 +444,9 @@ pub unsafe extern "C" fn teak_remove_many(
     }
 }
 
-/// Removes all records of a range, or, where a key has several values, all pairs; whole pages of them go unread. `removed` is where their number goes, or NULL.
+/// Removes all records of a range, or, where a key has several values, all pairs. Pages that lie
+/// within the range are released unread. Stores the number of removed records in `removed`, unless
+/// that is NULL.
 ///
 /// Threads, errors: as teak_insert.
 ///

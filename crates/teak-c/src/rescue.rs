@@ -1,4 +1,4 @@
-//! Increments of backups, restoring, and saving what can be read of what is damaged.
+//! Incremental backups, restoring, and salvaging the readable part of a damaged database.
 
 use crate::{
     border::{CallResult, Grows, array, path, teak_slice},
@@ -21,8 +21,10 @@ use std::{
 };
 use teak::{SalvageProgress, SalvageReport};
 
-/// Writes an incremental backup to a new file: what a copy of the state that `since` reads, or of a later one, lacks of the newest state; TEAK_NONE if `progress` has ended
-/// it. `since` is a named snapshot as a rule, made before the copy was. `progress` may be NULL. teak_restore puts copy and increments together.
+/// Writes an incremental backup to a new file. It has the pages of the newest state that a copy of
+/// the state read by `since`, or of a later one, lacks. Usually `since` reads a named snapshot that
+/// was made before the copy. `progress` may be NULL. Returns TEAK_NONE if `progress` ended the
+/// backup. teak_restore combines copy and increments.
 ///
 /// Threads: any.
 ///
@@ -71,12 +73,15 @@ pub unsafe extern "C" fn teak_db_backup_since(
     }
 }
 
-/// Makes a database from the file of a backup and those of incremental backups, in the order in which they were made, and checks every page of it; TEAK_NONE if `progress` has ended it, and
-/// nothing is left. `report`, whose size is set, and `progress` may be NULL; it is given the bytes that were written, and 0.
+/// Makes a database from the file of a backup and the files of its incremental backups, in the
+/// order in which they were made, and checks every page of it. `report`, whose size is set, and
+/// `progress` may be NULL. `progress` receives the number of bytes written, and a total of 0.
+/// Returns TEAK_NONE if `progress` ended it; no file remains.
 ///
 /// Threads: any.
 ///
-/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for a backup that is not whole, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for an
+/// incomplete backup, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_restore(
     full: *const c_char,
@@ -132,7 +137,7 @@ fn open(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// What was saved of a damaged database, and what was lost.
+/// The parts of a damaged database that were saved, and those that were lost.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_salvage_report {
@@ -154,7 +159,7 @@ pub struct teak_salvage_report {
     pub lost_snapshots: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_salvage_report {
     const NAME: &'static str = "teak_salvage_report";
 }
@@ -175,7 +180,8 @@ impl From<&SalvageReport> for teak_salvage_report {
     }
 }
 
-/// What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
+/// A function that is called for each line of a text, in UTF-8. An answer other than 0 ends the
+/// text.
 pub type teak_line_function =
     Option<unsafe extern "C" fn(user: *mut c_void, line: teak_slice) -> c_int>;
 
@@ -185,31 +191,35 @@ pub type teak_line_function =
 pub struct teak_salvage_options {
     /// sizeof(teak_salvage_options).
     pub size: usize,
-    /// The comparisons of its tables, or NULL. They stay as those of teak_options do.
+    /// The comparisons of the database's tables, or NULL. They have to stay valid like those of
+    /// teak_options.
     pub comparisons: *const teak_comparison,
     /// How many these are.
     pub comparison_count: usize,
-    /// Is told each line of what was saved and lost, in words, or NULL.
+    /// Receives a line of text for each thing that was saved or lost, or NULL.
     pub each: teak_line_function,
-    /// What that is given, or NULL.
+    /// Passed to each, or NULL.
     pub each_user: *mut c_void,
-    /// Is told how many pages of how many were read, or NULL.
+    /// Receives the number of pages read, and the total, or NULL.
     pub progress: teak_watch_function,
-    /// What that is given, or NULL.
+    /// Passed to progress, or NULL.
     pub progress_user: *mut c_void,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_salvage_options {
     const NAME: &'static str = "teak_salvage_options";
 }
 
-/// Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `options` and `report`, whose sizes are set, may be NULL.
+/// Copies everything readable of a damaged database into a new one. The damaged file is not
+/// changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
+/// sizes are set, may be NULL.
 ///
-/// Threads: any. If there is an error there is no new database.
+/// Threads: any. After an error there is no new database.
 ///
-/// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
-/// TEAK_IO.
+/// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
+/// readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,
+/// TEAK_INVALID_ARGUMENT, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_salvage(
     source: *const c_char,

@@ -1,4 +1,4 @@
-//! Named snapshots, and what differs between two states.
+//! Named snapshots, and the differences between two states.
 
 use crate::{
     border::{CallResult, OK, OutParameter, give, teak_slice, whether},
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn teak_snapshot_create(
     }
 }
 
-/// Drops a named snapshot; TEAK_NONE if there is none of that name.
+/// Drops a named snapshot. Returns TEAK_NONE if none has that name.
 ///
 /// Threads, errors: as teak_snapshot_create.
 #[unsafe(no_mangle)]
@@ -65,9 +65,11 @@ pub unsafe extern "C" fn teak_snapshot_drop(
     }
 }
 
-/// Makes all tables what they were in a named snapshot, once the transaction is committed.
+/// Resets all tables to their contents in a named snapshot. Takes effect when the transaction is
+/// committed.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read before must
+/// not be used any more.
 ///
 /// Errors: as teak_snapshot_create; TEAK_SNAPSHOT_NOT_FOUND.
 #[unsafe(no_mangle)]
@@ -88,7 +90,7 @@ pub unsafe extern "C" fn teak_snapshot_roll_back(
     }
 }
 
-/// Begins to read a named snapshot; TEAK_NONE if there is none of that name.
+/// Begins to read a named snapshot. Returns TEAK_NONE if none has that name.
 ///
 /// Threads, lives, errors: as teak_txn_begin_read; TEAK_CORRUPTED.
 ///
@@ -126,13 +128,13 @@ pub unsafe extern "C" fn teak_snapshot_open(
     }
 }
 
-/// A named snapshot, as teak_snapshot_each tells of it.
+/// A named snapshot, as teak_snapshot_each reports it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_snapshot {
     /// Its name.
     pub name: teak_slice,
-    /// The commit whose state it is.
+    /// The commit that made its state.
     pub transaction: u64,
     /// When that was made, in microseconds since the beginning of 1970.
     pub time_us: u64,
@@ -140,13 +142,14 @@ pub struct teak_snapshot {
     pub kept_pages: u64,
 }
 
-/// What is called for each named snapshot. Another answer than 0 ends the walk.
+/// A function that is called for each named snapshot. An answer other than 0 ends the walk.
 pub type teak_snapshot_function =
     Option<unsafe extern "C" fn(user: *mut c_void, snapshot: *const teak_snapshot) -> c_int>;
 
-/// Calls a function for each named snapshot, in the order of their names; TEAK_NONE if it has ended that before the last one.
+/// Calls a function for each named snapshot, in the order of their names. Returns TEAK_NONE if the
+/// function ended the walk before the last one.
 ///
-/// Threads: any. Lives: what the function is given until it returns.
+/// Threads: any. Lives: the function's arguments until it returns.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_FORKED.
 #[unsafe(no_mangle)]
@@ -182,7 +185,7 @@ pub(crate) fn no_function() -> Failure {
     Failure::invalid_argument("the callback is a null pointer")
 }
 
-/// What became of a record between two states.
+/// How a record differs between two states.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum teak_change {
@@ -223,16 +226,21 @@ impl teak_difference {
     }
 }
 
-/// What is called for each difference. Another answer than 0 ends the walk.
+/// A function that is called for each difference. An answer other than 0 ends the walk.
 pub type teak_difference_function =
     Option<unsafe extern "C" fn(user: *mut c_void, difference: *const teak_difference) -> c_int>;
 
-/// Calls a function for each record in which two states of a table differ, in the order of keys; TEAK_NONE if it has ended that before the last one. It takes as long as what
-/// has changed is long, and not the table. `count` is where the number of differences that were told goes, or NULL.
+/// Calls a function for each record in which two states of a table differ, in the order of keys.
+/// Returns TEAK_NONE if the function ended the walk before the last one. The time depends on the
+/// amount of change, not on the size of the table. Stores the number of reported differences in
+/// `count`, unless that is NULL.
 ///
-/// Threads: any. Lives: what the function is given until it returns. It may read by both transactions.
+/// Threads: any. Lives: the function's arguments until it returns. It may read with both
+/// transactions.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_WRONG_TRANSACTION, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_WRONG_TRANSACTION,
+/// TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED,
+/// TEAK_SNAPSHOT_LOST, TEAK_FORKED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_differences(
     older: teak_txn,
@@ -271,7 +279,7 @@ pub unsafe extern "C" fn teak_differences(
     }
 }
 
-/// Goes on as long as `visit` says so; says whether that was to the end.
+/// Continues while `visit` says so. Returns whether the walk reached the end.
 fn until<T>(
     differences: impl Iterator<Item = teak::Result<T>>,
     mut visit: impl FnMut(T) -> bool,

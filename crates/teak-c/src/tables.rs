@@ -11,7 +11,8 @@ use crate::{
 };
 use teak::{Error, TableStat, Transaction as _, WriteTxn};
 
-/// A table: a number in its database, which it has as long as that is open. It is the same for each who opens the table, in whatever transaction, and is not closed.
+/// A table: a number that is valid for the database while that is open. It is the same number in
+/// every transaction and for every caller that opens the table. Tables are not closed.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_table {
@@ -37,13 +38,13 @@ pub struct teak_table_stat {
     pub value_pages: u64,
     /// The commit that changed it last.
     pub changed: u64,
-    /// The number that its sequence gives next.
+    /// The next number of its sequence.
     pub sequence: u64,
     /// 1 if a key has several values.
     pub several_values: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_table_stat {
     const NAME: &'static str = "teak_table_stat";
 }
@@ -72,11 +73,13 @@ impl Transaction {
     }
 }
 
-/// Opens a table, of one value for each key or of several; TEAK_NONE if there is none of that name.
+/// Opens a table, with one or with several values per key. Returns TEAK_NONE if none has that name.
 ///
-/// Threads: any. Lives: as long as the database is open; in another transaction it is the same table, whether that has it or not.
+/// Threads: any. Lives: as long as the database is open. In another transaction it means the same
+/// table, whether or not the table exists there.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_COMPARISON_MISSING, TEAK_COMPARISON_MISMATCH, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_COMPARISON_MISSING, TEAK_COMPARISON_MISMATCH,
+/// TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
 ///
 /// ```c
 /// teak_txn txn;
@@ -110,12 +113,13 @@ pub unsafe extern "C" fn teak_table_open(
     }
 }
 
-/// Opens a table, or creates it if there is none of that name. `options` may be NULL.
+/// Opens a table, or creates it if none has that name. `options` may be NULL.
 ///
 /// Threads: any, while no other call uses the transaction. Lives: as teak_table_open.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TABLE_MISMATCH if it was created with other options; TEAK_KEY_TOO_LONG (of the name),
-/// TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TABLE_MISMATCH if it was
+/// created with other options; TEAK_KEY_TOO_LONG (of the name), TEAK_INVALID_ARGUMENT,
+/// TEAK_TOO_NEW, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_table_create(
     txn: teak_txn,
@@ -145,11 +149,12 @@ pub unsafe extern "C" fn teak_table_create(
     }
 }
 
-/// Drops a table with all that is in it; TEAK_NONE if there is none of that name.
+/// Drops a table with all its records. Returns TEAK_NONE if none has that name.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN,
+/// TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_table_drop(
     txn: teak_txn,
@@ -165,7 +170,7 @@ pub unsafe extern "C" fn teak_table_drop(
     }
 }
 
-/// Gives a table another name.
+/// Renames a table.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
@@ -214,7 +219,8 @@ pub unsafe extern "C" fn teak_table_clear(
     }
 }
 
-/// Draws numbers from the sequence of a table: `first` and the `count - 1` behind it are given to nobody else, once the transaction is committed.
+/// Draws numbers from the sequence of a table. Once the transaction is committed, `first` and the
+/// `count - 1` numbers after it are never drawn again.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
@@ -242,11 +248,12 @@ pub unsafe extern "C" fn teak_table_draw_sequence(
     }
 }
 
-/// Counts of a table, into a structure whose size is set.
+/// Stores counts of a table in a structure whose size is set.
 ///
 /// Threads: any.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND,
+/// TEAK_SNAPSHOT_LOST, TEAK_FORKED.
 ///
 /// ```c
 /// teak_txn txn;
@@ -291,16 +298,19 @@ pub unsafe extern "C" fn teak_table_get_stat(
     }
 }
 
-/// What is called for each table: its name, and whether a key has several values (1) or not (0). Another answer than 0 ends the walk.
+/// A function that is called for each table, with its name, and 1 if a key has several values or 0
+/// if not. An answer other than 0 ends the walk.
 pub type teak_table_function = Option<
     unsafe extern "C" fn(user: *mut std::ffi::c_void, name: teak_slice, several_values: u32) -> i32,
 >;
 
-/// Calls a function for each table, in the order of their names; TEAK_NONE if it has ended that before the last one. It may read by the same transaction.
+/// Calls a function for each table, in the order of their names. Returns TEAK_NONE if the function
+/// ended the walk before the last one. The function may read with the same transaction.
 ///
 /// Threads: any. Lives: the name until the function returns.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
+/// TEAK_SNAPSHOT_LOST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_table_each(
     txn: teak_txn,

@@ -37,18 +37,19 @@ struct TicketEvent(OwnedFd);
 
 impl TicketEvent {
     fn new() -> io::Result<Self> {
-        // SAFETY: it takes numbers alone.
+        // SAFETY: the arguments are plain numbers.
         let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         match descriptor {
             -1 => Err(io::Error::last_os_error()),
-            // SAFETY: it is open, and nobody else's.
+            // SAFETY: the descriptor is open, and nothing else owns it.
             open => Ok(Self(unsafe { OwnedFd::from_raw_fd(open) })),
         }
     }
 
     fn notify(&self) {
         let one = 1_u64.to_ne_bytes();
-        // SAFETY: so many bytes are there. It fails only where the descriptor says already what it is to say.
+        // SAFETY: the buffer has that many bytes. The write fails only if the descriptor is already
+        // readable.
         let _ = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 }
@@ -69,11 +70,12 @@ pub(crate) fn insert(ticket: Ticket) -> Result<teak_ticket, Failure> {
     Ok(teak_ticket { handle })
 }
 
-/// Says whether the commit is on the disk (TEAK_OK) or not yet (TEAK_NONE); does not wait.
+/// Returns TEAK_OK if the commit is on the disk, and TEAK_NONE if not yet. Does not wait.
 ///
 /// Threads: any.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or flush failed, so that the commit may be lost when the machine goes down.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or
+/// flush failed, so that the commit may be lost when the machine goes down.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_ticket_poll(
     ticket: teak_ticket,
@@ -88,8 +90,8 @@ pub unsafe extern "C" fn teak_ticket_poll(
     }
 }
 
-/// Waits until the commit is on the disk (TEAK_OK), for at most so many milliseconds (TEAK_NONE if that was not enough), or, with UINT64_MAX, for as
-/// long as it takes.
+/// Waits until the commit is on the disk (TEAK_OK), at most for the given number of milliseconds
+/// (TEAK_NONE if that passed); UINT64_MAX waits without a limit.
 ///
 /// Threads: any, and several may wait with one ticket.
 ///
@@ -127,11 +129,14 @@ pub unsafe extern "C" fn teak_ticket_wait(
     }
 }
 
-/// A descriptor that can be read from when it is known what became of the commit, for poll, epoll and the like. Ask teak_ticket_poll then.
+/// Stores a descriptor for poll, epoll and the like. It becomes readable when the outcome of the
+/// commit is known; teak_ticket_poll then returns it.
 ///
-/// Threads: any, while no other call uses the ticket. Lives: the descriptor is the ticket's and is closed with it; each call gives the same.
+/// Threads: any, while no other call uses the ticket. Lives: the descriptor belongs to the ticket
+/// and is closed with it; each call returns the same one.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor left.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor
+/// left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_ticket_descriptor(
     ticket: teak_ticket,
@@ -192,9 +197,9 @@ pub unsafe extern "C" fn teak_ticket_transaction(
     }
 }
 
-/// Ends a ticket. The commit is not concerned.
+/// Ends a ticket. This does not affect the commit.
 ///
-/// Threads: any, while no other call uses the ticket; whoever waits with it is not disturbed.
+/// Threads: any, while no other call uses the ticket; threads that wait with it continue to wait.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
 #[unsafe(no_mangle)]

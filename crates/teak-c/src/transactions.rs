@@ -1,184 +1,30 @@
 //! Transactions.
 
+mod object;
+
+pub use object::teak_txn;
+use object::{TRANSACTIONS, insert_writer};
+pub(crate) use object::{
+    Transaction, TransactionKind, change, either, insert_reader, read, take_reader, take_writer,
+};
+
 use crate::{
     border::{CallResult, OK, OutParameter, give, whether},
     cause::Failure,
     database::{DATABASES, DatabaseObject, teak_db},
     failure::{answer, teak_error},
-    handles::{ExclusiveObject, HandleTable, SharedObject},
-    names::OpenDatabase,
     options::durability,
     teak_code,
     tickets::{self, teak_ticket},
 };
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
-use teak::{ReadTxn, Savepoint, Transaction as _, WriteTxn};
+use std::{sync::Arc, time::Duration};
+use teak::{Transaction as _, WriteTxn};
 
-/// A transaction: one that reads a state which does not change, or the one that writes.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct teak_txn {
-    /// Zero for none.
-    pub handle: u64,
-}
-
-/// What a handle stands for.
-pub(crate) struct Transaction {
-    pub(crate) opened: Arc<OpenDatabase>,
-    pub(crate) side: TransactionKind,
-}
-
-pub(crate) enum TransactionKind {
-    Read(ReadTxn),
-    Write(Box<OpenWriter>),
-}
-
-/// A write transaction.
-pub(crate) struct OpenWriter {
-    pub(crate) txn: WriteTxn,
-    /// Savepoints and their numbers, the innermost last.
-    savepoints: Vec<(u64, Savepoint)>,
-    next_savepoint: u64,
-    /// Says that it is there.
-    presence: WriterPresence,
-}
-
-/// Tells the opening that there is a write transaction.
-pub(crate) struct WriterPresence(Arc<OpenDatabase>);
-
-impl WriterPresence {
-    fn new(opened: &Arc<OpenDatabase>) -> Self {
-        opened.note_writer();
-        Self(Arc::clone(opened))
-    }
-}
-
-impl Drop for WriterPresence {
-    fn drop(&mut self) {
-        self.0.forget_writer();
-    }
-}
-
-pub(crate) static TRANSACTIONS: HandleTable<Transaction> = HandleTable::new(2, "transaction");
-
-/// Does something with a transaction of either kind.
-macro_rules! either {
-    ($transaction:expr, $txn:ident => $work:expr) => {
-        match &$transaction.side {
-            $crate::transactions::TransactionKind::Read($txn) => $work,
-            $crate::transactions::TransactionKind::Write(writer) => {
-                let $txn = &writer.txn;
-                $work
-            }
-        }
-    };
-}
-pub(crate) use either;
-
-const NOT_A_WRITER: &str = "this is a read transaction; changes need a write transaction";
-const NOT_A_READER: &str = "this is a write transaction; this call needs a read transaction";
-
-impl Transaction {
-    pub(crate) fn reader(&self) -> Result<&ReadTxn, Failure> {
-        match &self.side {
-            TransactionKind::Read(txn) => Ok(txn),
-            TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
-        }
-    }
-
-    fn reader_mut(&mut self) -> Result<&mut ReadTxn, Failure> {
-        match &mut self.side {
-            TransactionKind::Read(txn) => Ok(txn),
-            TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
-        }
-    }
-
-    pub(crate) fn writer(&self) -> Result<&OpenWriter, Failure> {
-        match &self.side {
-            TransactionKind::Write(writer) => Ok(writer),
-            TransactionKind::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
-        }
-    }
-
-    /// Changes something, in a table too. A panic breaks the transaction.
-    pub(crate) fn change<R>(
-        &mut self,
-        work: impl FnOnce(&OpenDatabase, &mut WriteTxn) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
-        let TransactionKind::Write(writer) = &mut self.side else {
-            return Err(Failure::wrong_transaction(NOT_A_WRITER));
-        };
-        match catch_unwind(AssertUnwindSafe(|| work(&self.opened, &mut writer.txn))) {
-            Ok(done) => done,
-            Err(payload) => {
-                writer.txn.set_broken();
-                Err(Failure::panicked(&*payload))
-            }
-        }
-    }
-}
-
-/// The transaction of a handle, to be read.
-#[inline]
-pub(crate) fn read<'h>(txn: teak_txn) -> Result<SharedObject<'h, Transaction>, Failure> {
-    TRANSACTIONS.read(txn.handle)
-}
-
-/// The transaction of a handle, to be changed.
-#[inline]
-pub(crate) fn change<'h>(txn: teak_txn) -> Result<ExclusiveObject<'h, Transaction>, Failure> {
-    TRANSACTIONS.change(txn.handle)
-}
-
-pub(crate) fn insert_reader(opened: &Arc<OpenDatabase>, txn: ReadTxn) -> Result<teak_txn, Failure> {
-    let handle = TRANSACTIONS.insert(Transaction {
-        opened: Arc::clone(opened),
-        side: TransactionKind::Read(txn),
-    })?;
-    Ok(teak_txn { handle })
-}
-
-fn insert_writer(opened: &Arc<OpenDatabase>, txn: WriteTxn) -> Result<teak_txn, Failure> {
-    let writer = OpenWriter {
-        txn,
-        savepoints: Vec::new(),
-        next_savepoint: 1,
-        presence: WriterPresence::new(opened),
-    };
-    let handle = TRANSACTIONS.insert(Transaction {
-        opened: Arc::clone(opened),
-        side: TransactionKind::Write(Box::new(writer)),
-    })?;
-    Ok(teak_txn { handle })
-}
-
-/// Ends the handle of a write transaction; gives the transaction, and what has to stay until that has ended.
-pub(crate) fn take_writer(txn: teak_txn) -> Result<(WriteTxn, WriterPresence), Failure> {
-    let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.writer().map(drop))?;
-    taken.opened.note_end();
-    match taken.side {
-        TransactionKind::Write(writer) => Ok((writer.txn, writer.presence)),
-        TransactionKind::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
-    }
-}
-
-/// Ends the handle of a read transaction; gives the transaction.
-pub(crate) fn take_reader(txn: teak_txn) -> Result<(Arc<OpenDatabase>, ReadTxn), Failure> {
-    let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.reader().map(drop))?;
-    match taken.side {
-        TransactionKind::Read(txn) => Ok((taken.opened, txn)),
-        TransactionKind::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
-    }
-}
-
-/// Begins to read the newest state. It waits for nobody.
+/// Begins to read the newest state. Does not wait for writers.
 ///
-/// Threads: any; the transaction may be used from any thread, and from several at a time. Lives: until teak_txn_end, also if the database is closed. Values
-/// that are read live as long as it does, or a clone of it.
+/// Threads: any; the transaction may be used from any thread, and from several at a time. Lives:
+/// until teak_txn_end, even if the database is closed. Values stay valid as long as the transaction
+/// or a clone of it.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_TOO_MANY_READERS, TEAK_FORKED.
 ///
@@ -205,9 +51,10 @@ pub unsafe extern "C" fn teak_txn_begin_read(
     }
 }
 
-/// Another handle of a read transaction: the same state, without another place among readers. Each thread that reads much had better have its own.
+/// Creates another handle of a read transaction: it reads the same state and takes no further
+/// reader slot. Threads that read a lot should each have a handle.
 ///
-/// Threads: any. Lives: until teak_txn_end, whatever becomes of the first handle.
+/// Threads: any. Lives: until teak_txn_end, independently of the first handle.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION.
 #[unsafe(no_mangle)]
@@ -234,12 +81,14 @@ pub unsafe extern "C" fn teak_txn_clone(
     }
 }
 
-/// Has a read transaction go on to the newest state; TEAK_NONE if it sees that already. It is what ending it and beginning another would do, for less.
+/// Moves a read transaction to the newest state. Returns TEAK_NONE if it reads that already. This
+/// is cheaper than ending it and beginning another.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more, unless the answer
-/// is TEAK_NONE. Clones stay where they are.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read before must
+/// not be used any more, unless the answer is TEAK_NONE. Clones stay where they are.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS, TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS,
+/// TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_txn_refresh(txn: teak_txn, error: *mut teak_error) -> teak_code {
     // SAFETY: C's promise.
@@ -265,12 +114,14 @@ fn begin_write(
     Ok(code)
 }
 
-/// Begins to write, when nobody else does, in this process or another.
+/// Begins to write. Waits until no other transaction writes, in this process or another.
 ///
-/// Threads: any; the transaction may be used from any thread, by one call that changes something or several that read at a time. Lives: until teak_txn_commit,
-/// teak_txn_commit_async or teak_txn_end. Values that are read live until its next change.
+/// Threads: any; the transaction may be used from any thread, by one call that changes something or
+/// by several that read. Lives: until teak_txn_commit, teak_txn_commit_async or teak_txn_end.
+/// Values that were read are valid until its next change.
 ///
-/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread has begun the transaction that it would wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread began the transaction that the call would
+/// wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
 ///
 /// ```c
 /// teak_txn txn;
@@ -295,7 +146,8 @@ pub unsafe extern "C" fn teak_txn_begin_write(
     }
 }
 
-/// The same, but waits for others at most so many milliseconds, and not at all with 0; TEAK_NONE if that was not enough.
+/// Like teak_txn_begin_write, but waits at most the given number of milliseconds, and with 0 not at
+/// all. Returns TEAK_NONE if that passed.
 ///
 /// Threads, lives: as teak_txn_begin_write.
 ///
@@ -317,11 +169,13 @@ pub unsafe extern "C" fn teak_txn_begin_write_within(
     }
 }
 
-/// Begins to write, exactly on the state that a read transaction sees: what was decided by reading it still holds.
+/// Begins to write on exactly the state that a read transaction sees, so that decisions based on it
+/// still hold.
 ///
 /// Threads, lives: as teak_txn_begin_write.
 ///
-/// Errors: TEAK_SNAPSHOT_STALE if there is a newer state: refresh the reader and decide anew; those of teak_txn_begin_write; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
+/// Errors: TEAK_SNAPSHOT_STALE if there is a newer state: refresh the reader and decide again;
+/// those of teak_txn_begin_write; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_txn_begin_write_at(
     db: teak_db,
@@ -346,13 +200,16 @@ pub unsafe extern "C" fn teak_txn_begin_write_at(
     }
 }
 
-/// Commits. When it returns all readers that begin see the changes, and they are on the disk, unless the durability is another. `id` is where the number
-/// of the commit goes, or NULL; it is that of the last commit if nothing was changed.
+/// Commits. When it returns, all readers that begin see the changes, and unless another durability
+/// was chosen, the changes are on the disk. Stores the number of the commit in `id`, unless that is
+/// NULL; if nothing was changed, it is the number of the last commit.
 ///
-/// Threads: any, while no other call uses the transaction. The handle ends also if there is an error, except with the first three.
+/// Threads: any, while no other call uses the transaction. The handle ends even if there is an
+/// error, except with the first three.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is changed then;
-/// TEAK_POISONED and TEAK_IO of a flush: it is uncertain what will be found when the database is opened again.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TRANSACTION_BROKEN,
+/// TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is changed; TEAK_POISONED and TEAK_IO of a flush: it
+/// is uncertain whether the commit will be found when the database is opened again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_txn_commit(
     txn: teak_txn,
@@ -369,7 +226,8 @@ pub unsafe extern "C" fn teak_txn_commit(
     }
 }
 
-/// Commits and does not wait for the disk: all readers that begin see the changes, and the ticket tells when they are on the disk.
+/// Commits without waiting for the disk: all readers that begin see the changes, and the ticket
+/// reports when they are on the disk.
 ///
 /// Threads, errors: as teak_txn_commit. Lives: the ticket until teak_ticket_end.
 #[unsafe(no_mangle)]
@@ -390,9 +248,11 @@ pub unsafe extern "C" fn teak_txn_commit_async(
     }
 }
 
-/// Commits, and goes on as a transaction that writes: nobody else writes in between. Savepoints end. `id` as for teak_txn_commit.
+/// Commits, and continues as a write transaction: no other writer comes in between. Savepoints end.
+/// `id` as for teak_txn_commit.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read before must
+/// not be used any more.
 ///
 /// Errors: those of teak_txn_commit; the transaction stays, and can be ended.
 #[unsafe(no_mangle)]
@@ -436,7 +296,8 @@ pub unsafe extern "C" fn teak_txn_end(txn: teak_txn, error: *mut teak_error) -> 
     }
 }
 
-/// The number of the state that is read: that of the commit which made it, or, of a transaction that writes, that of the commit which it will be.
+/// Stores the number of the commit that made the state being read. For a write transaction it is
+/// the number that its commit will have.
 ///
 /// Threads: any.
 ///
@@ -458,8 +319,9 @@ pub unsafe extern "C" fn teak_txn_id(
     }
 }
 
-/// How often a part of the file could not be read since it was opened. Whoever keeps a value for long asks before and afterwards: if both numbers are the same, what was read in between is what stands in
-/// the file, and not the zeros that are there where the disk does not give anything.
+/// Stores how often a part of the file could not be read since it was opened. A program that keeps
+/// a value for long asks before and after: if both numbers are equal, the bytes read in between are
+/// those of the file, and not the zeros that replace unreadable parts.
 ///
 /// Threads: any.
 ///
@@ -480,7 +342,7 @@ pub unsafe extern "C" fn teak_txn_read_faults(
     }
 }
 
-/// Says when this transaction's commit is to be on the disk: a teak_durability.
+/// Sets when this transaction's commit is to be on the disk: a teak_durability.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
@@ -506,11 +368,14 @@ pub unsafe extern "C" fn teak_txn_set_durability(
     }
 }
 
-/// Undoes everything since the transaction began, or since its last checkpoint, and goes on. Savepoints end. It is also the way on after TEAK_TRANSACTION_BROKEN.
+/// Undoes all changes since the transaction began, or since its last checkpoint. The transaction
+/// stays usable. Savepoints end. This also recovers from TEAK_TRANSACTION_BROKEN.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read before must
+/// not be used any more.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_IO, TEAK_CORRUPTED, TEAK_POISONED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_IO, TEAK_CORRUPTED,
+/// TEAK_POISONED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_txn_roll_back(txn: teak_txn, error: *mut teak_error) -> teak_code {
     // SAFETY: C's promise.
@@ -526,10 +391,11 @@ pub unsafe extern "C" fn teak_txn_roll_back(txn: teak_txn, error: *mut teak_erro
     }
 }
 
-/// Sets a savepoint, and gives its number.
+/// Sets a savepoint, and stores its number.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: until it is released, an earlier one is released or rolled back to, or the transaction
-/// ends, is rolled back or makes a checkpoint.
+/// Threads: any, while no other call uses the transaction. Lives: until it is released, an earlier
+/// one is released or rolled back to, or the transaction ends, is rolled back or makes a
+/// checkpoint.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TRANSACTION_BROKEN.
 ///
@@ -569,25 +435,13 @@ pub unsafe extern "C" fn teak_txn_savepoint(
     }
 }
 
-impl OpenWriter {
-    /// Where a savepoint is among those that there are.
-    fn savepoint(&self, number: u64) -> Result<usize, Failure> {
-        let found = self
-            .savepoints
-            .iter()
-            .position(|(known, _)| *known == number);
-        found.ok_or_else(|| {
-            let text = format!("this transaction has no savepoint {number} any more");
-            Failure::invalid_argument(text)
-        })
-    }
-}
-
-/// Undoes everything since a savepoint, which stays.
+/// Undoes all changes since a savepoint, which stays.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read before must
+/// not be used any more.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is no such savepoint any more; TEAK_TRANSACTION_BROKEN.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if the
+/// savepoint has ended; TEAK_TRANSACTION_BROKEN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_txn_roll_back_to(
     txn: teak_txn,
@@ -614,7 +468,7 @@ pub unsafe extern "C" fn teak_txn_roll_back_to(
     }
 }
 
-/// Ends a savepoint, and those set behind it; what was done stays.
+/// Ends a savepoint and all later ones. The changes stay.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///

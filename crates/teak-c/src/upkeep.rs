@@ -15,11 +15,13 @@ use std::{
 };
 use teak::{CheckReport, CompactObstacle, CompactOptions, CompactProgress};
 
-/// What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
+/// A function that is called from time to time during a long operation, with the work done and the
+/// total. An answer other than 0 ends the operation.
 pub type teak_progress_function =
     Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> c_int>;
 
-/// What is called now and then while something takes long that cannot be ended: so much of so much is done.
+/// A function that is called from time to time during a long operation that cannot be ended, with
+/// the work done and the total.
 pub type teak_watch_function =
     Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64)>;
 
@@ -33,7 +35,7 @@ pub(crate) struct ProgressObserver {
 impl ProgressObserver {
     /// # Safety
     ///
-    /// The function is what it should be, as long as this is used.
+    /// The function matches its type while this value is used.
     pub(crate) unsafe fn new(function: teak_watch_function, user: *mut c_void) -> Self {
         Self { function, user }
     }
@@ -46,7 +48,7 @@ impl ProgressObserver {
     }
 }
 
-/// Tells of progress, and notes that there is to be no more.
+/// Reports progress, and notes whether the function ended the operation.
 pub(crate) struct ProgressCallback {
     function: teak_progress_function,
     user: *mut c_void,
@@ -64,7 +66,7 @@ impl ProgressCallback {
 
     /// # Safety
     ///
-    /// The function is what it should be.
+    /// The function matches its type.
     pub(crate) unsafe fn report(&mut self, done: u64, total: u64) -> ControlFlow<()> {
         if let Some(function) = self.function {
             // SAFETY: the caller's promise.
@@ -76,7 +78,7 @@ impl ProgressCallback {
         }
     }
 
-    /// What C is told: that it was done, or that it was stopped.
+    /// The result for C: done, or ended by the function.
     pub(crate) fn outcome<T>(&self, done: teak::Result<T>) -> CallResult {
         match self.is_stopped {
             true => Ok(teak_code::TEAK_NONE),
@@ -88,17 +90,19 @@ impl ProgressCallback {
     }
 }
 
-/// A handle of the database that keeps nobody from closing the one that was given.
+/// Another handle of the database, which does not keep the given one from being closed.
 fn handle(db: teak_db) -> Result<DatabaseObject, Failure> {
     Ok(DATABASES.read(db.handle)?.another())
 }
 
-/// Writes a copy of the newest state to a new file, which gets its name when it is whole and on the disk; TEAK_NONE if `progress` has ended it, and there is no copy. Others
-/// read and write meanwhile. `progress` may be NULL.
+/// Writes a copy of the newest state to a new file, which gets its name when it is complete and on
+/// the disk. Others can read and write during the backup. `progress` may be NULL. Returns TEAK_NONE
+/// if `progress` ended it; there is no copy then.
 ///
 /// Threads: any.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
+/// TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
 ///
 /// ```c
 /// check(teak_db_backup(db, path, NULL, NULL, &error));
@@ -127,9 +131,9 @@ pub unsafe extern "C" fn teak_db_backup(
     }
 }
 
-/// The same, as small as it can be: its pages are full, and none is free.
+/// Writes a copy that is as small as possible: its pages are full, and none is free.
 ///
-/// Threads, errors: as teak_db_backup. The total that `progress` is given is 0: it is not known.
+/// Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_backup_compact(
     db: teak_db,
@@ -151,7 +155,8 @@ pub unsafe extern "C" fn teak_db_backup_compact(
     }
 }
 
-/// Moves pages from the end of the file to free places before it, and makes the file as short as it can be: teak_db_compact_with without options, and without a report.
+/// Moves pages from the end of the file to free pages before it, and makes the file as short as
+/// possible: teak_db_compact_with without options and report.
 ///
 /// Threads, errors: as teak_db_compact_with.
 #[unsafe(no_mangle)]
@@ -171,21 +176,22 @@ pub unsafe extern "C" fn teak_db_compact(
 pub struct teak_compact_options {
     /// sizeof(teak_compact_options).
     pub size: usize,
-    /// It ends when the file is no longer than this; 0 for no such length.
+    /// Stop when the file is no longer than this; 0 for no such length.
     pub until_file_bytes: u64,
-    /// It ends when no more than this part of the file is free, of a hundred; 0 for no such part.
+    /// Stop when no more than this percentage of the file is free; 0 for no such limit.
     pub until_free_percent: u64,
-    /// It ends when about so many bytes were moved; 0 for no such limit.
+    /// Stop after moving about this many bytes; 0 for no such limit.
     pub max_moved_bytes: u64,
-    /// About so many bytes are moved with each commit, at most; 0 for 4,096 pages.
+    /// The bytes to move per commit, at most; 0 for 4,096 pages.
     pub max_commit_bytes: u64,
-    /// It waits so many milliseconds between two commits that move something.
+    /// Milliseconds to pause between two commits that move pages.
     pub pause_ms: u64,
-    /// It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+    /// Stop if other writers keep one of the commits waiting for more than this many milliseconds;
+    /// 0 to wait without a limit.
     pub max_wait_ms: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_compact_options {
     const NAME: &'static str = "teak_compact_options";
 }
@@ -218,19 +224,20 @@ impl teak_compact_options {
     }
 }
 
-/// Why a file did not become as short as it was to be.
+/// The reason why a file did not become as short as asked for.
 #[repr(C)]
 pub enum teak_compact_obstacle {
     /// It did.
     TEAK_COMPACT_REACHED = 0,
-    /// A limit of the options was reached, or the function that is told of progress has ended it.
+    /// A limit of the options was reached, or the progress function ended it.
     TEAK_COMPACT_LIMIT = 1,
     /// Readers see pages that would have to go, or all that keeps the pages that they would go to.
     TEAK_COMPACT_READERS = 2,
     /// Named snapshots do.
     TEAK_COMPACT_NAMED_SNAPSHOTS = 3,
-    /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values would have to be
-    /// copied behind the end first.
+    /// There is no room for the remaining pages: more is in use than was asked for, or values would
+    /// have to be copied to the end of the file first, and the disk is full or the size limit
+    /// reached.
     TEAK_COMPACT_ROOM = 4,
     /// Others write, for longer than it was to wait.
     TEAK_COMPACT_WRITERS = 5,
@@ -238,7 +245,7 @@ pub enum teak_compact_obstacle {
     TEAK_COMPACT_OTHER = 6,
 }
 
-/// What a compaction has done.
+/// The result of a compaction.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_compact_report {
@@ -248,11 +255,11 @@ pub struct teak_compact_report {
     pub moved_pages: u64,
     /// How long the file is now.
     pub file_bytes: u64,
-    /// A teak_compact_obstacle: what was in the way, or that the file is as short as it was to be.
+    /// A teak_compact_obstacle: the obstacle, or that the file is as short as asked for.
     pub obstacle: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_compact_report {
     const NAME: &'static str = "teak_compact_report";
 }
@@ -278,13 +285,15 @@ impl From<CompactProgress> for teak_compact_report {
     }
 }
 
-/// Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `options` and `report`, whose sizes
-/// are set, and `progress` may be NULL; that is given the pages that were moved and the length of the file.
+/// Moves pages from the end of the file to free pages before it, and truncates the file. `options`
+/// and `report`, whose sizes are set, and `progress` may be NULL. `progress` receives the number of
+/// pages moved and the length of the file. Returns TEAK_NONE if `progress` ended it.
 ///
 /// Threads: any. It commits, and waits for other writers.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND if the file
-/// has lost its name, which was required.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL,
+/// TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND
+/// if the file has lost its name, which was required.
 ///
 /// ```c
 /// teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
@@ -319,7 +328,7 @@ pub unsafe extern "C" fn teak_db_compact_with(
     }
 }
 
-/// What a check has found.
+/// The findings of a check.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_check_report {
@@ -333,22 +342,23 @@ pub struct teak_check_report {
     pub records: u64,
     /// Damages that were found.
     pub damages: u64,
-    /// Tables that a newer version created, and that only such a version can check.
+    /// Tables of a newer version, which only that version can check.
     pub unknown_tables: u64,
-    /// Tables in orders whose comparisons are missing: all was checked but the order of their keys.
+    /// Tables in orders whose comparisons are missing: everything but the order of their keys was
+    /// checked.
     pub unordered_tables: u64,
 }
 
-// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+// SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_check_report {
     const NAME: &'static str = "teak_check_report";
 }
 
-/// Tells C what a check has found.
+/// Reports the findings of a check to C.
 ///
 /// # Safety
 ///
-/// `report` is null or leads to a structure of as many bytes as it says.
+/// `report` is null or points to a structure of as many bytes as its size says.
 pub(crate) unsafe fn report_check(found: &CheckReport, report: *mut teak_check_report) {
     let reported = teak_check_report {
         size: 0,
@@ -363,7 +373,7 @@ pub(crate) unsafe fn report_check(found: &CheckReport, report: *mut teak_check_r
     unsafe { reported.write_to(report) };
 }
 
-/// A damage, as teak_db_check tells of it.
+/// A damage, as teak_db_check reports it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_damage {
@@ -371,19 +381,21 @@ pub struct teak_damage {
     pub page: u64,
     /// The name of the table; empty for none.
     pub table: teak_slice,
-    /// What is wrong, in UTF-8.
+    /// A description of the damage, in UTF-8.
     pub detail: teak_slice,
 }
 
-/// What is called for each damage. Another answer than 0 ends the telling.
+/// A function that is called for each damage. An answer other than 0 ends the calls.
 pub type teak_damage_function =
     Option<unsafe extern "C" fn(user: *mut c_void, damage: *const teak_damage) -> c_int>;
 
-/// Looks at every page of the newest state for damage: TEAK_OK if there is none, TEAK_CORRUPTED if there is. `report`, whose size is set, and `each` may be NULL.
+/// Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
+/// if there is. `report`, whose size is set, and `each` may be NULL.
 ///
-/// Threads: any. Lives: what the function is given until it returns.
+/// Threads: any. Lives: the function's arguments until it returns.
 ///
-/// Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+/// Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
+/// TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
 ///
 /// ```c
 /// teak_check_report report = {.size = sizeof report};

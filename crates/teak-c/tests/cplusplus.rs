@@ -1,5 +1,6 @@
-//! C++ programs over `teak.hpp`, by each compiler that is there: in C++17 as they are and under valgrind, in C++20 with sanitizers; and what must not
-//! compile. What a machine does not have is said to be not run.
+//! C++ programs that use `teak.hpp`, compiled with each installed compiler: in C++17 under
+//! valgrind, and in C++20 with sanitizers. Also code that must not compile. Tests whose tools are
+//! not installed report that they did not run.
 
 use crate::tools::{VALGRIND, examples, installed, is_there, package, run, run_with};
 use std::{
@@ -25,7 +26,7 @@ fn compiler(name: &str) -> Command {
     command
 }
 
-/// What every compiler is told.
+/// The arguments for every compiler.
 fn arguments() -> Vec<PathBuf> {
     let warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"];
     let places = [installed().join("include"), package().join("tests/cpp")];
@@ -59,7 +60,7 @@ fn run_built(compiler: &str, sources: &[PathBuf], flags: &[&str], wrappers: &[&[
     }
 }
 
-/// Whether a compiler has what looks at programs that run.
+/// Whether the compiler supports sanitizers.
 fn has_sanitizers(compiler: &str) -> bool {
     let directory = TempDir::new().expect("a directory");
     let source = directory.path().join("empty.cpp");
@@ -130,14 +131,14 @@ fn without_exceptions_the_header_says_what_to_define() {
     }
 }
 
-/// What a compiler says that does not take something.
+/// The compiler's errors for code that must not compile.
 fn refused(command: &mut Command) -> String {
     let output = command.output().expect("a compiler");
     assert!(!output.status.success(), "{command:?} compiles");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The cases of a file, from 1: the texts of which one has to be said.
+/// The cases of a file, numbered from 1: the messages of which one has to appear.
 fn cases(source: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(source).expect("a text");
     let numbered = text.lines().filter_map(|line| {
@@ -150,8 +151,8 @@ fn cases(source: &Path) -> Vec<Vec<String>> {
     texts
 }
 
-/// What has a compiler take the header, with nothing defined before it, as it was compiled once below `directory`: reading it takes longer than
-/// all else.
+/// The arguments that make a compiler use a precompiled header from `directory`. Reading the header
+/// takes longer than everything else.
 fn precompiled(name: &str, directory: &Path) -> [PathBuf; 2] {
     let compile = |to: &Path| {
         let header = installed().join("include/teak.hpp");
@@ -159,7 +160,7 @@ fn precompiled(name: &str, directory: &Path) -> [PathBuf; 2] {
         compiler.args(["-std=c++17", "-x", "c++-header", "-o"]);
         run(compiler.arg(to).arg(header));
     };
-    // The one finds it beside where the header would be, the other is told.
+    // GCC finds the precompiled file next to the header; Clang takes its path.
     let (flag, path) = match name {
         "clang++" => ("-include-pch", directory.join("teak.pch")),
         _ => ("-I", directory.join("teak.hpp.gch")),
@@ -264,7 +265,7 @@ fn coins() {
 fn program_of(examples: &[String]) -> String {
     let mut program = "#include \"common.hpp\"\n".to_owned();
     for (number, example) in examples.iter().enumerate() {
-        // What it includes is there, and must not be within a function.
+        // The includes are already there, and must not be within a function.
         let lines = example.lines().filter(|line| !line.starts_with("#include"));
         let example = lines.collect::<Vec<_>>().join("\n");
         program += &format!(
@@ -297,6 +298,6 @@ fn the_examples_of_the_headers_and_the_guides_run() {
     let directory = TempDir::new().expect("a directory");
     let source = directory.path().join("examples.cpp");
     fs::write(&source, program_of(&all)).expect("a file");
-    // What an example shows it need not use, and it has the names that everybody would choose.
+    // Examples may declare variables that they do not use, and choose common names.
     in_every_way(&[source], &["-Wno-unused-variable", "-Wno-shadow"]);
 }

@@ -1,4 +1,5 @@
-//! Programs in C and C++ over the headers and the libraries. One binary, since each is linked anew.
+//! Programs in C and C++ that use the headers and libraries. They share one binary because linking
+//! each takes long.
 
 mod cplusplus;
 mod programs;

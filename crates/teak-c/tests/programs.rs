@@ -1,5 +1,5 @@
-//! C programs over the header and the shared library: compiled, and run as they are, under valgrind and with the sanitizers of the
-//! C compiler. What a machine does not have is said to be not run.
+//! C programs that use the header and the shared library: run directly, under valgrind and with the
+//! sanitizers of the C compiler. Tests whose tools are not installed report that they did not run.
 
 use crate::tools::{VALGRIND, built, examples, installed, is_there, package, run, run_with};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The C compiler, told to take no warning.
+/// The C compiler, with warnings as errors.
 fn compiler() -> Command {
     let host = format!("{}-unknown-linux-gnu", env::consts::ARCH);
     let tool = cc::Build::new()
@@ -152,7 +152,7 @@ fn threads() {
 fn program_of(examples: &[String]) -> String {
     let mut program = "#include \"common.h\"\n".to_owned();
     for (number, example) in examples.iter().enumerate() {
-        // What begins with a function has that before the others.
+        // A leading function goes before the others.
         let (function, example) = match example.split_once("\n\n") {
             Some((function, rest)) if function.starts_with("static ") => (function, rest),
             _ => ("", &example[..]),
@@ -187,7 +187,7 @@ fn the_examples_of_the_header_and_the_guide_run() {
     in_every_way(&source);
 }
 
-/// The names that a shared library gives to others.
+/// The names that a shared library exports.
 fn exported(library: &Path) -> BTreeSet<String> {
     let mut nm = Command::new("nm");
     let listed = run(nm.args(["-D", "--defined-only"]).arg(library));

@@ -1,4 +1,4 @@
-//! What the tests share: libraries and headers as they are installed, and the programs of this machine.
+//! Helpers of the tests: installed libraries and headers, and the programs of this machine.
 
 use std::{
     env, fs,
@@ -44,7 +44,7 @@ pub(crate) fn installed() -> &'static Path {
     prefix.path()
 }
 
-/// What `command` prints, if it succeeds.
+/// The output of `command`, which must succeed.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command
         .output()
@@ -77,7 +77,7 @@ pub(crate) const VALGRIND: &[&str] = &[
     "--errors-for-leak-kinds=definite",
 ];
 
-/// The examples in a text: what stands between lines of three backticks, with the language in the first.
+/// The examples in a text: the code blocks in `language`.
 pub(crate) fn examples(text: &str, language: &str) -> Vec<String> {
     let mut examples = Vec::new();
     let mut lines = text.lines().map(|line| {
@@ -99,7 +99,7 @@ pub(crate) fn examples(text: &str, language: &str) -> Vec<String> {
     examples
 }
 
-/// Runs a program that is given a directory for its data, within another one, or as it is.
+/// Runs a program with a directory for its data, optionally within a wrapper program.
 pub(crate) fn run_with(program: &Path, wrapper: &[&str]) {
     let data = TempDir::new().expect("a directory");
     let mut command = match wrapper {

@@ -1,4 +1,4 @@
-//! The command line: what is common to all subcommands, and which there are.
+//! The command line: the subcommands, and the options that all of them have.
 
 use crate::commands::{
     backup, check, compact, completions, del, diff, dump, get, import, load, man, page, put,

@@ -1,4 +1,4 @@
-//! The command line is consistent, and `docs/program.md` says all of it.
+//! The command line is consistent, and `docs/program.md` documents all of it.
 
 use super::*;
 use clap::CommandFactory;

@@ -1,9 +1,9 @@
-//! A checksum of a table that does not depend on the order in which records come, and that a
-//! record can be taken out of again. So what a table must hold after a load is known while the
-//! input streams by, in memory that does not grow, and one scan at the end compares.
+//! A checksum of a table that does not depend on the order of the records, and from which a record
+//! can be taken out again. A load computes the expected contents of a table while it reads the
+//! input, in constant memory, and one scan at the end compares.
 //!
-//! It is the sum of a 64-bit hash of each record. That finds what goes wrong by accident: a record
-//! lost, doubled, changed, or under another key.
+//! The checksum is the sum of a 64-bit hash of each record. It detects accidental damage: a lost,
+//! doubled or changed record, or one under another key.
 
 use crate::engine::AnyTable;
 use crate::failure::Failure;

@@ -1,5 +1,5 @@
-//! The one place where the program meets the engine's interface: opening databases, tables of raw
-//! bytes, and walks over their records.
+//! The program's only interface to the engine: opening databases, tables of raw bytes, and
+//! iteration over their records.
 
 mod records;
 mod table;
@@ -45,7 +45,7 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     report_recovery(for_writing()?.create(false).open(path)?)
 }
 
-/// What is committed must be found under the name that was given.
+/// Commits must be found under the name that was given.
 fn for_writing() -> Result<Options, Failure> {
     refuse_unlocked("this command writes")?;
     Ok(options().require_name(true))
@@ -91,7 +91,7 @@ pub(crate) fn open_or_create<T>(
     done
 }
 
-/// Removes a database to which nothing was ever committed, if nobody has it open.
+/// Removes a database without commits, if no other process has it open.
 fn remove_unused(path: &Path) {
     let alone = Options::new().create(false).exclusive(true).open(path);
     let is_unused = |database: &Database| {
@@ -104,7 +104,7 @@ fn remove_unused(path: &Path) {
     }
 }
 
-/// Creates a database that nobody else opens meanwhile, with these permissions at most.
+/// Creates a database exclusively, with at most these permissions.
 pub(crate) fn create_exclusive(
     path: &Path,
     page_size_bytes: usize,
@@ -153,7 +153,7 @@ pub(crate) fn open_table_for_writing(txn: &WriteTxn, name: &[u8]) -> Result<AnyT
     Ok(AnyTable::open(txn, name)?)
 }
 
-/// Whether there is a table of that name.
+/// Whether a table with this name exists.
 pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
     match AnyTable::open(txn, name) {
         Ok(_) => Ok(true),
@@ -179,12 +179,12 @@ pub(crate) fn order_of(info: &TableInfo) -> Order {
     kind_of(info).order
 }
 
-/// What text formats say of a table.
+/// The kind of a table for text formats.
 pub(crate) fn kind_of(info: &TableInfo) -> TableKind {
     table::kind(&info.options)
 }
 
-/// What the catalog says of one table.
+/// The catalog entry of one table.
 pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failure> {
     let found = txn.tables()?.into_iter().find(|info| info.name == name);
     found.ok_or_else(|| teak::Error::TableNotFound(lossy(name)).into())
@@ -198,7 +198,7 @@ pub(crate) fn lossy(name: &[u8]) -> String {
 /// So long a command waits for other writers without saying so.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Begins to write. While others write it says who they are, and waits for as long as is allowed.
+/// Begins to write. While other processes write, reports who they are and waits as long as allowed.
 pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<WriteTxn, Failure> {
     let silence = silence(wait);
     match database.begin_write_timeout(silence)? {
@@ -207,7 +207,7 @@ pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<Wri
     }
 }
 
-/// How long a command waits for other writers before it says so.
+/// How long a command waits for other writers before it reports that.
 pub(crate) fn silence(wait: WaitArgument) -> Duration {
     wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE))
 }
@@ -251,7 +251,7 @@ fn writer(database: &Database) -> String {
     }
 }
 
-/// Runs `change` in a write transaction and commits what it did, durably.
+/// Runs `change` in a write transaction and commits durably.
 pub(crate) fn change<T>(
     database: &Database,
     wait: WaitArgument,
@@ -263,7 +263,8 @@ pub(crate) fn change<T>(
     Ok((result, txn.commit()?))
 }
 
-/// Copies what can be read of a damaged database into a new one; `progress` is told pages, and of how many.
+/// Copies everything readable of a damaged database into a new one. Calls `progress` with the
+/// number of pages read and the total.
 pub(crate) fn salvage(
     damaged: &Path,
     saved: &Path,

@@ -24,12 +24,12 @@ struct ErrorReport<'a> {
 }
 
 impl Failure {
-    /// Prints the failure to standard error and gives the exit code.
+    /// Prints the failure to standard error and returns the exit code.
     pub(crate) fn report(&self, style: ReportStyle) -> ExitCode {
         if self.is_broken_pipe() {
             return ExitCode::SUCCESS;
         }
-        // There is nobody left to tell if standard error fails.
+        // A failure to write to standard error cannot be reported.
         let _ = match style {
             ReportStyle::Text => self.report_text(&mut io::stderr().lock()),
             ReportStyle::Json => self.report_json(&mut io::stderr().lock()),

@@ -1,4 +1,4 @@
-//! Exit codes and texts are those of `docs/errors.md`.
+//! Exit codes and texts match `docs/errors.md`.
 
 use super::*;
 use teak::{Error, KeyRange, PageNumber, TransactionId};

@@ -1,12 +1,12 @@
-//! How processes know of each other, for all databases that a command opens.
+//! How processes that share a database coordinate. Applies to all databases that a command opens.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// How processes know of each other, as the command line says.
+/// The locking options of the command line.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Locking {
-    /// Where the lock file is, if not beside the database.
+    /// The path of the lock file, if it is not next to the database.
     pub(crate) lock_file: Option<PathBuf>,
     /// Whether the database is read without one.
     pub(crate) is_unlocked: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Locking {
 
 static LOCKING: OnceLock<Locking> = OnceLock::new();
 
-/// Has all databases opened in this way. It is called once, before any is.
+/// Sets the locking for all databases. Called once, before any is opened.
 pub(crate) fn set_locking(locking: Locking) {
     let _ = LOCKING.set(locking);
 }

@@ -1,7 +1,7 @@
 //! The program `teak`: loads, dumps, reads, changes and inspects Teak databases.
 //!
-//! Each subcommand is a file of `commands/`. All of them reach the engine through `engine`, write
-//! through `output`, and end with a `Failure` that knows its exit code. `text` holds the formats.
+//! Each subcommand is a file of `commands/`. All of them use the database through `engine`, write
+//! through `output`, and end with a `Failure` that has an exit code. `text` has the formats.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells what is wrong with the command line, with escapes for what is hidden in the arguments that this repeats.
+/// Reports an error on the command line, with escapes for hidden characters in the arguments that
+/// it repeats.
 fn report_usage(mut error: clap::Error) -> ExitCode {
     let mut shown = Vec::new();
     for (kind, value) in error.context() {
@@ -64,7 +65,7 @@ fn report_usage(mut error: clap::Error) -> ExitCode {
     ExitCode::from(failure::FailureKind::Usage as u8)
 }
 
-/// Whether errors are to be told in JSON, where the arguments could not be understood.
+/// Whether to report in JSON an error that kept the arguments from being parsed.
 fn json_is_asked_for() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }

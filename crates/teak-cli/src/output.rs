@@ -8,7 +8,7 @@ use serde_json::{Serializer, ser::Formatter};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::time::SystemTime;
 
-/// Whom a report is for.
+/// The audience of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReportStyle {
     /// People.
@@ -17,7 +17,7 @@ pub(crate) enum ReportStyle {
     Json,
 }
 
-/// Bytes in a JSON report: as text where they are UTF-8, else in hexadecimal.
+/// Bytes in a JSON report: text if they are UTF-8, otherwise hexadecimal.
 pub(crate) fn json_bytes(bytes: &[u8]) -> (Option<&str>, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
@@ -32,7 +32,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&digits).into_owned()
 }
 
-/// The name of a table as text, with escapes for what is not.
+/// The name of a table as text, with escapes for bytes that are not.
 pub(crate) fn table_name(name: &[u8]) -> String {
     printable(name)
 }
@@ -48,7 +48,7 @@ pub(crate) fn time(time: SystemTime) -> Option<String> {
     Some(Timestamp::from_second(seconds).ok()?.to_string())
 }
 
-/// Writes to standard output what `write` writes, and flushes it.
+/// Writes the output of `write` to standard output, and flushes it.
 pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ pub(crate) fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     print(|output| write_json(report, output).map_err(Failure::Output))
 }
 
-/// Writes one line of JSON, with escapes for what is hidden in its text.
+/// Writes one line of JSON, with escapes for hidden characters.
 pub(crate) fn write_json(report: &impl Serialize, output: &mut impl Write) -> io::Result<()> {
     report.serialize(&mut Serializer::with_formatter(&mut *output, ShowHidden))?;
     output.write_all(b"\n")
@@ -93,7 +93,7 @@ pub(crate) fn warn(message: &str) {
     let _ = writeln!(io::stderr().lock(), "teak: warning: {message}");
 }
 
-/// `word` in the number that `count` asks for.
+/// A count with `word` in singular or plural.
 pub(crate) fn counted(count: u64, word: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {word}{ending}", indicatif::HumanCount(count))

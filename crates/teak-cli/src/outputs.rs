@@ -24,14 +24,15 @@ pub(crate) struct TextFile {
 }
 
 enum Sink {
-    /// A file without that name yet.
+    /// A temporary file that does not have the name yet.
     Unnamed(BufWriter<NamedTempFile>),
     /// A pipe, a device or an open descriptor, which is not replaced.
     Special(BufWriter<File>),
 }
 
 impl TextFile {
-    /// Begins a file at `path` with what `source` has, which others may read only as far as they may read that.
+    /// Begins a file at `path` made from `source`. Others may read it only as far as they may read
+    /// the source.
     pub(crate) fn create(path: &Path, source: Option<&Path>) -> Result<Self, Failure> {
         let there = match fs::metadata(path) {
             Ok(there) => Some(there),
@@ -94,7 +95,7 @@ impl Write for TextFile {
     }
 }
 
-/// The file itself, which may be written to.
+/// The target of a path, which must be writable.
 fn writable(path: &Path) -> Result<PathBuf, Failure> {
     let opened = File::options().write(true).open(path);
     opened.map_err(Failure::file("opening", path))?;
@@ -188,7 +189,7 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
     Ok(())
 }
 
-/// Refuses an output of a name that is wanted for something else.
+/// Refuses an output name that is needed for another file.
 pub(crate) fn refuse_name(output: &Path, taken: &Path, description: &str) -> Result<(), Failure> {
     if !is_same_name(output, taken) {
         return Ok(());
@@ -202,7 +203,8 @@ pub(crate) fn refuse_name(output: &Path, taken: &Path, description: &str) -> Res
 /// The permissions of a database that is made of nothing.
 pub(crate) const NEW_MODE: u32 = 0o666;
 
-/// The permissions of what is made of `source` at `target`: for others no more than that has.
+/// The permissions of a file at `target` made from `source`: no more for others than the source
+/// has.
 pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
     let Some(source) = source else {
         return NEW_MODE;
@@ -225,7 +227,7 @@ fn group_of_new(path: &Path) -> Option<u32> {
     }
 }
 
-/// The attributes of an input, if it is there; of standard input for `-`.
+/// The attributes of an input, if it exists; of standard input for `-`.
 pub(crate) fn input(path: &Path) -> Option<Metadata> {
     match path == Path::new("-") {
         true => standard_input(),
@@ -270,8 +272,8 @@ pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
     Err(Failure::Usage(message.to_owned()))
 }
 
-/// Whether standard output was closed when the program began. Rust's library opens `/dev/null` in its place then, for reading and
-/// writing. A shell that redirects output opens it for writing only.
+/// Whether standard output was closed when the program began. Rust's library opens `/dev/null` in
+/// its place, for reading and writing. A shell that redirects output opens it for writing only.
 fn is_output_closed() -> bool {
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let (Ok(output), Ok(null)) = (
@@ -284,18 +286,19 @@ fn is_output_closed() -> bool {
     is_null && access_of(1) == Some(READ_WRITE)
 }
 
-/// The part of a descriptor's flags that says how it may be used, and what that is for reading and writing.
+/// The access mode in a descriptor's flags, and its value for reading and writing.
 const ACCESS: u32 = 0o3;
 const READ_WRITE: u32 = 0o2;
 
-/// How a descriptor of this process may be used, if the system says so.
+/// The access mode of a descriptor of this process, if the system reports it.
 fn access_of(descriptor: u32) -> Option<u32> {
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
     Some(u32::from_str_radix(flags.trim(), 8).ok()? & ACCESS)
 }
 
-/// Refuses a new database of a name that is another's lock file, or whose own lock file would be a database.
+/// Refuses a name for a new database that is another's lock file, or whose own lock file would be a
+/// database.
 pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
     refuse_database(path)?;
     match locking::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
@@ -335,7 +338,7 @@ fn is_lock_file(path: &Path) -> bool {
     read.is_ok() && magic == *LOCK_MAGIC
 }
 
-/// Whether there is a database that has its lock file there.
+/// Whether a database exists whose lock file has this name.
 fn is_lock_name(path: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
     let base = path.as_os_str().as_bytes().strip_suffix(LOCK_SUFFIX);
@@ -360,7 +363,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// The same, also of files that are not there.
+/// Whether two paths name the same file. Works for files that do not exist.
 fn is_same_name(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| {
         Some((

@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, rc::Rc};
 
-/// Some bytes of a page, which is kept as long as there is one of these.
+/// A slice of a page, which is kept in memory as long as there is a slice of it.
 #[derive(Clone, Debug)]
 pub struct PageSlice {
     page: Rc<Vec<u8>>,
@@ -21,7 +21,7 @@ impl PageSlice {
         }
     }
 
-    /// `len` bytes of this from `start` on, if it has so many.
+    /// `len` bytes of this slice from `start` on, if it is long enough.
     pub(crate) fn part(&self, start: usize, len: usize) -> Option<Self> {
         let start = self.start.checked_add(start)?;
         let end = start.checked_add(len)?;

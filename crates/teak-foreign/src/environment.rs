@@ -18,13 +18,15 @@ pub struct Environment<S> {
 }
 
 impl<S: Source> Environment<S> {
-    /// Recognises a file, and chooses the state that its engine would choose. `boot` is the number of this boot ([`this_boot`](crate::this_boot)):
-    /// without it, only what was flushed counts of a file of libmdbx.
+    /// Recognises a file, and chooses the state that its engine would choose. `boot` is the id of
+    /// the current boot ([`this_boot`](crate::this_boot)). Without it only flushed states of a
+    /// libmdbx file count.
     ///
     /// # Errors
     ///
-    /// [`Error::NotRecognised`], [`Error::Unsupported`] for what is of a 32-bit program, of a machine with the other order of bytes, encrypted,
-    /// or of an unknown version; [`Error::Damaged`] if no state counts; [`Error::Io`].
+    /// [`Error::NotRecognised`]; [`Error::Unsupported`] for files of 32-bit programs, of machines
+    /// with the other byte order, encrypted ones, and unknown versions; [`Error::Damaged`] if there
+    /// is no valid state; [`Error::Io`].
     pub fn open(source: S, boot: Option<u128>) -> Result<Self> {
         let state = meta::find(&source, boot)?;
         Ok(Self {
@@ -34,7 +36,7 @@ impl<S: Source> Environment<S> {
         })
     }
 
-    /// Whose file it is.
+    /// The engine that made the file.
     pub fn engine(&self) -> Engine {
         match self.state.format {
             Format::Lmdb09 | Format::Lmdb10 => Engine::Lmdb,
@@ -57,7 +59,7 @@ impl<S: Source> Environment<S> {
         self.state.page_size
     }
 
-    /// What people should know of the choice of the state.
+    /// Notes for the user about the choice of the state.
     pub fn notes(&self) -> &[String] {
         &self.state.notes
     }
@@ -67,7 +69,7 @@ impl<S: Source> Environment<S> {
         self.state.marks
     }
 
-    /// All tables: the main one, and behind it the named ones in its order.
+    /// All tables: the main one, followed by the named ones in its order.
     ///
     /// # Errors
     ///
@@ -107,11 +109,13 @@ impl<S: Source> Environment<S> {
         }
     }
 
-    /// Makes sure that nobody has committed since the file was opened: as long as that is so, no page that was read can have changed.
+    /// Fails if the file was committed to since it was opened. If it was not, no page that was read
+    /// can have changed.
     ///
     /// # Errors
     ///
-    /// [`Error::Changed`]; those of [`Environment::open`].
+    /// [`Error::Changed`], [`Error::NotRecognised`], [`Error::Unsupported`], [`Error::Damaged`],
+    /// [`Error::Io`].
     pub fn refuse_changed(&self) -> Result<()> {
         let now = meta::find(&self.source, self.boot)?;
         match now.newest == self.state.newest {
@@ -124,18 +128,19 @@ impl<S: Source> Environment<S> {
     }
 }
 
-/// A walk over the tables of a file. Each table is read once in it; to read one again takes another walk.
+/// A pass over the tables of a file. It reads each table once; reading one again takes another
+/// pass.
 #[derive(Debug)]
 pub struct TableScan<'e, S> {
     pages: Pages<'e, S>,
 }
 
 impl<'e, S: Source> TableScan<'e, S> {
-    /// The records of a table, in the order in which they stand in the file.
+    /// The records of a table, in the order of the file.
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`] if the description of the table cannot be right.
+    /// [`Error::Damaged`] if the description of the table is impossible.
     pub fn records<'p>(&'p mut self, table: &Table) -> Result<Records<'p, 'e, S>> {
         Records::new(&mut self.pages, table)
     }

@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system did not give what was asked for.
+    /// The system failed to read.
     #[error("reading page {page} failed")]
     Io {
         /// The page.
@@ -46,7 +46,7 @@ pub enum Error {
     Changed {
         /// The transaction that was read.
         was: u64,
-        /// The one that is there now.
+        /// The transaction that the file has now.
         is: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What stands at which byte of a page. All three formats are of one family, and differ in widths and places:
+//! The layout of pages. All three formats are related, and differ in widths and offsets:
 //!
 //! | | LMDB 0.9 | LMDB 1.0 | libmdbx |
 //! |---|---|---|---|
@@ -10,20 +10,20 @@
 //! | pointers to nodes, 2 bytes each | 16 | 24 | 20 |
 //! | pointers count from | the page | its pointers | its pointers |
 //! | a node: length of its value or child, flags, length of its key | 4, 2, 2 bytes | 4, 2, 2 bytes | 4, 1 (and 1), 2 bytes |
-//! | flags of a node above leaves are of the child's number | yes | yes | no |
+//! | flags of a branch node belong to the child's number | yes | yes | no |
 //! | keys take an even number of bytes | no | yes | no |
 //!
 //! A run is a value on pages of its own, of which only the first has a header.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 
-/// What a page is, as bits of its kind.
+/// The bits of a page's kind.
 pub(crate) mod kind {
     pub(crate) const BRANCH: u16 = 0x01;
     pub(crate) const LEAF: u16 = 0x02;
     pub(crate) const RUN: u16 = 0x04;
     pub(crate) const META: u16 = 0x08;
-    /// Values of one length, one behind the other.
+    /// Values of one length, adjacent in memory.
     pub(crate) const PACKED: u16 = 0x20;
     /// A page within a node.
     pub(crate) const WITHIN: u16 = 0x40;
@@ -31,7 +31,7 @@ pub(crate) mod kind {
     pub(crate) const ALL: u16 = BRANCH | LEAF | RUN | META | PACKED | WITHIN;
 }
 
-/// What the value of a node is.
+/// The flags of a node's value.
 pub(crate) mod node {
     /// The number of a run.
     pub(crate) const RUN: u16 = 1;
@@ -46,7 +46,7 @@ pub(crate) const NODE_LEN: usize = 8;
 /// Bytes of the description of a tree.
 pub(crate) const TREE_LEN: usize = 48;
 
-/// Which of the formats.
+/// A format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Lmdb09,
@@ -54,11 +54,11 @@ pub(crate) enum Format {
     Mdbx,
 }
 
-/// The header of a page, as it stands there.
+/// The header of a page, undecoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) number: u64,
-    /// The transaction that wrote it, where pages say so.
+    /// The transaction that wrote it, in formats where pages record it.
     pub(crate) transaction: u64,
     pub(crate) value_len: u16,
     pub(crate) kind: u16,
@@ -73,7 +73,7 @@ impl Header {
     }
 }
 
-/// A node, as it stands there: its first number is a length or a child.
+/// A node, undecoded: its first number is a length or a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) value_len: u32,
@@ -120,7 +120,7 @@ impl Format {
         })
     }
 
-    /// What pointers to nodes count from.
+    /// The offset from which pointers to nodes count.
     pub(crate) fn pointer_base(self) -> usize {
         match self {
             Self::Lmdb09 => 0,
@@ -147,7 +147,7 @@ impl Format {
         })
     }
 
-    /// The child that a node above leaves leads to.
+    /// The child of a branch node.
     pub(crate) fn child(self, node: &Node) -> u64 {
         match self {
             Self::Lmdb09 | Self::Lmdb10 => u64::from(node.value_len) | u64::from(node.flags) << 32,
@@ -155,7 +155,7 @@ impl Format {
         }
     }
 
-    /// How many bytes a key takes in its node.
+    /// The bytes that a key takes in its node.
     pub(crate) fn key_room(self, key_len: usize) -> usize {
         match self {
             Self::Lmdb10 => key_len.next_multiple_of(2),
@@ -163,7 +163,7 @@ impl Format {
         }
     }
 
-    /// Bytes of what a node says of a run.
+    /// The bytes of a node's reference to a run.
     pub(crate) fn overflow_reference_len(self) -> usize {
         match self {
             Self::Lmdb09 => 8,

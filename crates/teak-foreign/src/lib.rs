@@ -1,8 +1,10 @@
-//! Reads the files of other engines: LMDB 0.9 and 1.0, and libmdbx. Their code is not used, and nothing is known here of Teak.
+//! Reads the files of other engines: LMDB 0.9 and 1.0, and libmdbx. It uses none of their code, and
+//! nothing of Teak.
 //!
-//! A file is read by its offsets, never mapped, never locked and never written to. Nothing of it is trusted: each number is compared with
-//! the bounds of what it stands in, each page is entered once in a pass, and a tree is as deep as its description says or damaged. So any
-//! bytes give records or an [`Error`], after as many steps as the file has pages, with memory for a path of pages and one value.
+//! A file is read by offsets. It is never mapped, locked or written. Nothing in it is trusted: each
+//! number is checked against its bounds, each page is entered at most once per pass, and a tree
+//! must have the depth that its description says. Any bytes therefore give records or an [`Error`],
+//! in at most as many steps as the file has pages, with memory for a path of pages and one value.
 //!
 //! ```
 //! let bytes = std::fs::read("tests/data/lmdb-0.9.mdb")?;
@@ -19,8 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What the formats are: `format` has the layouts of pages, nodes and descriptions of trees, `meta` the pages that a file begins with and
-//! which of them counts, `tree` the way through a tree, `records` what its entries mean.
+//! The modules: `format` has the layouts of pages, nodes and descriptions of trees, `meta` the
+//! first pages of a file and the choice of the state, `tree` the walk through a tree, `records` the
+//! meaning of its entries.
 
 #![forbid(unsafe_code)]
 

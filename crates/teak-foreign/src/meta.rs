@@ -1,7 +1,7 @@
-//! The pages that a file begins with: what it is, and which of its states counts.
+//! The first pages of a file: its format, and the choice of the state.
 //!
-//! LMDB has two, of which the one of the higher transaction counts. libmdbx has three. One that was flushed is *steady*; another counts only
-//! until the system goes down, which the number of the boot in it tells.
+//! LMDB has two such pages, and the one with the higher transaction counts. libmdbx has three. A
+//! flushed one is *steady*. Another counts only until the system restarts, which its boot id tells.
 
 use crate::{
     Error, Result, Source,
@@ -11,7 +11,7 @@ use crate::{
 use std::{fs, io};
 
 const LMDB_MAGIC: u32 = 0xBEEF_C0DE;
-/// Seven bytes; behind them, at the lower end, is the version.
+/// Seven bytes, followed by the version in the low byte.
 const MDBX_MAGIC: u64 = 0x59_659D_BDEF_4C11;
 const PAGE_SIZE_MIN: u32 = 256;
 const PAGE_SIZE_MAX: u32 = 65_536;
@@ -19,12 +19,12 @@ const PAGE_SIZE_MAX: u32 = 65_536;
 const META_LEN: usize = 256;
 /// Among the flags of an LMDB 1.0 file.
 const ENCRYPTED: u16 = 0x2000;
-/// The signature of what was flushed.
+/// The signature of a flushed state.
 const STEADY: u64 = u64::MAX;
-/// Signatures up to this are of what was not.
+/// The highest signature of a state that was not flushed.
 const WEAK: u64 = 1;
 
-/// Whose file it is.
+/// The engine of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// LMDB, 0.9 or 1.0.
@@ -50,15 +50,15 @@ pub(crate) struct ChosenState {
     /// Pages that may be in use; the file may be longer, and shorter if the last ones are free.
     pub(crate) page_count: u64,
     pub(crate) transaction: u64,
-    /// The highest transaction that any of the pages tells of.
+    /// The highest transaction of all first pages.
     pub(crate) newest: u64,
     pub(crate) main: Tree,
     pub(crate) marks: Option<[u64; 3]>,
-    /// What people should know of the choice.
+    /// Notes for the user about the choice.
     pub(crate) notes: Vec<String>,
 }
 
-/// What one of the pages says.
+/// The contents of one of the pages.
 struct Meta {
     transaction: u64,
     page_size: u32,
@@ -69,7 +69,7 @@ struct Meta {
     marks: Option<[u64; 3]>,
 }
 
-/// Finds out what a file is, and which of its states counts.
+/// Determines the format of a file, and the state that counts.
 pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<ChosenState> {
     let (format, page_size) = recognise(source)?;
     let mut metas = Vec::new();
@@ -104,7 +104,7 @@ pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<ChosenSta
     })
 }
 
-/// What is to be said of a state that is not plainly the newest one.
+/// The note about a state that is not simply the newest one.
 fn note_of_choice(meta: &Meta, newest: u64) -> Option<String> {
     let read = meta.transaction;
     if read < newest {
@@ -154,11 +154,11 @@ fn recognise(source: &impl Source) -> Result<(Format, u32)> {
     )))
 }
 
-/// What the bytes of a page say of the file; nothing if they are none of a first page.
+/// The format, according to the bytes of a page; `None` if it is no first page.
 fn identify(bytes: &[u8]) -> Result<Option<Format>> {
     if let Some(stamp) = u64_at(bytes, 20) {
         if stamp >> 8 == MDBX_MAGIC {
-            // The seventh bit tells how the lists of free pages are sorted, which are not read.
+            // Bit 7 says how the lists of free pages are sorted; those are not read.
             return match stamp as u8 {
                 2 | 3 | 66 | 67 | 255 => Ok(Some(Format::Mdbx)),
                 version => Err(unknown_version("libmdbx", u32::from(version))),

@@ -1,4 +1,4 @@
-//! Pages of one pass: each is read at most once, and is what it should be.
+//! The pages of one pass: each is read at most once, and checked.
 
 use crate::{
     Error, PageSlice, Result, Source,
@@ -7,10 +7,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, io};
 
-/// Pages that share an entry of the map of those that were read.
+/// The number of pages per entry of the map of pages read.
 const CHUNK_BITS: u64 = 64 * 64;
 
-/// The pages of a file, and which of them were read.
+/// The pages of a file, and the set of those already read.
 #[derive(Debug)]
 pub(crate) struct Pages<'e, S> {
     source: &'e S,
@@ -76,7 +76,8 @@ impl<'e, S: Source> Pages<'e, S> {
         let len_whole = header_len.saturating_add(len);
         let page_count = len_whole.div_ceil(self.state.page_size) as u64;
         self.enter(number, page_count, parent)?;
-        // The first page alone first: what it says decides whether there is a value to make room for.
+        // The first page is read alone, because it decides whether there is a value to allocate
+        // memory for.
         let first = self.read(number, self.state.page_size.min(len_whole))?;
         let header = self.header(number, &first)?;
         if header.kind != kind::RUN {

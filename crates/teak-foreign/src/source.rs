@@ -8,14 +8,14 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::UnexpectedEof`] if there are not so many; what the system says.
+    /// [`io::ErrorKind::UnexpectedEof`] if there are too few bytes; errors of the system.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// How many bytes there are.
+    /// The length of the file in bytes.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Errors of the system.
     fn len_bytes(&self) -> io::Result<u64>;
 }
 

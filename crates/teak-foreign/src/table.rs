@@ -1,8 +1,8 @@
-//! A table of a foreign file: its orders, and what its values are.
+//! A table of a foreign file: its orders, and the kind of its values.
 
 use crate::{Error, Result, format::Tree};
 
-/// Bits of the flags of a table, which are the same everywhere.
+/// The bits of a table's flags, which are equal in all formats.
 mod flag {
     pub(super) const REVERSE_KEY: u16 = 0x02;
     pub(super) const SEVERAL: u16 = 0x04;
@@ -14,7 +14,8 @@ mod flag {
         REVERSE_KEY | SEVERAL | INTEGER_KEY | FIXED | INTEGER_VALUE | REVERSE_VALUE;
 }
 
-/// An order of keys or values, as the flags of a table say it. The application may have brought another one, which no file notes.
+/// An order of keys or values, according to a table's flags. The application may have used another
+/// one; files do not record that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// As bytes.
@@ -25,7 +26,7 @@ pub enum Order {
     Integer,
 }
 
-/// What the values of a key are, where it may have several.
+/// The kind of the values of a key that may have several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueKind {
     /// Their order.
@@ -37,15 +38,16 @@ pub struct ValueKind {
 /// A table of the file: a named database, or the main one.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name; none of the main one, whose records that are named databases do not count as its own.
+    /// Its name. `None` for the main table, whose records exclude the named databases.
     pub name: Option<Vec<u8>>,
     /// The order of its keys.
     pub order: Order,
-    /// What the values of a key are, where it may have several.
+    /// The kind of the values, if keys may have several.
     pub values: Option<ValueKind>,
-    /// How many records it has, as its description says; where keys have several values, how many values.
+    /// The number of records according to its description; where keys have several values, of
+    /// values.
     pub records: u64,
-    /// The number that its sequence gives next.
+    /// The next number of its sequence.
     pub sequence: u64,
     pub(crate) tree: Tree,
 }

@@ -1,4 +1,4 @@
-//! Files that the engines have made, as they are and damaged in all ways.
+//! Files made by the engines, intact and with all kinds of damage.
 
 use crate::{Engine, Environment, Error, Order, Result, Table, bytes::u64_at};
 use std::{fs, path::PathBuf};
@@ -27,7 +27,7 @@ fn mix(hash: u64, bytes: &[u8]) -> u64 {
     })
 }
 
-/// What `make.c` writes of a table.
+/// The line that `make.c` writes for a table.
 fn line(table: &Table, records: u64, hash: u64) -> String {
     let name = table.name.as_deref().unwrap_or(b"-");
     let flags = table.tree.flags;
@@ -38,7 +38,7 @@ fn line(table: &Table, records: u64, hash: u64) -> String {
     }
 }
 
-/// Reads all of a file, and says what it has as `make.c` does.
+/// Reads a whole file, and describes it like `make.c`.
 fn read(environment: &Environment<Vec<u8>>) -> Result<String> {
     let mut text = String::new();
     let mut pass = environment.pass();
@@ -136,7 +136,7 @@ fn what_cannot_be_read_is_called_by_its_name() {
     refused(lmdb(16, &0xBEEF_C0DE_u32.to_be_bytes()), "order of bytes");
     refused(lmdb(20, &999_u32.to_le_bytes()), "version 999");
     refused(lmdb(20, &3_u32.to_le_bytes()), "32-bit");
-    // What a 32-bit program writes has its magic number four bytes earlier.
+    // A 32-bit program writes its magic number four bytes earlier.
     let narrow = [0xBEEF_C0DE_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
     refused(lmdb(12, &narrow), "32-bit");
     refused(
@@ -203,7 +203,7 @@ fn what_libmdbx_did_not_flush_counts_in_the_same_boot_only() {
         let note = environment.notes().first().expect("a note");
         assert!(note.contains("not flushed"), "{note}");
     }
-    // Where nothing was flushed there is nothing to read, but in the same boot.
+    // An unflushed file is readable only in the same boot.
     for page in [0, 4096, 8192] {
         weak[page + 20 + 168..page + 20 + 176].fill(0);
         weak[page + 20 + 192..page + 20 + 208].copy_from_slice(&7_u128.to_le_bytes());
@@ -290,7 +290,7 @@ fn a_page_that_leads_back_is_refused() {
     }
 }
 
-/// One of many ways to damage a file.
+/// Damages a file in a random way.
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     let len = bytes.len();
     let page = random.usize(..len / 4096) * 4096;
@@ -350,7 +350,7 @@ fn damaged_files_give_records_or_errors() {
     }
 }
 
-/// Reads all of a file, which takes no more steps than it has bytes.
+/// Reads a whole file, in at most as many steps as it has bytes.
 fn read_bounded(environment: &Environment<Vec<u8>>) -> Result<()> {
     let bound = environment.source.len();
     let (mut pass, mut steps) = (environment.pass(), 0);

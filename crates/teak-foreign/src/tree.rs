@@ -1,5 +1,5 @@
-//! The way through one tree, from its first entry to its last. A page above leaves leads to others, which lead on as deep as the
-//! description of the tree says and no deeper.
+//! The walk through one tree, from its first entry to its last. Branches must be exactly as deep as
+//! the description of the tree says.
 
 use crate::{
     Error, PageSlice, Result, Source,
@@ -7,17 +7,17 @@ use crate::{
     pages::Pages,
 };
 
-/// No engine goes deeper.
+/// The greatest depth in any engine.
 const DEPTH_MAX: u16 = 32;
 
-/// What a leaf has.
+/// An entry of a leaf.
 pub(crate) enum Entry {
-    /// A key, and what its node says of its value.
+    /// A key, and its node's description of the value.
     Node {
         page: u64,
         key: PageSlice,
         node: Node,
-        /// The value, or what leads to it.
+        /// The value, or a reference to it.
         value: PageSlice,
     },
     /// One of values of one length.
@@ -29,7 +29,7 @@ pub(crate) enum Entry {
 struct PathStep {
     number: u64,
     bytes: PageSlice,
-    /// The length of packed values, in a leaf of such ones.
+    /// The length of packed values, in a leaf with such.
     packed_len: Option<usize>,
     count: usize,
     next: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The way through a tree whose description stands in page `parent`.
+    /// A walk through the tree whose description is in page `parent`.
     pub(crate) fn new(
         pages: &mut Pages<'_, impl Source>,
         tree: &Tree,
@@ -73,7 +73,7 @@ impl Path {
         }
     }
 
-    /// The way through a page that stands in a node of page `number`.
+    /// A walk through a page that is embedded in a node of page `number`.
     pub(crate) fn within(format: Format, bytes: PageSlice, number: u64) -> Result<Self> {
         let header = format.header(&bytes);
         let header =
@@ -92,7 +92,7 @@ impl Path {
         self.entries
     }
 
-    /// The next entry; none behind the last.
+    /// The next entry; `None` after the last.
     pub(crate) fn next(&mut self, pages: &mut Pages<'_, impl Source>) -> Result<Option<Entry>> {
         loop {
             let is_leaf = self.steps.len() == self.depth;
@@ -227,7 +227,7 @@ impl PathStep {
     }
 }
 
-/// How many nodes a page has, whose pointers must fit into it.
+/// The number of nodes of a page, whose pointers must fit into it.
 fn count_nodes(format: Format, number: u64, header: &Header, bytes: &[u8]) -> Result<usize> {
     let count = format.entry_count(header).filter(|count| {
         header.lower <= header.upper && format.header_len() + 2 * count <= bytes.len()

@@ -130,6 +130,26 @@ pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> CallResult<&'h mut T> {
     unsafe { pointer.as_mut() }.ok_or(Code::INVALID_ARGUMENT)
 }
 
+/// The key and the data of a call, which may be one value. Then the key is copied to `copy`.
+///
+/// # Safety
+///
+/// Each is null or leads to a value that nobody else uses for `'h`.
+pub(crate) unsafe fn key_and_data<'h>(
+    key: *mut Value,
+    data: *mut Value,
+    copy: &'h mut Value,
+) -> CallResult<(&'h Value, &'h mut Value)> {
+    if key != data {
+        // SAFETY: the caller's promise; they are two.
+        return Ok(unsafe { (shared(key)?, own(data)?) });
+    }
+    // SAFETY: the caller's promise; nothing else leads to it here.
+    let data = unsafe { own(data) }?;
+    *copy = *data;
+    Ok((copy, data))
+}
+
 /// What a handle stands for, unless that is over.
 ///
 /// # Safety

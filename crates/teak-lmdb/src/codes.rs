@@ -3,15 +3,15 @@
 use std::ffi::c_int;
 use teak::Error;
 
-/// The key, or the pair, is there already.
+/// The key, or the pair, exists already.
 pub const KEYEXIST: c_int = -30799;
-/// There is no such record.
+/// The record does not exist.
 pub const NOTFOUND: c_int = -30798;
 /// A page was not found.
 pub const PAGE_NOTFOUND: c_int = -30797;
-/// What is in the file is not what was written there.
+/// The bytes in the file are not the ones that were written.
 pub const CORRUPTED: c_int = -30796;
-/// A write or a flush failed, or the library has met a bug of its own.
+/// A write or flush failed, or the library hit a bug in itself.
 pub const PANIC: c_int = -30795;
 /// The file needs another version.
 pub const VERSION_MISMATCH: c_int = -30794;
@@ -44,11 +44,11 @@ pub const BAD_VALSIZE: c_int = -30781;
 /// The handle was closed.
 pub const BAD_DBI: c_int = -30780;
 
-/// Why a function did not do what it was to do.
+/// The reason why a function failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Code(pub(crate) c_int);
 
-/// What functions of this crate return among themselves.
+/// The result of functions within this crate.
 pub(crate) type CallResult<T = ()> = Result<T, Code>;
 
 impl Code {

@@ -1,4 +1,4 @@
-//! The codes of errors are those of `docs/errors.md`.
+//! The error codes match `docs/errors.md`.
 
 use super::Code;
 use crate::messages::mdb_strerror;

@@ -1,4 +1,4 @@
-//! LMDB's orders, for who asks how two items compare.
+//! LMDB's orders of keys and values.
 
 use crate::flags;
 use std::{cmp::Ordering, ffi::c_uint};
@@ -39,7 +39,8 @@ fn integers(a: &[u8], b: &[u8]) -> Ordering {
     reversed(a, b)
 }
 
-/// The same where one key may have values of another size than others: of those that are no integers LMDB compares four bytes.
+/// Like [`integers`], where a key may have values of different sizes: of values that are not
+/// integers LMDB compares four bytes.
 fn integers_of_any_size(a: &[u8], b: &[u8]) -> Ordering {
     let compared = |bytes: &[u8]| match bytes.len() {
         len @ (0..=4 | 8) => len,
@@ -67,4 +68,11 @@ mod tests {
         assert_eq!(values(flags::REVERSEDUP, b"ba", b"ab"), Ordering::Less);
         assert_eq!(values(0, large, small), Ordering::Less);
     }
+}
+
+/// The things that an order compares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum ComparisonScope {
+    Keys,
+    Values,
 }

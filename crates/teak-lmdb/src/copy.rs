@@ -49,7 +49,8 @@ pub(crate) fn to_descriptor(
     if descriptor < 0 {
         return Err(Code(libc::EBADF));
     }
-    // SAFETY: the client says that it is open; it stays so, since it is not dropped.
+    // SAFETY: the client promises that the descriptor is open, and `ManuallyDrop` keeps it from
+    // being closed.
     let mut out = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
     let txn = opened.database.begin_read()?;
     if !is_dense {

@@ -11,7 +11,7 @@ use crate::{
     codes::{self, CallResult, Code},
     free_pages::FreePages,
     handles::{FREE, OpenDatabase},
-    registry::{HasRegistry, Registry},
+    registry::{HandleKind, HasRegistry, Registry},
     transaction::Transaction,
     untracked_cursor::UntrackedCursor,
 };
@@ -25,7 +25,7 @@ pub struct Cursor(RefCell<CursorState>);
 
 impl HasRegistry for Cursor {
     fn registry() -> &'static Registry<Self> {
-        static CURSORS: Registry<Cursor> = Registry::new();
+        static CURSORS: Registry<Cursor> = Registry::new(HandleKind::Cursor);
         &CURSORS
     }
 }

@@ -1,7 +1,7 @@
 //! `mdb_cursor_*`.
 
 use crate::{
-    border::{Value, answer, live, live_mut, own, shared, unanswered},
+    border::{Value, answer, key_and_data, live, live_mut, own, unanswered},
     codes::{self, CallResult, Code},
     cursor::Cursor,
     flags::{self, Operation},
@@ -200,8 +200,9 @@ pub unsafe extern "C" fn mdb_cursor_put(
     answer(|| {
         // SAFETY: the caller's promise.
         let (cursor, txn) = unsafe { both(cursor) }?;
+        let mut copy = Value::default();
         // SAFETY: the caller's promise.
-        let (key, first) = unsafe { (shared(key)?, own(data)?) };
+        let (key, first) = unsafe { key_and_data(key, data, &mut copy) }?;
         if asked & flags::MULTIPLE == 0 {
             txn.refuse_reader()?;
             txn.store_reserved()?;

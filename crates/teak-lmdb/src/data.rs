@@ -1,10 +1,11 @@
 //! `mdb_get`, `mdb_put`, `mdb_del`.
 
 use crate::{
-    border::{Value, answer, live_mut, own, shared},
+    border::{Value, answer, key_and_data, live_mut, shared},
     codes::{self, Code},
+    compare::ComparisonScope,
     flags,
-    orders::{ComparisonScope, SoughtValue},
+    orders::SoughtValue,
     put,
     transaction::Transaction,
 };
@@ -25,7 +26,10 @@ pub unsafe extern "C" fn mdb_get(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
+        let txn = unsafe { live_mut(transaction) }?;
+        let mut copy = Value::default();
+        // SAFETY: the same.
+        let (key, data) = unsafe { key_and_data(key, data, &mut copy) }?;
         txn.prepare(handle)?;
         txn.prepared(handle)?;
         txn.refuse_blocked()?;
@@ -58,7 +62,10 @@ pub unsafe extern "C" fn mdb_put(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
+        let txn = unsafe { live_mut(transaction) }?;
+        let mut copy = Value::default();
+        // SAFETY: the same.
+        let (key, data) = unsafe { key_and_data(key, data, &mut copy) }?;
         txn.prepare(handle)?;
         txn.prepared(handle)?;
         let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;

@@ -3,11 +3,13 @@
 use crate::{
     border::{Stat, Value, answer, caught, live, live_mut, own, shared, unanswered},
     codes::{self, CallResult, Code},
-    compare, description,
-    environment::{Environment, MAX_KEY, PAGE_SIZE},
+    compare::{self, ComparisonScope},
+    description,
+    environment::Environment,
     flags, free_pages,
     handles::{FIRST_NAMED, FREE, MAIN, OpenDatabase, TableHandle, check_flags},
-    orders::{self, ComparisonScope},
+    limits::{MAX_KEY, PAGE_SIZE},
+    orders,
     transaction::Transaction,
 };
 use std::{
@@ -24,7 +26,8 @@ pub type RelocateFunction = unsafe extern "C" fn(*mut Value, *mut c_void, *mut c
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, `name` null or a string, `handle` leads to room for a number.
+/// `transaction` is a handle, `name` is null or a string, and `handle` points to memory for a
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_dbi_open(
     transaction: *mut Transaction,
@@ -103,7 +106,7 @@ fn open_or_create(
         return Err(Code(codes::INCOMPATIBLE));
     };
     let tables = txn.create(name, database_flags)?;
-    orders::know_order_of_sizes(&txn.opened, name, database_flags)?;
+    orders::know_order_of_sizes(&txn.opened.database, name, database_flags)?;
     let record = description::of_flags(database_flags);
     txn.change(|txn| main.insert(txn, name, &record))?;
     txn.writer()?.forget_names();
@@ -126,11 +129,11 @@ pub unsafe extern "C" fn mdb_dbi_close(environment: *mut Environment, handle: c_
     });
 }
 
-/// The flags of a database.
+/// Returns the flags of a database.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, and `flags` leads to room for a number.
+/// `transaction` is a handle, and `flags` points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_dbi_flags(
     transaction: *mut Transaction,
@@ -152,11 +155,11 @@ fn flags_of(txn: &mut Transaction, handle: c_uint) -> CallResult<c_uint> {
     }
 }
 
-/// Counts of a database.
+/// Returns counts of a database.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, and `stat` leads to room for them.
+/// `transaction` is a handle, and `stat` points to memory for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_stat(
     transaction: *mut Transaction,
@@ -196,7 +199,7 @@ fn stat_of_free(txn: &Transaction) -> CallResult<Stat> {
     })
 }
 
-/// Empties a database, or with `is_deleted` takes it away.
+/// Empties a database. With `is_deleted`, deletes it.
 ///
 /// # Safety
 ///
@@ -225,7 +228,7 @@ pub unsafe extern "C" fn mdb_drop(
     })
 }
 
-/// Takes a database away. The handle ends now, for everybody, whatever becomes of the transaction.
+/// Deletes a database. The handle ends now, for all transactions, whatever the outcome of this one.
 fn delete(txn: &mut Transaction, handle: c_uint, open: &OpenDatabase) -> CallResult {
     let name = open.name().to_vec();
     let main = txn.make_main()?;
@@ -262,12 +265,13 @@ fn clear(txn: &mut Transaction, handle: c_uint, open: &OpenDatabase) -> CallResu
     Ok(())
 }
 
-/// Has the keys of a database be in the order of a function. It is to be called whenever the database was opened, before anything
-/// else; the first time the database must be empty.
+/// Orders the keys of a database by a function. Has to be called each time after the database was
+/// opened, before it is used. The first time the database must be empty.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle; the function can be called with two values as long as the environment is open.
+/// `transaction` is a handle; the function can be called with two values as long as the environment
+/// is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_set_compare(
     transaction: *mut Transaction,
@@ -278,11 +282,11 @@ pub unsafe extern "C" fn mdb_set_compare(
     answer(|| unsafe { live_mut(transaction) }?.set_order(handle, ComparisonScope::Keys, compare))
 }
 
-/// The same of the values of a key.
+/// Orders the values of each key by a function, like [`mdb_set_compare`].
 ///
 /// # Safety
 ///
-/// That of [`mdb_set_compare`].
+/// As for [`mdb_set_compare`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_set_dupsort(
     transaction: *mut Transaction,
@@ -329,11 +333,11 @@ pub unsafe extern "C" fn mdb_set_relctx(
     })
 }
 
-/// How two keys compare: negative, 0 or positive.
+/// Compares two keys: the result is negative, 0 or positive.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, `a` and `b` lead to values.
+/// `transaction` is a handle, and `a` and `b` point to values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cmp(
     transaction: *mut Transaction,
@@ -345,11 +349,11 @@ pub unsafe extern "C" fn mdb_cmp(
     unsafe { compared(transaction, handle, (a, b), ComparisonScope::Keys) }
 }
 
-/// How two values of a key compare: negative, 0 or positive.
+/// Compares two values of a key: the result is negative, 0 or positive.
 ///
 /// # Safety
 ///
-/// That of [`mdb_cmp`].
+/// As for [`mdb_cmp`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_dcmp(
     transaction: *mut Transaction,
@@ -363,7 +367,7 @@ pub unsafe extern "C" fn mdb_dcmp(
 
 /// # Safety
 ///
-/// That of [`mdb_cmp`].
+/// As for [`mdb_cmp`].
 unsafe fn compared(
     transaction: *mut Transaction,
     handle: c_uint,

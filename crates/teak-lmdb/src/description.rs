@@ -1,4 +1,5 @@
-//! What stands in the main database under the name of another one: LMDB's 48 bytes, of which the flags mean something.
+//! The value that the main database shows for a named one: LMDB's 48 bytes, of which only the flags
+//! have a meaning.
 
 use crate::flags;
 use std::ffi::c_uint;
@@ -27,7 +28,7 @@ pub(crate) fn flags_in(bytes: &[u8]) -> Option<c_uint> {
     Some(c_uint::from(flags) & flags::PERSISTENT)
 }
 
-/// What a table is created with to be a database with these flags. Keys stand whole in their pages, since clients are given
+/// The table options for a database with these flags. Keys are stored whole, since clients get
 /// pointers to them.
 pub(crate) fn options_of(database_flags: c_uint) -> TableOptions {
     let has = |flag: c_uint| database_flags & flag != 0;
@@ -56,7 +57,7 @@ pub(crate) fn options_of(database_flags: c_uint) -> TableOptions {
     options.value_order(value_order).value_size(size)
 }
 
-/// The same in orders of the client's.
+/// Like [`options_of`], in orders of the client's.
 pub(crate) fn options_in(
     database_flags: c_uint,
     keys: Option<&'static Comparison>,
@@ -72,7 +73,7 @@ pub(crate) fn options_in(
     options
 }
 
-/// The flags of a database that a table is, as far as its options tell.
+/// The flags of a database, as far as its table's options tell them.
 pub(crate) fn flags_of(options: &TableOptions) -> c_uint {
     let mut found = match options.key_order() {
         KeyOrder::ReverseBytes => flags::REVERSEKEY,

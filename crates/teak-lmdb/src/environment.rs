@@ -5,9 +5,10 @@ use crate::{
     files::Files,
     flags,
     handles::{Handles, OpenDatabase},
+    limits::PAGE_SIZE,
     orders::OrdersInUse,
-    readers::{self, ReaderSlots},
-    registry::{HasRegistry, Registry},
+    readers::{self, ReaderSlots, TakenSlot},
+    registry::{HandleKind, HasRegistry, Registry},
 };
 use std::{
     ffi::{CStr, CString, c_uint, c_void},
@@ -28,15 +29,6 @@ const MAP_SIZE: u64 = 1 << 20;
 /// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
 const LIMIT_MIN: u64 = 4 * 4096;
 
-/// An empty database has four pages, and one of LMDB's two: so many do not count in the number of the last page.
-pub(crate) const PAGES_MORE: u64 = 2;
-/// The size of a page.
-pub(crate) const PAGE_SIZE: usize = 4096;
-/// The longest key, and the longest value of a key that has several.
-pub(crate) const MAX_KEY: usize = 511;
-/// The longest value.
-pub(crate) const MAX_VALUE: usize = 0xffff_ffff;
-
 /// `MDB_env`: a handle of an environment, open or not.
 #[derive(Debug)]
 pub struct Environment {
@@ -49,7 +41,7 @@ pub struct Environment {
 
 impl HasRegistry for Environment {
     fn registry() -> &'static Registry<Self> {
-        static ENVIRONMENTS: Registry<Environment> = Registry::new();
+        static ENVIRONMENTS: Registry<Environment> = Registry::new(HandleKind::Environment);
         &ENVIRONMENTS
     }
 }
@@ -77,7 +69,7 @@ pub(crate) struct OpenEnvironment {
     handles: Mutex<Handles>,
     /// How often a database was opened or closed for everybody, or the main one seen anew.
     generation: AtomicU64,
-    pub(crate) reader_slots: ReaderSlots,
+    pub(crate) reader_slots: Arc<ReaderSlots>,
     /// Whether its handle is gone: what transactions leave is not for others any more.
     is_closed: AtomicBool,
     /// The main database, as it was last seen.
@@ -223,7 +215,7 @@ impl OpenEnvironment {
             max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
-            reader_slots: ReaderSlots::new(reader_slots),
+            reader_slots: Arc::new(ReaderSlots::new(reader_slots)),
             is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
@@ -250,7 +242,7 @@ impl OpenEnvironment {
     }
 
     /// Takes a place for this thread to read at.
-    pub(crate) fn take_reader_slot(&self) -> CallResult<usize> {
+    pub(crate) fn take_reader_slot(&self) -> CallResult<TakenSlot> {
         let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
         self.reader_slots
             .take(readers::this_thread(), is_for_thread)

@@ -4,8 +4,10 @@ use crate::{
     border::{EnvironmentInfo, Stat, answer, caught, live, own, unanswered},
     codes::{CallResult, Code},
     copy,
-    environment::{Environment, MAX_KEY, PAGES_MORE},
-    flags, readers,
+    environment::Environment,
+    flags,
+    limits::{MAX_KEY, PAGES_MORE},
+    readers,
     registry::HasRegistry,
     transaction,
 };
@@ -20,7 +22,7 @@ use std::{
 ///
 /// # Safety
 ///
-/// `environment` leads to room for a pointer.
+/// `environment` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_create(environment: *mut *mut Environment) -> c_int {
     answer(|| {
@@ -64,7 +66,7 @@ pub unsafe extern "C" fn mdb_env_close(environment: *mut Environment) {
         let registry = Environment::registry();
         if let Some(found) = registry.find(environment) {
             registry.end(environment);
-            // SAFETY: it was made by `mdb_env_create`, and nobody uses it any more.
+            // SAFETY: it was made by `mdb_env_create`, and nothing uses it any more.
             drop(unsafe { Box::from_raw(found) });
         }
         Ok(())
@@ -82,11 +84,11 @@ pub unsafe extern "C" fn mdb_env_copy(environment: *mut Environment, path: *cons
     unsafe { mdb_env_copy2(environment, path, 0) }
 }
 
-/// The same, with flags: [`flags::CP_COMPACT`].
+/// Like [`mdb_env_copy`], with flags: [`flags::CP_COMPACT`].
 ///
 /// # Safety
 ///
-/// That of [`mdb_env_copy`].
+/// As for [`mdb_env_copy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_copy2(
     environment: *mut Environment,
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn mdb_env_copy2(
     })
 }
 
-/// Copies the database to a descriptor, which may be that of a pipe.
+/// Copies the database to a descriptor, which may be a pipe's.
 ///
 /// # Safety
 ///
@@ -113,11 +115,11 @@ pub unsafe extern "C" fn mdb_env_copyfd(environment: *mut Environment, descripto
     unsafe { mdb_env_copyfd2(environment, descriptor, 0) }
 }
 
-/// The same, with flags: [`flags::CP_COMPACT`].
+/// Like [`mdb_env_copyfd`], with flags: [`flags::CP_COMPACT`].
 ///
 /// # Safety
 ///
-/// That of [`mdb_env_copyfd`].
+/// As for [`mdb_env_copyfd`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_copyfd2(
     environment: *mut Environment,
@@ -131,11 +133,11 @@ pub unsafe extern "C" fn mdb_env_copyfd2(
     })
 }
 
-/// Counts of the main database, as of the last commit.
+/// Returns counts of the main database, as of the last commit.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `stat` leads to room for one.
+/// `environment` is a handle, and `stat` points to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_stat(environment: *mut Environment, stat: *mut Stat) -> c_int {
     answer(|| {
@@ -146,11 +148,11 @@ pub unsafe extern "C" fn mdb_env_stat(environment: *mut Environment, stat: *mut 
     })
 }
 
-/// What there is to know of an environment.
+/// Returns the properties of an environment.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `info` leads to room for it.
+/// `environment` is a handle, and `info` points to memory for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_info(
     environment: *mut Environment,
@@ -181,7 +183,7 @@ pub unsafe extern "C" fn mdb_env_info(
     })
 }
 
-/// Makes all commits durable; without `force` only where they are to be so anyway.
+/// Makes all commits durable. Without `force`, only if the flags ask for durable commits.
 ///
 /// # Safety
 ///
@@ -214,11 +216,11 @@ pub unsafe extern "C" fn mdb_env_set_flags(
     answer(|| unsafe { live(environment) }?.set_flags(changed, is_on != 0))
 }
 
-/// The flags of an environment.
+/// Returns the flags of an environment.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `flags` leads to room for a number.
+/// `environment` is a handle, and `flags` points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_flags(
     environment: *mut Environment,
@@ -232,11 +234,11 @@ pub unsafe extern "C" fn mdb_env_get_flags(
     })
 }
 
-/// The path that the environment was opened at; null before that.
+/// Returns the path that the environment was opened with; null before that.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `path` leads to room for a pointer.
+/// `environment` is a handle, and `path` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_path(
     environment: *mut Environment,
@@ -253,11 +255,11 @@ pub unsafe extern "C" fn mdb_env_get_path(
     })
 }
 
-/// A descriptor of the data file, which the client can lock it by.
+/// Returns a descriptor of the data file, which the client can use to lock it.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `descriptor` leads to room for a number.
+/// `environment` is a handle, and `descriptor` points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_fd(
     environment: *mut Environment,
@@ -312,11 +314,11 @@ pub unsafe extern "C" fn mdb_env_set_maxreaders(
     })
 }
 
-/// How many readers there may be.
+/// Returns the maximum number of readers.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `readers` leads to room for a number.
+/// `environment` is a handle, and `readers` points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_maxreaders(
     environment: *mut Environment,
@@ -409,7 +411,7 @@ pub unsafe extern "C" fn mdb_env_set_assert(
 /// A client's function that is given lines.
 pub type MessageFunction = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
 
-/// Gives `function` a line for each reader; stops when it says something negative.
+/// Calls `function` with a line for each reader. A negative answer ends the calls.
 ///
 /// # Safety
 ///
@@ -439,7 +441,8 @@ pub unsafe extern "C" fn mdb_reader_list(
     answered
 }
 
-/// The lines of readers: those of this environment by their places, those of other processes as the engine knows them.
+/// The lines of the readers: those of this environment by their slots, those of other processes as
+/// the engine lists them.
 fn lines(environment: &Environment) -> CallResult<Vec<CString>> {
     let opened = environment.opened().ok();
     let Some(opened) = opened.filter(|opened| !opened.has(flags::NOLOCK)) else {
@@ -469,11 +472,11 @@ fn lines(environment: &Environment) -> CallResult<Vec<CString>> {
     lines.map_err(|_| Code::INVALID_ARGUMENT)
 }
 
-/// Looks for readers whose process has died. The engine finds them by itself, so there are none.
+/// Checks for readers of dead processes. The engine removes them by itself, so there are none.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, and `dead` null or leads to room for a number.
+/// `environment` is a handle, and `dead` is null or points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_reader_check(
     environment: *mut Environment,

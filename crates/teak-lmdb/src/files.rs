@@ -23,9 +23,10 @@ const READERS: &CStr = c"user.teak.lmdb-readers";
 /// Where the files of an environment are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Files {
-    /// That of the database.
+    /// The path of the database.
     pub(crate) data: PathBuf,
-    /// The engine's lock file, which has the name of LMDB's. `None` if there is to be no such file: then it has the engine's name for it.
+    /// The engine's lock file, which has the name of LMDB's. `None` to use no such file but the
+    /// engine's default name.
     pub(crate) lock: Option<PathBuf>,
 }
 
@@ -41,7 +42,7 @@ impl Files {
                 (path.to_owned(), lock.into())
             }
         };
-        // Who does without a lock file meets those who have one there.
+        // An environment without a lock file shares it with others if it exists.
         let is_locked = environment_flags & flags::NOLOCK == 0 || lock.exists();
         Self {
             data,
@@ -49,8 +50,8 @@ impl Files {
         }
     }
 
-    /// How many readers there may be where so many are asked for: as in LMDB, a lock file that has room for more keeps that. Where the file
-    /// system has no attributes it is as many as are asked for.
+    /// The maximum number of readers if `asked` are asked for. As in LMDB, a lock file that has
+    /// room for more keeps that number. Where the file system has no attributes, it is `asked`.
     pub(crate) fn readers(&self, asked: c_uint) -> c_uint {
         let lock = self.lock.as_ref().map(|lock| lock.as_os_str().as_bytes());
         let Some(lock) = lock.and_then(|lock| CString::new(lock).ok()) else {
@@ -58,7 +59,7 @@ impl Files {
         };
         let mut kept = [0; size_of::<c_uint>()];
         let (room, len) = (kept.as_mut_ptr().cast(), kept.len());
-        // SAFETY: both are strings, and there is room for so many bytes.
+        // SAFETY: both are strings, and the buffer has that many bytes.
         let read = unsafe { libc::getxattr(lock.as_ptr(), READERS.as_ptr(), room, len) };
         let kept = match read {
             4 => c_uint::from_le_bytes(kept),
@@ -69,17 +70,19 @@ impl Files {
         }
         let bytes = asked.to_le_bytes();
         let bytes = ptr::from_ref(&bytes).cast();
-        // SAFETY: both are strings, and so many bytes are there. Who cannot write to the file leaves it as it is.
+        // SAFETY: both are strings, and the buffer has that many bytes. If the process cannot write
+        // to the file, it stays unchanged.
         let _ = unsafe { libc::setxattr(lock.as_ptr(), READERS.as_ptr(), bytes, len, 0) };
         asked
     }
 
-    /// Makes a lock file beside the data file, where it can, that the engine recognises.
+    /// Tries to make a lock file next to the data file that the engine recognises.
     pub(crate) fn leave_lock(&self) {
         if let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) {
             let mut options = OpenOptions::new();
             let mode = data.permissions().mode() & 0o777;
-            // It gets its name when it has its first bytes, so that nobody finds an empty one.
+            // The file is renamed after its first bytes are written, so that nobody finds an empty
+            // one.
             let mut unnamed = lock.as_os_str().to_owned();
             unnamed.push(format!("-new-{}", std::process::id()));
             let made = options
@@ -89,7 +92,8 @@ impl Files {
                 .open(&unnamed);
             let _ = made.and_then(|mut made| {
                 made.write_all(b"TeakLock")?;
-                // Whoever may write to the database may come, whatever the mask and the user of this process.
+                // Everyone who may write to the database may use it, independently of this
+                // process's mask and user.
                 let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
                 made.set_permissions(data.permissions())?;
                 fs::hard_link(&unnamed, lock)
@@ -111,7 +115,7 @@ impl Files {
         }
     }
 
-    /// Takes away a data file with nothing in it: it is a place for a new database.
+    /// Removes an empty data file, to make way for a new database.
     pub(crate) fn make_room(&self, environment_flags: c_uint) -> CallResult {
         match fs::metadata(&self.data) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

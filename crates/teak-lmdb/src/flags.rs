@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 /// Map at a fixed address.
 pub const FIXEDMAP: c_uint = 0x01;
-/// The path is that of the file.
+/// The path names the data file, not a directory.
 pub const NOSUBDIR: c_uint = 0x4000;
 /// Do not flush after commits.
 pub const NOSYNC: c_uint = 0x1_0000;
@@ -27,7 +27,7 @@ pub const NOMEMINIT: c_uint = 0x100_0000;
 
 /// The flags of an environment that can be changed while it is open.
 pub(crate) const CHANGEABLE: c_uint = NOSYNC | NOMETASYNC | MAPASYNC | NOMEMINIT;
-/// Those that can not.
+/// Flags of [`mdb_env_open`](crate::environments::mdb_env_open) that cannot be changed later.
 pub(crate) const CHANGELESS: c_uint =
     FIXEDMAP | NOSUBDIR | RDONLY | WRITEMAP | NOTLS | NOLOCK | NORDAHEAD;
 
@@ -50,11 +50,11 @@ pub const CREATE: c_uint = 0x4_0000;
 pub(crate) const PERSISTENT: c_uint =
     REVERSEKEY | DUPSORT | INTEGERKEY | DUPFIXED | INTEGERDUP | REVERSEDUP;
 
-/// Not if the key is there.
+/// Fail if the key exists.
 pub const NOOVERWRITE: c_uint = 0x10;
-/// Not if the pair is there; of deleting, all values of the key.
+/// Fail if the pair exists. For deletions: delete all values of the key.
 pub const NODUPDATA: c_uint = 0x20;
-/// In the place of what the cursor is on.
+/// Replace the record that the cursor is on.
 pub const CURRENT: c_uint = 0x40;
 /// Only make room for the value.
 pub const RESERVE: c_uint = 0x1_0000;
@@ -68,7 +68,7 @@ pub const MULTIPLE: c_uint = 0x8_0000;
 /// Copy without free pages.
 pub const CP_COMPACT: c_uint = 0x01;
 
-/// What [`mdb_cursor_get`](crate::cursors::mdb_cursor_get) is to do.
+/// The operations of [`mdb_cursor_get`](crate::cursors::mdb_cursor_get).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// To the first record.
@@ -103,7 +103,7 @@ pub enum Operation {
     PrevNodup,
     /// To a key.
     Set,
-    /// To a key, which is told.
+    /// To a key, which is also returned.
     SetKey,
     /// To the first key that is not smaller.
     SetRange,

@@ -4,7 +4,7 @@ use crate::codes::CallResult;
 use std::rc::Rc;
 use teak::{Database, PageUse};
 
-/// One record, whose key is the number of the last commit, and a place in it.
+/// One record, whose key is the number of the last commit, and a position on it.
 #[derive(Clone, Debug)]
 pub(crate) struct FreePages {
     record: Rc<(Vec<u8>, Vec<u8>)>,
@@ -20,7 +20,7 @@ pub(crate) fn numbers(database: &Database) -> CallResult<Vec<u64>> {
 }
 
 impl FreePages {
-    /// Those that are free when the state `transaction` is read.
+    /// The pages that are free in the state `transaction`.
     pub(crate) fn new(database: &Database, transaction: u64) -> CallResult<Self> {
         let numbers = numbers(database)?;
         let count = numbers.len() as u64;

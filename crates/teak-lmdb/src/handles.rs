@@ -1,9 +1,11 @@
-//! Handles of databases: numbers of an environment, and what transactions know of them.
+//! Handles of databases: numbers within an environment, and the databases that transactions have
+//! opened under them.
 
 use crate::{
     codes::{self, CallResult, Code},
-    compare, flags,
-    orders::{ClientOrder, ComparisonScope},
+    compare::{self, ComparisonScope},
+    flags,
+    orders::ClientOrder,
 };
 use std::{
     cmp::Ordering as Compared,
@@ -40,7 +42,7 @@ pub(crate) struct OpenDatabase {
     /// The client's orders of keys and of values, where it has brought them.
     orders: [OnceLock<&'static ClientOrder>; 2],
     is_closed: AtomicBool,
-    /// What a client has given to be kept.
+    /// The pointer that a client has attached.
     pub(crate) relocation: AtomicPtr<c_void>,
 }
 
@@ -55,7 +57,7 @@ impl OpenDatabase {
         })
     }
 
-    /// Its name; that of the main one is empty.
+    /// The name; empty for the main database.
     pub(crate) fn name(&self) -> &[u8] {
         match &self.tables {
             TableHandle::Plain(table) => table.name(),
@@ -78,7 +80,7 @@ impl OpenDatabase {
 
     /// Notes that the table is in an order of the client's.
     pub(crate) fn set_order(&self, given: &'static ClientOrder) {
-        // A table has one order of keys and one of values, whoever notes it.
+        // A table has one order of keys and one of values, so later calls set the same.
         let _ = self.orders[given.of() as usize].set(given);
     }
 
@@ -111,15 +113,16 @@ pub(crate) type KnownDatabases = Arc<[Option<Arc<OpenDatabase>>]>;
 /// The handles of an environment.
 #[derive(Debug)]
 pub(crate) struct Handles {
-    /// Those of everybody.
+    /// The handles that all transactions know.
     known: KnownDatabases,
-    /// Numbers that transactions have taken which have not ended, and what they have opened under them.
+    /// Handles that open transactions have reserved, and the databases that they have opened under
+    /// them.
     reserved: HashMap<c_uint, Option<Arc<OpenDatabase>>>,
     max: usize,
 }
 
 impl Handles {
-    /// At most so many named databases.
+    /// No handles yet. There can be `max` named databases.
     pub(crate) fn new(max: usize) -> Self {
         Self {
             known: Arc::new([]),
@@ -145,7 +148,7 @@ impl Handles {
         Ok(handle)
     }
 
-    /// Notes what a transaction has opened under a number that it has reserved.
+    /// Notes the database that a transaction has opened under a handle it has reserved.
     pub(crate) fn note(&mut self, handle: c_uint, open: &Arc<OpenDatabase>) {
         self.reserved.insert(handle, Some(Arc::clone(open)));
     }
@@ -163,7 +166,7 @@ impl Handles {
         self.reserved.remove(&handle);
     }
 
-    /// Gives numbers back whose transaction has come to nothing.
+    /// Releases the handles of a transaction that was aborted.
     pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<OpenDatabase>)]) {
         for (handle, open) in handles {
             self.release(*handle, open);
@@ -171,7 +174,7 @@ impl Handles {
         }
     }
 
-    /// Everybody knows these from now on.
+    /// Makes handles known to all transactions.
     pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<OpenDatabase>)]) {
         let mut known = self.known.to_vec();
         for (handle, open) in handles {
@@ -188,7 +191,7 @@ impl Handles {
         self.known = known.into();
     }
 
-    /// Closes one, for everybody, also if the transaction that has opened it has not ended.
+    /// Closes a handle for all transactions, even if the one that opened it has not ended.
     pub(crate) fn close(&mut self, handle: c_uint) {
         if let Some(Some(open)) = self.reserved.get(&handle) {
             open.close();

@@ -1,12 +1,13 @@
-//! The interface of `lmdb.h` 0.9 over Teak: programs that are linked to LMDB run on this library as they are, and their data lies in
-//! a Teak database.
+//! The interface of `lmdb.h` 0.9 over Teak: programs linked to LMDB run on this library unchanged,
+//! and their data is in a Teak database.
 //!
-//! Everything here is translation. What maps on what, and what differs, is in `docs/lmdb-compat.md` of the repository. C programs include
-//! `include/lmdb.h`; what stands here is the other side of it.
+//! This crate only translates. `docs/lmdb-compat.md` of the repository has the mapping and the
+//! differences. C programs include `include/lmdb.h`, whose functions are implemented here.
 //!
-//! A handle that has ended is refused (module `registry`). C's other promises are trusted: that a transaction and its cursors are
-//! used by one thread at a time, that pointers lead to what the header says. Null pointers are refused where LMDB says so or
-//! would crash, and a panic does not cross the border: it becomes [`codes::PANIC`].
+//! A handle that has ended is refused (module `registry`). C's other promises are trusted: one
+//! thread at a time uses a transaction and its cursors, and pointers are valid as the header says.
+//! Null pointers are refused where LMDB says so or would crash. A panic does not cross the border:
+//! it becomes [`codes::PANIC`].
 
 pub mod codes;
 pub mod cursors;
@@ -26,6 +27,7 @@ mod environment;
 mod files;
 mod free_pages;
 mod handles;
+mod limits;
 mod orders;
 mod put;
 mod read_view;

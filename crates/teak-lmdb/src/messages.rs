@@ -1,4 +1,4 @@
-//! What codes mean in words, and the version of the interface.
+//! The texts of result codes, and the version of the interface.
 
 use crate::codes;
 use std::{
@@ -7,13 +7,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// The version of LMDB whose interface this is.
+/// The version of LMDB that has this interface.
 pub const VERSION: [c_int; 3] = [0, 9, 36];
-/// The environment variable with the version that is to be told instead, for programs that run with no other one than they were
-/// compiled for: `0.9.24`.
+/// The environment variable with the version to report instead, for programs that insist on the
+/// version they were compiled for: `0.9.24`.
 pub const VERSION_VARIABLE: &str = "TEAK_LMDB_VERSION";
 
-/// The version that is told, in words and numbers.
+/// The version to report, as a string and as numbers.
 fn version() -> &'static (CString, [c_int; 3]) {
     static VERSION_TOLD: OnceLock<(CString, [c_int; 3])> = OnceLock::new();
     VERSION_TOLD.get_or_init(|| {
@@ -32,7 +32,8 @@ fn numbers_in(text: &str) -> Option<[c_int; 3]> {
     Some(numbers.map(c_int::from))
 }
 
-/// The texts of LMDB's codes, in their order. Programs look for the name that each begins with.
+/// The texts of LMDB's codes, in their order. Programs search for the name at the beginning of
+/// each.
 const TEXTS: [&CStr; 20] = [
     c"MDB_KEYEXIST: Key/data pair already exists",
     c"MDB_NOTFOUND: No matching key/data pair found",
@@ -66,11 +67,11 @@ pub(crate) fn text(code: c_int) -> &'static CStr {
     }
 }
 
-/// The version of the interface, in words and numbers.
+/// Returns the version of the interface, as a string and as numbers.
 ///
 /// # Safety
 ///
-/// Each pointer is null or leads to an `int`.
+/// Each pointer is null or points to an `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_version(
     major: *mut c_int,
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn mdb_version(
 ) -> *const c_char {
     let (words, numbers) = version();
     for (out, number) in [major, minor, patch].into_iter().zip(numbers) {
-        // SAFETY: the caller promises that it is null or leads to an int.
+        // SAFETY: the caller promises that it is null or points to an int.
         if let Some(out) = unsafe { out.as_mut() } {
             *out = *number;
         }
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn mdb_version(
 #[unsafe(no_mangle)]
 pub extern "C" fn mdb_strerror(code: c_int) -> *const c_char {
     if code > 0 {
-        // SAFETY: it takes any number, and its answer stays until the thread asks again.
+        // SAFETY: it takes any number, and its result stays valid until this thread's next call.
         return unsafe { libc::strerror(code) };
     }
     text(code).as_ptr()

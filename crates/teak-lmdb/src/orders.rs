@@ -1,108 +1,38 @@
-//! Orders that a client brings (`mdb_set_compare`, `mdb_set_dupsort`), after it has opened the database, and without a name.
+//! Orders that a client brings (`mdb_set_compare`, `mdb_set_dupsort`), after it has opened the
+//! database, and without a name.
 //!
-//! A table in such an order has it under a name made of its own. The comparison of this name calls the function that the client has
-//! given last; until there is one it compares as the flags of the database say, which is enough for who only goes through it.
+//! A table in such an order has a comparison with a generated name. That comparison calls the
+//! function that the client has set last. Until there is one, it compares as the flags of the
+//! database say, which is enough for scans.
 //!
-//! Clients rely on how LMDB calls their function: first comes the value that they have passed themselves, with the bytes around it, then a stored
-//! one. So calls of the client note what they look for ([`SoughtValue`]), and the function is given that where the engine compares these bytes. Where two
-//! stored items are compared, which LMDB does not do, the first one is a copy with zeros behind it.
+//! Clients rely on how LMDB calls their function: the first argument is the value that they have
+//! passed themselves, with the bytes around it, and the second a stored one. A call of the client
+//! therefore records the values that it passes ([`SoughtValue`]), and the function gets them where
+//! the engine compares their bytes. LMDB never compares two stored items. Where the engine does,
+//! the first one is a copy that zeros follow.
 
+mod client_order;
+mod passed;
 mod sought_value;
 
+pub(crate) use client_order::ClientOrder;
+pub use client_order::CompareFunction;
 pub(crate) use sought_value::{RankComparison, SoughtValue};
 
-use crate::{border::Value, codes::CallResult, compare, environment::OpenEnvironment, flags};
+use crate::{codes::CallResult, compare::ComparisonScope, flags};
 use std::{
-    cmp::Ordering,
     collections::HashMap,
-    ffi::{c_int, c_uint, c_void},
-    mem,
+    ffi::c_uint,
     path::{Path, PathBuf},
-    ptr,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicPtr, AtomicU32, Ordering as Access},
-    },
+    sync::{Mutex, PoisonError},
 };
-use teak::Comparison;
+use teak::{Comparison, Database};
 
-/// A client's comparison.
-pub type CompareFunction = unsafe extern "C" fn(*const Value, *const Value) -> c_int;
-
-/// What is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum ComparisonScope {
-    Keys,
-    Values,
-}
-
-/// The order of the keys of a table, or of its values.
-#[derive(Debug)]
-pub(crate) struct ClientOrder {
-    /// Null as long as none was given.
-    function: AtomicPtr<c_void>,
-    flags: AtomicU32,
-    of: ComparisonScope,
-}
-
-impl ClientOrder {
-    const fn new(of: ComparisonScope) -> Self {
-        Self {
-            function: AtomicPtr::new(ptr::null_mut()),
-            flags: AtomicU32::new(0),
-            of,
-        }
-    }
-
-    /// What is compared.
-    pub(crate) fn of(&self) -> ComparisonScope {
-        self.of
-    }
-
-    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let function = self.function.load(Access::Acquire);
-        if function.is_null() {
-            let flags = self.flags.load(Access::Relaxed);
-            return match self.of {
-                ComparisonScope::Keys => compare::keys(flags, a, b),
-                ComparisonScope::Values => compare::values(flags, a, b),
-            };
-        }
-        // SAFETY: nothing but such functions is ever stored there.
-        let function = unsafe { mem::transmute::<*mut c_void, CompareFunction>(function) };
-        let call = |a: *const Value, b: &[u8]| {
-            let b = Value::new(b);
-            // SAFETY: the client has given it for this, and both are values.
-            unsafe { function(a, &raw const b) }
-        };
-        sought_value::compare(self.of, a, b, call)
-    }
-
-    /// Compares two values of the client's, as its function does.
-    pub(crate) fn compare_passed(&self, a: &Value, b: &Value) -> CallResult<c_int> {
-        let function = self.function.load(Access::Acquire);
-        if function.is_null() {
-            // SAFETY: the client gives values that are there while the function runs.
-            let (a, b) = unsafe { (a.bytes()?, b.bytes()?) };
-            return Ok(self.compare(a, b) as c_int);
-        }
-        // SAFETY: nothing but such functions is ever stored there.
-        let function = unsafe { mem::transmute::<*mut c_void, CompareFunction>(function) };
-        // SAFETY: the client has given it for this, and both are values.
-        Ok(unsafe { function(a, b) })
-    }
-
-    /// Compares by this function from now on, or, without one, as the flags say.
-    pub(crate) fn give(&self, function: Option<CompareFunction>) {
-        let function = function.map_or(ptr::null_mut(), |function| function as *mut c_void);
-        self.function.store(function, Access::Release);
-    }
-}
-
-/// A comparison and what is behind it. Both stay for ever: databases keep comparisons.
+/// A comparison, and the order that it calls. Both are leaked, because databases keep comparisons
+/// for the life of the process.
 type NamedComparison = (&'static ClientOrder, &'static Comparison);
 
-/// Orders by the file, the table and what is compared.
+/// Orders by file, table and scope.
 #[derive(Default)]
 struct Orders {
     named: HashMap<(PathBuf, Vec<u8>, ComparisonScope), NamedComparison>,
@@ -150,29 +80,29 @@ impl Drop for OrdersInUse {
 
 /// The order of a table of this database; its comparison is known to the engine from now on.
 pub(crate) fn order_of(
-    opened: &OpenEnvironment,
+    database: &Database,
     table: &[u8],
     of: ComparisonScope,
     database_flags: c_uint,
 ) -> CallResult<NamedComparison> {
-    let key = (opened.database.path().to_owned(), table.to_owned(), of);
+    let key = (database.path().to_owned(), table.to_owned(), of);
     let (given, comparison) =
         with_orders(|orders| *orders.named.entry(key).or_insert_with(|| make(table, of)));
-    given.flags.store(database_flags, Access::Relaxed);
-    opened.database.add_comparison(comparison)?;
+    given.set_flags(database_flags);
+    database.add_comparison(comparison)?;
     Ok((given, comparison))
 }
 
-/// Has the engine know the order that a table of integers gets when one of another size is put, by whatever process: handles of the table
-/// go on then.
+/// Adds the order that a table of integers gets when any process puts an integer of another size.
+/// Handles of the table stay valid then.
 pub(crate) fn know_order_of_sizes(
-    opened: &OpenEnvironment,
+    database: &Database,
     table: &[u8],
     database_flags: c_uint,
 ) -> CallResult {
     match database_flags & flags::INTEGERDUP {
         0 => Ok(()),
-        _ => order_of(opened, table, ComparisonScope::Values, database_flags).map(drop),
+        _ => order_of(database, table, ComparisonScope::Values, database_flags).map(drop),
     }
 }
 
@@ -183,7 +113,7 @@ fn make(table: &[u8], of: ComparisonScope) -> NamedComparison {
     (given, Box::leak(Box::new(Comparison::new(name, function))))
 }
 
-/// The longest name of a table that stands in that of its order.
+/// The longest table name that is part of the name of its order.
 const NAME_MAX: usize = 40;
 
 /// The name of an order: it has 64 bytes at most.
@@ -207,11 +137,12 @@ fn hash(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientOrder, ComparisonScope, Ordering, Value, c_int, name_of};
-    use crate::flags;
+    use super::{ClientOrder, ComparisonScope, name_of};
+    use crate::{border::Value, flags};
+    use std::{cmp::Ordering, ffi::c_int};
 
     unsafe extern "C" fn by_length(a: *const Value, b: *const Value) -> c_int {
-        // SAFETY: the test gives it values.
+        // SAFETY: the test passes values.
         let (a, b) = unsafe { ((*a).len, (*b).len) };
         a.cmp(&b) as c_int
     }
@@ -220,7 +151,7 @@ mod tests {
     fn an_order_is_the_function_that_was_given() {
         let given = ClientOrder::new(ComparisonScope::Keys);
         assert_eq!(given.compare(b"ab", b"b"), Ordering::Less);
-        given.flags.store(flags::REVERSEKEY, super::Access::Relaxed);
+        given.set_flags(flags::REVERSEKEY);
         assert_eq!(given.compare(b"ab", b"b"), Ordering::Greater);
         given.give(Some(by_length));
         assert_eq!(given.compare(b"zz", b"aaa"), Ordering::Less);

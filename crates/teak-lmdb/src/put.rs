@@ -3,10 +3,11 @@
 use crate::{
     border::Value,
     codes::{self, CallResult, Code},
-    environment::{MAX_KEY, MAX_VALUE},
+    compare::ComparisonScope,
     flags,
     handles::{MAIN, OpenDatabase, TableHandle},
-    orders::{ComparisonScope, SoughtValue},
+    limits::{MAX_KEY, MAX_VALUE},
+    orders::SoughtValue,
     reserved_value::ReservedValue,
     transaction::Transaction,
 };
@@ -15,7 +16,7 @@ use std::{cmp::Ordering, ffi::c_uint, sync::Arc};
 const KEY_EXISTS: Code = Code(codes::KEYEXIST);
 const BAD_SIZE: Code = Code(codes::BAD_VALSIZE);
 
-/// Refuses keys that LMDB does not take.
+/// Refuses keys of a length that LMDB does not allow.
 pub(crate) fn check_len(len: usize) -> CallResult {
     match (1..=MAX_KEY).contains(&len) {
         true => Ok(()),
@@ -23,7 +24,7 @@ pub(crate) fn check_len(len: usize) -> CallResult {
     }
 }
 
-/// Refuses values of a key that has several that LMDB does not take.
+/// Refuses values of a length that LMDB does not allow where a key has several.
 pub(crate) fn check_len_of_several(len: usize) -> CallResult {
     match len <= MAX_KEY {
         true => Ok(()),
@@ -31,7 +32,8 @@ pub(crate) fn check_len_of_several(len: usize) -> CallResult {
     }
 }
 
-/// What the engine calls an impossible argument is a key or a value of a size that others do not have.
+/// The code for an argument that the engine refuses: here it is a key or value whose size differs
+/// from the others.
 pub(crate) fn of_size(code: Code) -> Code {
     match code {
         Code::INVALID_ARGUMENT => BAD_SIZE,
@@ -39,7 +41,7 @@ pub(crate) fn of_size(code: Code) -> Code {
     }
 }
 
-/// Puts a record. `data` is told the value that is there already, or where a reserved one is to be written.
+/// Puts a record. Stores in `data` the value that exists already, or the memory for a reserved one.
 pub(crate) fn put(
     txn: &mut Transaction,
     handle: c_uint,
@@ -50,8 +52,8 @@ pub(crate) fn put(
     let open = txn.open(handle)?;
     txn.refuse_reader()?;
     check_len(passed_key.len)?;
-    // What they point to may be a page that changes.
-    // SAFETY: the client gives a key that is there while the function runs.
+    // The pointers may lead into a page that changes. SAFETY: the client's key is valid while the
+    // function runs.
     let key = unsafe { passed_key.bytes() }?.to_vec();
     let has_several = match &open {
         Some(open) => open.is_multi(),
@@ -69,7 +71,7 @@ pub(crate) fn put(
     };
     txn.store_reserved()?;
     let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
-    // Of a record that is to be the last one LMDB looks only whether it is.
+    // With APPEND, LMDB only checks that the record is the last one.
     if asked & flags::NOOVERWRITE != 0
         && asked & flags::APPEND == 0
         && let Some(there) = txn.view()?.get(&open.tables, &key)?
@@ -86,7 +88,7 @@ pub(crate) fn put(
             if asked & flags::RESERVE != 0 {
                 return reserve_first(txn, &open, &key, data, asked);
             }
-            // SAFETY: the client gives a value that is there while the function runs.
+            // SAFETY: the client's value is valid while the function runs.
             let value = unsafe { data.bytes() }?.to_vec();
             let _sought = SoughtValue::new(&open, ComparisonScope::Values, data, &value);
             put_multi(txn, &open, &key, &value, asked)
@@ -94,7 +96,7 @@ pub(crate) fn put(
     }
 }
 
-/// Gives a stored key another value. Nothing is looked for that the client has passed.
+/// Replaces the value of a stored key, without a search for a value of the client's.
 pub(crate) fn put_stored(
     txn: &mut Transaction,
     handle: c_uint,
@@ -126,7 +128,7 @@ fn put_plain(
     let is_reserved = asked & flags::RESERVE != 0;
     let value = match is_reserved {
         true => kept_or_zeros(txn.view()?.get(&open.tables, key)?, data.len)?,
-        // SAFETY: the client gives a value that is there while the function runs.
+        // SAFETY: the client's value is valid while the function runs.
         false => unsafe { data.bytes() }?.to_vec(),
     };
     let changed = match asked & flags::APPEND {
@@ -140,7 +142,8 @@ fn put_plain(
     }
 }
 
-/// What a reserved value is before the client has written to it: as it was, if it keeps its length, since clients change a part of it.
+/// The initial bytes of a reserved value: the old ones if the length stays, since clients change
+/// only a part.
 fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> CallResult<Vec<u8>> {
     let mut value = Vec::new();
     (value.try_reserve_exact(len)).map_err(|_| Code(libc::ENOMEM))?;
@@ -171,7 +174,7 @@ fn reserve_first(
     note_reserved(txn, open, key, zeros, data)
 }
 
-/// Gives the client memory of a value that was put, which is stored before anything else happens.
+/// Gives the client the memory of a reserved value, which is stored before anything else happens.
 fn note_reserved(
     txn: &mut Transaction,
     open: &Arc<OpenDatabase>,
@@ -185,7 +188,7 @@ fn note_reserved(
     Ok(())
 }
 
-/// Refuses a key that is to be the last one of a table of several values, and is not.
+/// Refuses to append a key that does not come last, in a table of several values.
 fn refuse_unsorted(
     txn: &mut Transaction,
     open: &OpenDatabase,
@@ -239,7 +242,7 @@ fn put_multi(
     if asked & flags::NODUPDATA != 0 {
         return Err(KEY_EXISTS);
     }
-    // What the comparison calls equal may be other bytes.
+    // The comparison may call different bytes equal.
     if has_sizes || open.order(ComparisonScope::Values).is_some() {
         txn.change(|txn| table.replace(txn, key, value, value))?;
     }
@@ -259,8 +262,8 @@ fn refuse_other_size(
     }
 }
 
-/// Whether it is only for its size that the engine does not take a value into a table whose values have one, and its key has none yet: LMDB
-/// looks at sizes within a key at most.
+/// Whether the engine refuses a value only for its size, in a table whose values have one, while
+/// its key has none yet. LMDB compares sizes only within a key.
 fn is_first_of_its_size(
     txn: &Transaction,
     open: &OpenDatabase,
@@ -292,7 +295,7 @@ pub(crate) fn delete(
         return Err(BAD_SIZE);
     }
     let open = open.ok_or(Code::NOT_FOUND)?;
-    // SAFETY: the client gives a key that is there while the function runs.
+    // SAFETY: the client's key is valid while the function runs.
     let key = unsafe { passed_key.bytes() }?.to_vec();
     let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
     let value = match passed_value.filter(|_| open.is_multi()) {
@@ -318,7 +321,7 @@ pub(crate) fn delete(
     reset_cursor_positions(txn, handle, &open)
 }
 
-/// Where nothing is left, cursors are nowhere.
+/// Clears the positions of cursors on an emptied database.
 pub(crate) fn reset_cursor_positions(
     txn: &mut Transaction,
     handle: c_uint,

@@ -1,12 +1,13 @@
-//! What is read: the state of a read transaction, or of a write transaction.
+//! The state that a read or write transaction sees.
 
 use crate::{
     codes::CallResult,
+    compare::ComparisonScope,
     description,
     environment::OpenEnvironment,
     flags,
     handles::{OpenDatabase, TableHandle},
-    orders::{self, ComparisonScope},
+    orders,
 };
 use std::{ffi::c_uint, sync::Arc};
 use teak::{
@@ -21,7 +22,7 @@ pub(crate) enum ReadView<'t> {
     Write(&'t WriteTxn),
 }
 
-/// Does the same with a transaction of either kind.
+/// Runs an expression with a transaction of either kind.
 macro_rules! viewed {
     ($view:expr, $txn:ident => $work:expr) => {
         match $view {
@@ -33,7 +34,7 @@ macro_rules! viewed {
 pub(crate) use viewed;
 
 impl<'t> ReadView<'t> {
-    /// The table of this name, if it is there.
+    /// The table with this name, if it exists.
     pub(crate) fn find(
         self,
         opened: &OpenEnvironment,
@@ -43,15 +44,16 @@ impl<'t> ReadView<'t> {
         match found() {
             Err(Error::ComparisonMissing { .. }) => {
                 // It can only be an order that a client has brought.
-                orders::order_of(opened, name, ComparisonScope::Keys, 0)?;
-                orders::order_of(opened, name, ComparisonScope::Values, 0)?;
+                orders::order_of(&opened.database, name, ComparisonScope::Keys, 0)?;
+                orders::order_of(&opened.database, name, ComparisonScope::Values, 0)?;
                 Ok(found()?)
             }
             found => Ok(found?),
         }
     }
 
-    /// The database of this name, if it is there, with flags that are known, or else those that the table tells.
+    /// The database with this name, if it exists. Its flags are `known`, or those that the table's
+    /// options tell.
     pub(crate) fn open(
         self,
         opened: &OpenEnvironment,
@@ -69,15 +71,16 @@ impl<'t> ReadView<'t> {
         ];
         for (of, order) in orders {
             if matches!(order, Some(KeyOrder::Custom(_))) {
-                let (given, _) = orders::order_of(opened, name, of, database_flags)?;
+                let (given, _) = orders::order_of(&opened.database, name, of, database_flags)?;
                 open.set_order(given);
             }
         }
-        orders::know_order_of_sizes(opened, name, database_flags)?;
+        orders::know_order_of_sizes(&opened.database, name, database_flags)?;
         Ok(Some(open))
     }
 
-    /// Whether keys may have values of different sizes, though the flags say that all have one: see `Transaction::free_sizes`.
+    /// Whether keys may have values of different sizes, although the flags say otherwise: see
+    /// `Transaction::free_sizes`.
     pub(crate) fn has_sizes(self, open: &OpenDatabase) -> CallResult<bool> {
         if !open.has(flags::DUPFIXED | flags::INTEGERDUP) {
             return Ok(false);
@@ -89,7 +92,7 @@ impl<'t> ReadView<'t> {
         Ok(options.size_of_values() == Some(ValueSize::Any))
     }
 
-    /// Whether a table is there, and is of its kind.
+    /// Whether a table exists and has this kind.
     pub(crate) fn has(self, tables: &TableHandle) -> bool {
         match tables {
             TableHandle::Plain(table) => viewed!(self, txn => table.len(txn)).is_ok(),
@@ -161,7 +164,7 @@ impl<'t> ReadView<'t> {
     }
 }
 
-/// A table as it is: clients say later by which function it is ordered.
+/// A table opened without a check of its order, since clients set their function later.
 fn find<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Option<(TableHandle, TableOptions)>> {
     match txn.open_table_as_it_is::<Bytes, Bytes>(name) {
         Ok(table) => {

@@ -2,16 +2,20 @@
 //!
 //! Taking a place and giving it back takes no lock: a place is a cache line of its own, and a thread looks first at the one that it had last.
 //! There it finds the handle of the transaction that was there last, which is the next one's.
+//!
+//! A place of a thread is freed when the thread ends, as in LMDB, also if its transaction goes on. That
+//! transaction keeps its snapshot until it ends. Then the place may be another thread's, so a transaction
+//! compares the thread before it gives the place back.
 
 use crate::{
     codes::{self, CallResult, Code},
     transaction::Transaction,
 };
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     ptr,
     sync::{
-        OnceLock,
+        Arc, OnceLock, Weak,
         atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -62,6 +66,41 @@ fn listed_thread(thread: usize) -> usize {
     (thread as u64 & ((1 << THREAD_BITS) - 1)) as usize
 }
 
+/// A place that was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TakenSlot {
+    index: usize,
+    /// The thread with whose end the place is freed; 0 if it belongs to its transaction.
+    thread: usize,
+}
+
+/// The environments in which a thread has or had a place of its own.
+#[derive(Default)]
+struct OwnPlaces(RefCell<Vec<Weak<ReaderSlots>>>);
+
+impl OwnPlaces {
+    fn note(&self, slots: &Arc<ReaderSlots>) {
+        let slots = Arc::downgrade(slots);
+        let mut noted = self.0.borrow_mut();
+        if !noted.iter().any(|other| other.ptr_eq(&slots)) {
+            noted.retain(|other| other.strong_count() > 0);
+            noted.push(slots);
+        }
+    }
+}
+
+impl Drop for OwnPlaces {
+    /// The thread ends.
+    fn drop(&mut self) {
+        let thread = this_thread();
+        for slots in self.0.get_mut().iter().filter_map(Weak::upgrade) {
+            for index in 0..slots.high_water() {
+                slots.release_of(index, thread);
+            }
+        }
+    }
+}
+
 /// The places of an environment.
 #[derive(Debug)]
 pub(crate) struct ReaderSlots {
@@ -75,6 +114,7 @@ pub(crate) struct ReaderSlots {
 thread_local! {
     /// The environment in which this thread had a place last, and which that was.
     static LAST: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
+    static OWN: OwnPlaces = OwnPlaces::default();
 }
 
 impl ReaderSlots {
@@ -95,7 +135,11 @@ impl ReaderSlots {
     }
 
     /// Takes a place for `thread`, which is this one. With `is_for_thread` it must not have one yet.
-    pub(crate) fn take(&self, thread: usize, is_for_thread: bool) -> CallResult<usize> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        thread: usize,
+        is_for_thread: bool,
+    ) -> CallResult<TakenSlot> {
         let high_water = self.high_water.load(Ordering::Acquire);
         let last = match LAST.get() {
             (number, index) if number == self.number => Some(index),
@@ -117,11 +161,19 @@ impl ReaderSlots {
         let taken = taken.ok_or(Code(codes::READERS_FULL))?;
         if last != Some(taken) {
             LAST.set((self.number, taken));
+            if is_for_thread {
+                // A thread that ends has no such list any more. What it takes then stays taken.
+                let _ = OWN.try_with(|own| own.note(self));
+            }
         }
         if taken >= high_water {
             self.high_water.fetch_max(taken + 1, Ordering::AcqRel);
         }
-        Ok(taken)
+        let thread = if is_for_thread { thread } else { 0 };
+        Ok(TakenSlot {
+            index: taken,
+            thread,
+        })
     }
 
     fn try_take(&self, index: usize, thread: usize) -> bool {
@@ -138,25 +190,52 @@ impl ReaderSlots {
     }
 
     /// Notes which state is read at a place that was taken.
-    pub(crate) fn read(&self, index: usize, state: u64) {
+    pub(crate) fn read(&self, taken: TakenSlot, state: u64) {
         let used = state.saturating_add(READING);
-        self.slot(index).used.store(used, Ordering::Release);
+        self.slot(taken.index).used.store(used, Ordering::Release);
     }
 
     /// Notes that nothing is read at a place, which stays taken.
-    pub(crate) fn keep(&self, index: usize) {
-        self.slot(index).used.store(KEPT, Ordering::Release);
+    pub(crate) fn keep(&self, taken: TakenSlot) {
+        self.slot(taken.index).used.store(KEPT, Ordering::Release);
     }
 
-    /// Gives a place back.
-    pub(crate) fn release(&self, index: usize) {
+    /// Gives a place back, unless it was freed with its thread.
+    pub(crate) fn release(&self, taken: TakenSlot) {
+        match taken.thread {
+            0 => self.free(taken.index),
+            thread => self.release_of(taken.index, thread),
+        }
+    }
+
+    /// Gives a place back if it is this thread's. Another thread may be doing the same.
+    fn release_of(&self, index: usize, thread: usize) {
+        let slot = self.slot(index);
+        let owner = &slot.thread;
+        if (owner.compare_exchange(thread, 0, Ordering::AcqRel, Ordering::Relaxed)).is_ok() {
+            slot.used.store(FREE, Ordering::Release);
+        }
+    }
+
+    /// Whether a place that was taken is not freed before it is released. That may be so without this
+    /// being true, in another thread than that which has taken it.
+    fn is_held(&self, taken: TakenSlot) -> bool {
+        let owner = self.slot(taken.index).thread.load(Ordering::Relaxed);
+        taken.thread == 0 || taken.thread == owner && owner == this_thread()
+    }
+
+    fn free(&self, index: usize) {
         let slot = self.slot(index);
         slot.thread.store(0, Ordering::Release);
         slot.used.store(FREE, Ordering::Release);
     }
 
     /// The handle that was left at a place that was taken.
-    pub(crate) fn handle(&self, index: usize) -> Option<Box<Transaction>> {
+    pub(crate) fn handle(&self, taken: TakenSlot) -> Option<Box<Transaction>> {
+        self.handle_at(taken.index)
+    }
+
+    fn handle_at(&self, index: usize) -> Option<Box<Transaction>> {
         // Whoever had the place before gave it back behind leaving the handle, and nobody else has it now.
         let slot = self.slot(index);
         let handle = slot.handle.load(Ordering::Relaxed);
@@ -169,18 +248,23 @@ impl ReaderSlots {
     }
 
     /// Gives a place back, and leaves a handle there that has no transaction and no place.
-    pub(crate) fn release_with_handle(&self, index: usize, handle: Box<Transaction>) {
+    pub(crate) fn release_with_handle(&self, taken: TakenSlot, handle: Box<Transaction>) {
+        if !self.is_held(taken) {
+            self.release(taken);
+            return;
+        }
         let handle = Box::into_raw(handle);
-        self.slot(index).handle.store(handle, Ordering::Relaxed);
-        self.release(index);
+        let slot = self.slot(taken.index);
+        slot.handle.store(handle, Ordering::Relaxed);
+        self.free(taken.index);
     }
 
     /// Frees the handles that were left.
     pub(crate) fn forget_handles(&self) {
         for index in 0..self.high_water() {
             if self.try_take(index, 0) {
-                drop(self.handle(index));
-                self.release(index);
+                drop(self.handle_at(index));
+                self.free(index);
             }
         }
     }
@@ -214,44 +298,80 @@ pub(crate) fn line(process: u32, (thread, state): ListedReader) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Code, ReaderSlots, codes, line};
-    use std::{collections::HashSet, sync::Mutex, thread};
+    use super::{CHUNK, Code, ReaderSlots, TakenSlot, codes, line, this_thread};
+    use std::{
+        collections::HashSet,
+        sync::{Arc, Mutex},
+        thread,
+    };
+
+    fn slots(max: usize) -> Arc<ReaderSlots> {
+        Arc::new(ReaderSlots::new(max))
+    }
+
+    fn bound(index: usize, thread: usize) -> TakenSlot {
+        TakenSlot { index, thread }
+    }
 
     #[test]
     fn a_thread_has_one_place_and_all_have_so_many() {
-        let slots = ReaderSlots::new(2);
-        assert_eq!(slots.take(7, true), Ok(0));
+        let slots = slots(2);
+        assert_eq!(slots.take(7, true), Ok(bound(0, 7)));
         assert_eq!(slots.take(7, true), Err(Code(codes::BAD_RSLOT)));
-        assert_eq!(slots.take(8, false), Ok(1));
+        assert_eq!(slots.take(8, false), Ok(bound(1, 0)));
         assert_eq!(slots.take(9, false), Err(Code(codes::READERS_FULL)));
-        slots.read(1, 12);
-        slots.release(0);
+        slots.read(bound(1, 0), 12);
+        slots.release(bound(0, 7));
         assert_eq!(slots.listed().collect::<Vec<_>>(), [(8, Some(12))]);
-        slots.keep(1);
+        slots.keep(bound(1, 0));
         assert_eq!(line(5, slots.listed().next().unwrap()), "         5 8 -\n");
-        assert_eq!(slots.take(7, false), Ok(0));
+        assert_eq!(slots.take(7, false), Ok(bound(0, 0)));
         assert_eq!(slots.high_water(), 2);
     }
 
     #[test]
     fn a_place_in_another_environment_is_none_here() {
-        let (one, other) = (ReaderSlots::new(4), ReaderSlots::new(4));
-        assert_eq!(one.take(7, true), Ok(0));
-        assert_eq!(other.take(7, true), Ok(0));
+        let (one, other) = (slots(4), slots(4));
+        assert_eq!(one.take(7, true), Ok(bound(0, 7)));
+        assert_eq!(other.take(7, true), Ok(bound(0, 7)));
         assert_eq!(one.take(7, true), Err(Code(codes::BAD_RSLOT)));
-        one.release(0);
-        assert_eq!(one.take(7, true), Ok(0));
+        one.release(bound(0, 7));
+        assert_eq!(one.take(7, true), Ok(bound(0, 7)));
+    }
+
+    #[test]
+    fn a_place_is_freed_when_its_thread_ends_and_is_not_the_threads_to_release_then() {
+        let slots = slots(1);
+        let take = || slots.take(this_thread(), true);
+        let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
+        assert_eq!(slots.listed().count(), 0);
+        let own = take().unwrap();
+        assert_eq!(own.index, taken.index);
+        slots.release(taken);
+        assert_eq!(slots.listed().count(), 1);
+        slots.release(own);
+        assert_eq!(slots.listed().count(), 0);
+    }
+
+    #[test]
+    fn a_place_of_a_transaction_outlives_the_thread_that_has_taken_it() {
+        let slots = slots(1);
+        let take = || slots.take(this_thread(), false);
+        let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
+        assert_eq!(take(), Err(Code(codes::READERS_FULL)));
+        slots.release(taken);
+        assert!(take().is_ok());
     }
 
     #[test]
     fn threads_that_come_at_once_have_different_places() {
         let count = CHUNK + 8;
-        let (slots, taken) = (ReaderSlots::new(count), Mutex::new(HashSet::new()));
+        let (slots, taken) = (slots(count), Mutex::new(HashSet::new()));
         thread::scope(|scope| {
             for thread in 1..=count {
                 let (slots, taken) = (&slots, &taken);
                 scope.spawn(move || {
-                    let index = slots.take(thread, true).unwrap();
+                    let index = slots.take(thread, true).unwrap().index;
                     assert!(taken.lock().unwrap().insert(index));
                 });
             }

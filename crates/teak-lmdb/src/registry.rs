@@ -1,22 +1,32 @@
 //! The handles that C has: numbers that look like pointers, and stand for an object until it ends. One that is over is refused, and
 //! nothing that it stood for is touched.
 //!
-//! A handle is a slot and the generation of the slot. Slots are never freed. A slot whose generations are used up is left, until no other one is:
-//! then it begins with the first generation again.
-//! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their language.
+//! A handle is a slot, the generation of the slot, and the kind of the object. Slots are never
+//! freed. A slot whose generations are used up is left, until no other one is: then it begins with
+//! the first generation again.
+//! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their
+//! language. Handles of different kinds differ, since clients keep objects in maps by their
+//! pointers, and a handle of another kind is refused.
 
 use crate::codes::{CallResult, Code};
 use std::{
     ptr,
     sync::{
         OnceLock,
-        atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering},
+        atomic::{
+            AtomicPtr, AtomicU32, AtomicU64,
+            Ordering::{self, AcqRel, Relaxed},
+        },
     },
 };
 
 const ALIGNMENT_BITS: u32 = 4;
 const SLOT_BITS: u32 = 20;
-const GENERATION_MAX: u32 = (1 << (47 - ALIGNMENT_BITS - SLOT_BITS)) - 1;
+const KIND_BITS: u32 = 2;
+const GENERATION_BITS: u32 = 47 - ALIGNMENT_BITS - SLOT_BITS - KIND_BITS;
+/// The step from one generation to the next: the kind is in the bits below.
+const GENERATION: u32 = 1 << KIND_BITS;
+const LAST_GENERATION: u32 = ((1 << GENERATION_BITS) - 1) << KIND_BITS;
 /// The first array of slots has so many, each further one twice as many.
 const FIRST_LEN: usize = 64;
 const ARRAYS: usize = SLOT_BITS as usize - FIRST_LEN.ilog2() as usize;
@@ -25,9 +35,18 @@ const SLOTS: u32 = ((FIRST_LEN << ARRAYS) - FIRST_LEN) as u32;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HandleKind {
+    Environment,
+    Transaction,
+    Cursor,
+}
+
 /// All handles of one kind.
 #[derive(Debug)]
 pub(crate) struct Registry<T> {
+    kind: HandleKind,
     arrays: [OnceLock<Box<[Slot<T>]>>; ARRAYS],
     /// The first free slot, and above it a count of changes.
     free: AtomicU64,
@@ -39,6 +58,7 @@ pub(crate) struct Registry<T> {
 struct Slot<T> {
     /// Null if the slot is free.
     object: AtomicPtr<T>,
+    /// Generation and kind, as in the handle.
     generation: AtomicU32,
     /// The next free slot.
     next: AtomicU32,
@@ -63,8 +83,9 @@ fn handle<T>(slot: u32, generation: u32) -> *mut T {
 }
 
 impl<T> Registry<T> {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(kind: HandleKind) -> Self {
         Self {
+            kind,
             arrays: [const { OnceLock::new() }; ARRAYS],
             free: AtomicU64::new(NONE as u64),
             unused: AtomicU32::new(0),
@@ -84,7 +105,7 @@ impl<T> Registry<T> {
             let len = FIRST_LEN << locate(index).0;
             let new = || Slot {
                 object: AtomicPtr::default(),
-                generation: AtomicU32::new(1),
+                generation: AtomicU32::new(self.first_generation()),
                 next: AtomicU32::new(NONE),
             };
             (0..len).map(|_| new()).collect()
@@ -118,7 +139,7 @@ impl<T> Registry<T> {
             return;
         };
         slot.object.store(ptr::null_mut(), Ordering::Release);
-        if slot.generation.fetch_add(1, Ordering::AcqRel) < GENERATION_MAX {
+        if slot.generation.fetch_add(GENERATION, Ordering::AcqRel) < LAST_GENERATION {
             self.push(slot, index);
         }
     }
@@ -128,10 +149,11 @@ impl<T> Registry<T> {
     pub(crate) fn replace(&self, ended: *mut T) -> Option<*mut T> {
         let (slot, index) = self.slot(ended)?;
         match slot.generation.load(Ordering::Relaxed) {
-            GENERATION_MAX => None,
+            LAST_GENERATION.. => None,
             generation => {
-                slot.generation.store(generation + 1, Ordering::Release);
-                Some(handle(index, generation + 1))
+                let next = generation + GENERATION;
+                slot.generation.store(next, Ordering::Release);
+                Some(handle(index, next))
             }
         }
     }
@@ -142,14 +164,19 @@ impl<T> Registry<T> {
         taken.ok()
     }
 
-    /// Takes a slot whose generations are used up: some 2^43 handles were given since its first one.
+    fn first_generation(&self) -> u32 {
+        GENERATION | self.kind as u32
+    }
+
+    /// Takes a slot whose generations are used up: some 2^41 handles were given since its first one.
     fn revive(&self) -> Option<u32> {
+        let used_up = LAST_GENERATION + self.first_generation();
         (0..SLOTS).find(|index| {
             let (array, offset) = locate(*index);
             let slot = self.arrays[array].get().map(|slots| &slots[offset]);
             slot.is_some_and(|slot| {
                 (slot.generation)
-                    .compare_exchange(GENERATION_MAX + 1, 1, Ordering::AcqRel, Ordering::Relaxed)
+                    .compare_exchange(used_up, self.first_generation(), AcqRel, Relaxed)
                     .is_ok()
             })
         })
@@ -188,12 +215,14 @@ impl<T> Registry<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ARRAYS, Code, FIRST_LEN, GENERATION_MAX, Ordering, Registry, SLOTS, locate};
+    use super::{
+        ARRAYS, Code, FIRST_LEN, HandleKind, LAST_GENERATION, Ordering, Registry, SLOTS, locate,
+    };
     use std::{ptr, thread};
 
     #[test]
     fn a_handle_that_is_over_is_none_and_does_not_come_back() {
-        let registry = Registry::new();
+        let registry = Registry::new(HandleKind::Cursor);
         let mut objects = [1, 2];
         let [one, other] = objects.each_mut().map(ptr::from_mut);
         let first = registry.insert(one).unwrap();
@@ -215,13 +244,14 @@ mod tests {
 
     #[test]
     fn a_slot_whose_generations_are_used_up_is_left_as_long_as_there_are_others() {
-        let registry = Registry::new();
+        let registry = Registry::new(HandleKind::Cursor);
         let object = &raw mut *Box::leak(Box::new(1));
         let mut handle = registry.insert(object).unwrap();
         while let Some(next) = registry.replace(handle) {
             handle = next;
         }
-        assert!(handle.addr() >> 24 == GENERATION_MAX as usize);
+        let last = LAST_GENERATION | HandleKind::Cursor as u32;
+        assert_eq!(handle.addr() >> 24, last as usize);
         registry.end(handle);
         let next = registry.insert(object).unwrap();
         assert_eq!(next.addr() >> 4 & 0xfffff, 1, "another slot");
@@ -233,6 +263,23 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(registry.insert(object), Err(Code(libc::ENOMEM)));
         }
+    }
+
+    #[test]
+    fn a_handle_of_another_kind_is_none() {
+        let mut objects = [1, 2, 3];
+        let [environment, transaction, cursor] = objects.each_mut().map(ptr::from_mut);
+        let environments = Registry::new(HandleKind::Environment);
+        let transactions = Registry::new(HandleKind::Transaction);
+        let cursors = Registry::new(HandleKind::Cursor);
+        let first = environments.insert(environment).unwrap();
+        let second = transactions.insert(transaction).unwrap();
+        let third = cursors.insert(cursor).unwrap();
+        assert!(first != second && second != third && third != first);
+        assert_eq!(environments.find(second), None);
+        assert_eq!(transactions.find(first), None);
+        assert_eq!(transactions.find(third), None);
+        assert_eq!(cursors.find(second), None);
     }
 
     #[test]
@@ -251,7 +298,7 @@ mod tests {
 
     #[test]
     fn threads_have_different_handles() {
-        let registry = Registry::new();
+        let registry = Registry::new(HandleKind::Cursor);
         thread::scope(|scope| {
             for thread in 1..=4_usize {
                 let registry = &registry;

@@ -1,5 +1,6 @@
-//! Which databases of an environment were open at some time. A read transaction keeps that from its handle's last one, so beginning to read takes
-//! no lock unless somebody has opened or closed a database since.
+//! The open databases of an environment, as of some time. A read transaction takes them from its
+//! handle's last use, so beginning to read takes no lock unless a database has been opened or
+//! closed since.
 
 use crate::{
     environment::OpenEnvironment,
@@ -20,7 +21,8 @@ pub(crate) struct RememberedDatabases {
 impl RememberedDatabases {
     /// The databases that are open now.
     pub(crate) fn now(opened: &OpenEnvironment) -> Self {
-        // The generation is asked for first: what is younger is looked for once more.
+        // The generation is read first: databases opened after that are picked up at the next
+        // renewal.
         Self {
             generation: opened.generation(),
             known: opened.handles().known(),

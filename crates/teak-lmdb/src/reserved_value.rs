@@ -1,9 +1,9 @@
-//! Values whose bytes the client writes after their record was put (`MDB_RESERVE`).
+//! Values whose bytes the client writes after it has put the record (`MDB_RESERVE`).
 
 use crate::{
     codes::CallResult,
+    compare::ComparisonScope,
     handles::{OpenDatabase, TableHandle},
-    orders::ComparisonScope,
     read_view::ReadView,
 };
 use std::sync::Arc;
@@ -38,17 +38,17 @@ impl ReservedValue {
             && (open.order(ComparisonScope::Keys).is_some() || key == self.key)
     }
 
-    /// Whether the client has written what its record does not have.
+    /// Whether the client has written bytes that the record does not have.
     pub(crate) fn is_news(&self, txn: &WriteTxn) -> CallResult<bool> {
         let stored = ReadView::Write(txn).get(&self.open.tables, &self.key)?;
         Ok(stored.is_some_and(|stored| stored != self.value))
     }
 
-    /// Gives the record what the client has written.
+    /// Stores the bytes that the client has written.
     pub(crate) fn store(&self, txn: &mut WriteTxn) -> teak::Result<()> {
         match &self.open.tables {
             TableHandle::Plain(table) => table.insert(txn, &self.key, &self.value),
-            // Nothing else has changed: it is the only value of its key.
+            // Nothing else has changed, so it is the only value of its key.
             TableHandle::Multi(table) => table.set(txn, &self.key, &self.value).map(drop),
         }
     }

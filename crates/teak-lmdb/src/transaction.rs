@@ -11,7 +11,8 @@ use crate::{
     environment::{Environment, OpenEnvironment},
     handles::OpenDatabase,
     read_view::ReadView,
-    registry::{HasRegistry, Registry},
+    readers::TakenSlot,
+    registry::{HandleKind, HasRegistry, Registry},
     remembered_databases::RememberedDatabases,
     writer::Writer,
 };
@@ -48,7 +49,7 @@ pub struct Transaction {
 
 impl HasRegistry for Transaction {
     fn registry() -> &'static Registry<Self> {
-        static TRANSACTIONS: Registry<Transaction> = Registry::new();
+        static TRANSACTIONS: Registry<Transaction> = Registry::new(HandleKind::Transaction);
         &TRANSACTIONS
     }
 }
@@ -66,7 +67,7 @@ enum TransactionKind {
         txn: Option<ReadTxn>,
         /// That which was reset, to begin by it.
         reset: Option<ResetReadTxn>,
-        reader_slot: Option<usize>,
+        reader_slot: Option<TakenSlot>,
     },
     Writing {
         writer: *mut Writer,

@@ -13,11 +13,12 @@ use std::{
     ptr,
 };
 
-/// Begins a transaction, in `parent` if that is one.
+/// Begins a transaction, nested in `parent` unless that is null.
 ///
 /// # Safety
 ///
-/// `environment` is a handle, `parent` null or a handle of a transaction, `transaction` leads to room for a pointer.
+/// `environment` is a handle, `parent` is null or a handle of a transaction, and `transaction`
+/// points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_begin(
     environment: *mut Environment,
@@ -78,22 +79,23 @@ pub unsafe extern "C" fn mdb_txn_id(transaction: *mut Transaction) -> usize {
     id.unwrap_or(0) as usize
 }
 
-/// Commits, with what is nested in it, and frees the handle, however that goes.
+/// Commits, including nested transactions, and frees the handle even if that fails.
 ///
 /// # Safety
 ///
-/// `transaction` is null or a handle, which is not used any more; nor are cursors of a write transaction.
+/// `transaction` is null or a handle. It is not used afterwards, nor are cursors of a write
+/// transaction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_commit(transaction: *mut Transaction) -> c_int {
     // SAFETY: the caller's promise.
     answer(|| unsafe { end(transaction, TransactionEnd::Commit) })
 }
 
-/// Undoes everything, with what is nested in it, and frees the handle.
+/// Undoes all changes, including nested transactions, and frees the handle.
 ///
 /// # Safety
 ///
-/// That of [`mdb_txn_commit`].
+/// As for [`mdb_txn_commit`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_abort(transaction: *mut Transaction) {
     // SAFETY: the caller's promise.
@@ -102,11 +104,11 @@ pub unsafe extern "C" fn mdb_txn_abort(transaction: *mut Transaction) {
 
 /// # Safety
 ///
-/// That of [`mdb_txn_commit`].
+/// As for [`mdb_txn_commit`].
 unsafe fn end(transaction: *mut Transaction, mode: TransactionEnd) -> CallResult {
     let found = Transaction::registry().find(transaction);
     let found = found.ok_or(Code::INVALID_ARGUMENT)?;
-    // SAFETY: what is registered is there; a child is null or lives.
+    // SAFETY: registered objects exist; a child is null or exists.
     let child = unsafe { (*found).child.as_ref() }.map(Transaction::handle);
     let mut mode = mode;
     let mut ended = Ok(());
@@ -137,7 +139,7 @@ pub unsafe extern "C" fn mdb_txn_reset(transaction: *mut Transaction) {
     });
 }
 
-/// Begins to read anew by a handle that was kept.
+/// Begins to read again with a handle that was kept.
 ///
 /// # Safety
 ///

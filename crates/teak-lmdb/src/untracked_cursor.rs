@@ -9,7 +9,8 @@ use crate::{
 use std::mem;
 use teak::{Cursor, MultiCursor};
 
-/// A borrowing cursor whose borrow the compiler does not see: whoever has it gives it up before the transaction changes or ends.
+/// A borrowing cursor without the borrow's lifetime. Its owner drops it before the transaction
+/// changes or ends.
 #[derive(Clone)]
 pub(crate) enum UntrackedCursor {
     Plain(Cursor<'static>),
@@ -17,7 +18,7 @@ pub(crate) enum UntrackedCursor {
     Free(FreePages),
 }
 
-/// Does the same with a cursor of whatever kind.
+/// Runs an expression with a cursor of any kind.
 macro_rules! each {
     ($walk:expr, $cursor:ident => $work:expr) => {
         match $walk {
@@ -29,11 +30,11 @@ macro_rules! each {
 }
 
 impl UntrackedCursor {
-    /// A cursor that is nowhere.
+    /// A cursor without a position.
     ///
     /// # Safety
     ///
-    /// It is used only as long as what `view` leads to lives and does not change.
+    /// It is used only while the transaction of `view` lives and does not change.
     pub(crate) unsafe fn new(view: ReadView<'_>, tables: &TableHandle) -> CallResult<Self> {
         // SAFETY: only the lifetime differs, and the caller promises to keep to the true one.
         let view = unsafe { mem::transmute::<ReadView<'_>, ReadView<'static>>(view) };
@@ -100,7 +101,7 @@ impl UntrackedCursor {
         }
     }
 
-    /// Stays where it is if there is none.
+    /// Does not move if there is none.
     pub(crate) fn next_value(&mut self) -> CallResult<bool> {
         match self {
             Self::Multi(cursor) => Ok(cursor.next_value()?),
@@ -108,7 +109,7 @@ impl UntrackedCursor {
         }
     }
 
-    /// Stays where it is if there is none.
+    /// Does not move if there is none.
     pub(crate) fn prev_value(&mut self) -> CallResult<bool> {
         match self {
             Self::Multi(cursor) => Ok(cursor.prev_value()?),
@@ -130,12 +131,14 @@ impl UntrackedCursor {
         }
     }
 
-    /// To the key; else to the first record behind it, and `false`.
+    /// Moves to the key. If it does not exist, moves to the first record after it and returns
+    /// `false`.
     pub(crate) fn seek_exact(&mut self, key: &[u8]) -> CallResult<bool> {
         Ok(each!(self, cursor => cursor.seek_exact(key)?))
     }
 
-    /// To the pair; else to the first one behind it, and `false`. Where a key has one value that does not matter.
+    /// Moves to the pair. If it does not exist, moves to the first one after it and returns
+    /// `false`. Where a key has one value, the value is ignored.
     pub(crate) fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> CallResult<bool> {
         match self {
             Self::Multi(cursor) => Ok(cursor.seek_pair_exact(key, value)?),
@@ -151,7 +154,7 @@ impl UntrackedCursor {
         }
     }
 
-    /// Values of one size from here to the end of their page, to the last of which it goes.
+    /// The values of one size from here to the end of their page. Moves to the last of them.
     pub(crate) fn packed(&mut self) -> CallResult<Option<&[u8]>> {
         match self {
             Self::Multi(cursor) => Ok(cursor.read_packed()?),
@@ -159,7 +162,7 @@ impl UntrackedCursor {
         }
     }
 
-    /// The value where a key has several, for as long as nothing changes.
+    /// The value, where a key has several. Valid until the next change.
     pub(crate) fn value_of_several(&self) -> Option<&'static [u8]> {
         match self {
             Self::Multi(cursor) => cursor.value_in_page(),
@@ -167,7 +170,8 @@ impl UntrackedCursor {
         }
     }
 
-    /// To the first value of the key that is in the same page: those of a page stand one behind the other.
+    /// Moves to the first value of the key in the same page. The values of a page are adjacent in
+    /// memory.
     pub(crate) fn go_to_page_start(&mut self) -> CallResult {
         loop {
             let here = self.value_of_several().map(<[u8]>::as_ptr_range);

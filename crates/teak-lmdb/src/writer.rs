@@ -1,4 +1,4 @@
-//! The writing side of a transaction, which those that are nested in it share.
+//! The writing side of a transaction, which nested transactions share.
 
 use crate::{
     codes::CallResult, environment::OpenEnvironment, read_view::ReadView,
@@ -7,26 +7,27 @@ use crate::{
 use std::{collections::HashSet, ffi::c_uint, sync::Arc};
 use teak::{Geometry, WriteTxn};
 
-/// What says that the marks of a database are this library's: the second is the flags of the main database.
+/// The first application mark of databases that this library wrote. The second mark is the flags of
+/// the main database.
 const MARK: u64 = u64::from_le_bytes(*b"lmdb-0.9");
 
-/// The engine's transaction, and what is to be known of it.
+/// The engine's transaction, and state about it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) txn: WriteTxn,
-    /// Whether there is anything to be committed.
+    /// Whether there is anything to commit.
     pub(crate) is_changed: bool,
     pub(crate) reserved: Option<ReservedValue>,
-    /// The names of the named databases, once somebody wanted to know of many.
+    /// The names of the named databases, once many have been looked up.
     named: Option<HashSet<Vec<u8>>>,
-    /// How many keys were looked for without them.
+    /// The number of keys looked up without them.
     looked_up_count: usize,
     /// The limit in the file, if that is larger than this environment's: it stays there, as in LMDB.
     larger_limit: Option<u64>,
 }
 
-/// So many keys of the main database are looked for among the tables one by one, before the names of all are read: most transactions write
-/// few records there.
+/// After this many lookups among the tables one by one, the names of all are read. Most
+/// transactions write few records to the main database.
 const LOOKED_UP_MAX: usize = 16;
 
 impl Writer {
@@ -52,7 +53,7 @@ impl Writer {
         })
     }
 
-    /// Commits, if there is anything to be committed.
+    /// Commits, if there is anything to commit.
     pub(crate) fn commit(mut self, opened: &OpenEnvironment) -> CallResult {
         if !self.is_changed {
             return Ok(());
@@ -65,7 +66,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the main database's record of this key is that of a named database.
+    /// Whether this key of the main database names a database.
     pub(crate) fn is_database(&mut self, opened: &OpenEnvironment, key: &[u8]) -> CallResult<bool> {
         if self.named.is_none() {
             if self.looked_up_count < LOOKED_UP_MAX {
@@ -78,7 +79,7 @@ impl Writer {
         Ok(self.named.as_ref().is_some_and(|named| named.contains(key)))
     }
 
-    /// Looks anew which databases there are, when somebody wants to know.
+    /// Forgets the names of the databases, so that they are read again when needed.
     pub(crate) fn forget_names(&mut self) {
         self.named = None;
     }

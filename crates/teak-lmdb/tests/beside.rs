@@ -176,6 +176,36 @@ fn a_thread_that_ends_while_it_reads_is_none_that_comes_later() {
 }
 
 #[test]
+fn a_thread_that_ends_gives_its_place_back() {
+    is_the_same("ended_threads.c");
+}
+
+#[test]
+fn a_transaction_may_end_after_its_thread() {
+    let told = printed("ended_late.c", Library::Own, &[]);
+    let begin = "mdb_txn_begin(env, NULL, MDB_RDONLY, &o";
+    let wanted = format!(
+        "one\ntwo\n{begin}ther): MDB_BAD_RSLOT\nthree\nmdb_txn_renew(second): 0\nthree\n{begin}wn): 0\n"
+    );
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn key_and_data_may_be_one_value() {
+    is_the_same("one_value.c");
+}
+
+#[test]
+fn a_cursor_that_has_deleted_its_record_goes_where_lmdbs_does() {
+    is_the_same("deleted.c");
+}
+
+#[test]
+fn keys_that_were_put_do_not_stay_in_memory() {
+    assert_eq!(printed("memory.c", Library::Own, &[]), "");
+}
+
+#[test]
 fn a_comparison_may_call_the_library() {
     is_the_same("nested_calls.c");
 }

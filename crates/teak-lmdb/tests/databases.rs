@@ -173,7 +173,7 @@ fn keys_and_values_compare_as_the_flags_say() {
 }
 
 unsafe extern "C" fn backwards(a: *const Value, b: *const Value) -> c_int {
-    // SAFETY: the library gives it values.
+    // SAFETY: the library passes values.
     let (a, b) = unsafe { (bytes(*a), bytes(*b)) };
     b.cmp(a) as c_int
 }
@@ -290,7 +290,8 @@ fn free_pages_are_shown_to_readers() {
     assert_eq!(txn.commit(), 0);
 }
 
-/// The first keys of a transaction are looked for one by one, later ones among the names of all databases.
+/// The first keys of a transaction are looked up one by one, later ones among the names of all
+/// databases.
 #[test]
 fn records_of_databases_are_known_among_few_and_many_keys() {
     let kit = Kit::new();

@@ -70,7 +70,8 @@ fn the_files_are_where_clients_look_for_them() {
     assert!(file.is_file() && !kit.path().join("two-lock").exists());
 }
 
-/// Postfix makes its tables under a lock of its own, for which the descriptor must be open for writing.
+/// Postfix creates its tables under a lock of its own, for which the descriptor must be open for
+/// writing.
 #[test]
 fn a_client_locks_the_data_file_by_its_descriptor() {
     let is_locked = |kit: &Kit| {
@@ -78,7 +79,7 @@ fn a_client_locks_the_data_file_by_its_descriptor() {
         // SAFETY: all of them are numbers.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = libc::F_WRLCK as _;
-        // SAFETY: a handle, room for what is told, and a lock of the whole file.
+        // SAFETY: a handle, memory for the results, and a lock of the whole file.
         unsafe {
             assert_eq!(mdb_env_get_fd(kit.environment, &raw mut descriptor), 0);
             libc::fcntl(descriptor, libc::F_SETLK, &raw const lock) == 0
@@ -91,7 +92,7 @@ fn a_client_locks_the_data_file_by_its_descriptor() {
     assert!(!is_locked(&kit), "as in LMDB, it is open for reading only");
 }
 
-/// rkv moves such environments over, and wants the lock file there, as LMDB leaves it.
+/// rkv migrates such environments, and expects the lock file, which LMDB leaves.
 #[test]
 fn the_lock_file_stays_of_what_cannot_be_opened() {
     let directory = tempfile::tempdir().unwrap();
@@ -107,8 +108,9 @@ fn the_lock_file_stays_of_what_cannot_be_opened() {
     );
 }
 
-/// py-lmdb knows environments by the device and inode of their files: a lock file that nobody had open gave its inode to the next one that was made,
-/// and a process that had such an environment open could not make another one of that name.
+/// Regression: py-lmdb identifies environments by the device and inode of their files. The inode of
+/// an unused lock file went to the next one, and a process that had such an environment open could
+/// not make another with that name.
 #[test]
 fn an_environment_that_was_deleted_is_another_one() {
     let kit = Kit::new();
@@ -136,7 +138,8 @@ fn an_environment_that_was_deleted_is_another_one() {
     assert_eq!(names, 2, "data.mdb and lock.mdb");
 }
 
-/// LMDB does not look whether the lock file is of another data file. Here the old environment keeps the old one.
+/// LMDB does not check whether the lock file belongs to another data file. Here the old environment
+/// keeps the old one.
 #[test]
 fn a_data_file_that_was_deleted_gives_way_to_another_one() {
     let kit = Kit::new();
@@ -174,7 +177,7 @@ fn a_data_file_that_was_deleted_gives_way_to_another_one() {
     }
 }
 
-/// As py-lmdb wants it: both files have the mode that was asked for, and the lock file also if it is made later.
+/// py-lmdb relies on it: both files have the requested mode, even if the lock file is made later.
 #[test]
 fn files_have_the_mode_that_was_asked_for() {
     let directory = tempfile::tempdir().unwrap();
@@ -214,7 +217,8 @@ fn the_lock_file_that_stays_has_the_permissions_of_its_database() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// What lmdb-rkv expects of an environment that is new, and of a map size of 0 where none was set: that was told as the largest number.
+/// lmdb-rkv relies on it: a new environment has these properties, and a map size of 0 means that
+/// none was set. Regression: it was reported as the largest number.
 #[test]
 fn a_new_environment_is_told_as_by_lmdb() {
     let kit = Kit::new();
@@ -315,7 +319,7 @@ fn settings_are_told_and_kept() {
     });
     let environment = kit.environment;
     let (mut number, mut descriptor, mut path) = (0, 0, ptr::null());
-    // SAFETY: a handle, and room for what is told.
+    // SAFETY: a handle, and memory for the result.
     unsafe {
         assert_eq!(mdb_env_get_maxreaders(environment, &raw mut number), 0);
         assert_eq!((number, info(&kit).max_readers), (7, 7));
@@ -450,7 +454,7 @@ fn without_locks_a_thread_reads_as_often_as_it_likes() {
 }
 
 unsafe extern "C" fn collect(line: *const c_char, lines: *mut c_void) -> c_int {
-    // SAFETY: the test gives it a list of strings, and the library strings.
+    // SAFETY: the test passes a list of strings, and the library strings.
     let (lines, line) = unsafe { (&mut *lines.cast::<Vec<String>>(), CStr::from_ptr(line)) };
     lines.push(line.to_str().unwrap().to_owned());
     0
@@ -458,7 +462,7 @@ unsafe extern "C" fn collect(line: *const c_char, lines: *mut c_void) -> c_int {
 
 fn readers(kit: &Kit) -> Vec<String> {
     let mut lines = Vec::<String>::new();
-    // SAFETY: a handle, and a function for what it is given.
+    // SAFETY: a handle, and a function that takes this context.
     let said = unsafe { mdb_reader_list(kit.environment, Some(collect), (&raw mut lines).cast()) };
     assert_eq!(said, 0);
     lines
@@ -491,11 +495,11 @@ fn readers_are_listed_and_limited() {
 
 #[test]
 fn an_environment_is_read_where_nothing_may_be_written() {
-    // SAFETY: asks for a number.
+    // SAFETY: returns a number.
     if unsafe { libc::geteuid() } != 0 {
         return eprintln!("not run: it takes root to act as another user");
     }
-    // A thread of its own, since it acts as another user.
+    // A separate thread, since it acts as another user.
     let thread = std::thread::spawn(|| {
         let mut kit = Kit::new();
         assert_eq!(put(&kit, b"k", b"v"), 0);
@@ -504,7 +508,7 @@ fn an_environment_is_read_where_nothing_may_be_written() {
             fs::set_permissions(kit.path().join(name), permissions).unwrap();
         }
         kit.reopen(flags::RDONLY);
-        // SAFETY: these change what this thread may do with files.
+        // SAFETY: these change this thread's access to files.
         unsafe { (libc::setfsgid(65_534), libc::setfsuid(65_534)) };
         for asked in [flags::RDONLY, flags::RDONLY | flags::NOLOCK] {
             kit.reopen(asked);

@@ -1,4 +1,4 @@
-//! The header declares what the library exports, with the numbers that it has.
+//! The header declares the exported functions, and has the library's numbers.
 
 use lmdb::{codes, flags};
 use std::{collections::BTreeSet, ffi::c_int, fs, path::Path};
@@ -7,7 +7,7 @@ fn source(file: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
-/// The words of `text` behind `mark` up to a parenthesis.
+/// The words of `text` between `mark` and a parenthesis.
 fn names(text: &str, is_declared: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '(');
     let named = words.filter_map(|word| word.split_once('(').map(|(name, _)| name.to_owned()));

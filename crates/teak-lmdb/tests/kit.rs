@@ -30,7 +30,7 @@ pub(crate) fn c_path(path: &Path) -> CString {
 
 pub(crate) fn create() -> *mut Environment {
     let mut environment = ptr::null_mut();
-    // SAFETY: there is room for the handle.
+    // SAFETY: there is memory for the handle.
     assert_eq!(unsafe { mdb_env_create(&raw mut environment) }, 0);
     environment
 }
@@ -50,7 +50,7 @@ impl Kit {
         Self::at(Rc::new(tempfile::tempdir().unwrap()), flags, prepare)
     }
 
-    /// Another one in the same directory.
+    /// Another environment in the same directory.
     pub(crate) fn beside(other: &Self) -> Self {
         Self::at(Rc::clone(&other.directory), 0, |_| {})
     }
@@ -71,7 +71,7 @@ impl Kit {
         self.directory.path().to_owned()
     }
 
-    /// The same directory, opened anew.
+    /// Closes the environment and opens it again.
     pub(crate) fn reopen(&mut self, flags: c_uint) {
         // SAFETY: a handle that is not used any more.
         unsafe { mdb_env_close(self.environment) };
@@ -102,7 +102,7 @@ impl Drop for Kit {
     }
 }
 
-/// What bytes are for C.
+/// Bytes as a value of C.
 pub(crate) fn value(bytes: &[u8]) -> Value {
     Value {
         len: bytes.len(),
@@ -110,16 +110,16 @@ pub(crate) fn value(bytes: &[u8]) -> Value {
     }
 }
 
-/// The bytes that C was told.
+/// The bytes of a value that C received.
 pub(crate) fn bytes<'b>(value: Value) -> &'b [u8] {
     if value.len == 0 {
         return &[];
     }
-    // SAFETY: tests look at them before the transaction changes something or ends.
+    // SAFETY: tests read them before the transaction changes something or ends.
     unsafe { std::slice::from_raw_parts(value.bytes.cast(), value.len) }
 }
 
-/// A transaction, which a test ends itself.
+/// A transaction, which the test ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Txn(pub(crate) *mut Transaction);
 
@@ -181,7 +181,7 @@ impl Txn {
     }
 }
 
-/// A record, or the code of why there is none.
+/// A record, or the code of the failure.
 pub(crate) type Found<'b> = Result<(&'b [u8], &'b [u8]), c_int>;
 
 /// A cursor, which ends with its transaction, or is closed by the test.

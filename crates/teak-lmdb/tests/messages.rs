@@ -39,6 +39,6 @@ fn the_version_is_that_of_the_interface() {
             .unwrap()
             .contains(&format!("{major}.{minor}.{patch}"))
     );
-    // SAFETY: numbers that nobody wants.
+    // SAFETY: null for unwanted results.
     assert!(!unsafe { mdb_version(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) }.is_null());
 }

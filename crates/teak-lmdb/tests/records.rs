@@ -94,7 +94,7 @@ fn a_reserved_value_is_written_after_it_was_put() {
         assert_eq!(data.len, len);
         let cursor = txn.cursor(1);
         assert_eq!(cursor.go(Operation::First).unwrap().1.len(), len);
-        // SAFETY: there is room for so many bytes until the next change.
+        // SAFETY: the memory has that many bytes until the next change.
         unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 7, len) };
         assert_eq!(cursor.go(Operation::GetCurrent).unwrap().1, vec![7; len]);
         // SAFETY: there is room for so many bytes until the next change, and reading is none.
@@ -120,7 +120,7 @@ fn a_reserved_value_that_keeps_its_length_has_its_bytes() {
         };
         assert_eq!(cursor.put_value(b"key", &mut data, asked), 0);
         assert_eq!(crate::kit::bytes(data), b"bar");
-        // SAFETY: there is room for three bytes until the next change.
+        // SAFETY: the memory has three bytes until the next change.
         unsafe { data.bytes.cast::<u8>().add(2).write(b'r') };
     }
     let mut data = Value {

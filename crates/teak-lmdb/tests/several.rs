@@ -36,7 +36,7 @@ fn count(cursor: Place) -> Result<usize, i32> {
     }
 }
 
-/// LMDB takes an empty value too, but does not find it again where the key gets others.
+/// LMDB accepts an empty value too, but does not find it when the key has further ones.
 #[test]
 fn one_of_several_values_may_be_empty() {
     let mut kit = Kit::new();
@@ -126,8 +126,8 @@ fn pairs_are_searched_for() {
     assert_eq!(txn.commit(), 0);
 }
 
-/// What lmdb-rkv's `iter_dup_of` relies on: a key is searched for that is not there, and the value asked for that the cursor is on. LMDB has not
-/// looked at the values of the key behind it.
+/// lmdb-rkv's `iter_dup_of` relies on it: it searches for a missing key, and asks for the current
+/// value. LMDB has not read the values of the next key.
 #[test]
 fn a_key_that_is_not_there_leaves_the_values_behind_it_unread() {
     const REFUSED: Found<'static> = Err(libc::EINVAL);

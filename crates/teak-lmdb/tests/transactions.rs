@@ -77,7 +77,7 @@ fn what_a_reader_that_ended_leaves_is_the_next_ones_under_another_handle() {
     assert_ne!(second.0, first.0);
     assert_eq!(first.get(1, b"key"), Err(libc::EINVAL));
     assert_eq!(second.get(1, b"key"), Ok(&b"value"[..]));
-    // What has opened a database and aborted leaves none behind.
+    // An aborted transaction that opened a database leaves none.
     assert_eq!(second.open(Some(c"named"), 0), Err(codes::NOTFOUND));
     abort(second);
 }
@@ -93,7 +93,7 @@ fn a_handle_that_is_kept_for_the_next_reader_keeps_no_database_open() {
     assert_ne!(open, 0);
     kit.reopen(flags::NOTLS);
     assert_eq!(descriptors(&kit.path()), open);
-    // One that outlives its environment ends what that has left.
+    // A transaction that outlives its environment frees the rest of it.
     let late = kit.begin(flags::RDONLY);
     kit.reopen(flags::NOTLS);
     assert_ne!(descriptors(&kit.path()), open);

@@ -1,17 +1,17 @@
-//! The engines of others, and what they promise.
+//! The other engines, and their promises.
 
 use clap::ValueEnum;
 
 /// An engine and the mode it commits in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Engine {
-    /// LMDB as it is by default
+    /// LMDB with its default settings
     Lmdb,
     /// LMDB with `MDB_NOMETASYNC`
     LmdbNometasync,
     /// LMDB with `MDB_NOSYNC`
     LmdbNosync,
-    /// libmdbx as it is by default
+    /// libmdbx with its default settings
     Mdbx,
     /// libmdbx with `MDBX_NOMETASYNC`
     MdbxNometasync,
@@ -19,18 +19,18 @@ pub(crate) enum Engine {
     MdbxSafeNosync,
 }
 
-/// What is on the disk for sure, as the engine's documentation has it.
+/// The commits that are certainly on the disk, according to the engine's documentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
     /// Every commit that returned.
     Returned,
     /// Every commit that returned but the last.
     ReturnedButOne,
-    /// What was committed before a sync that returned.
+    /// Commits before a sync that has returned.
     Synced,
 }
 
-/// What the campaign must find, so that it counts as having teeth.
+/// The violations that the campaign must find to prove that it works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expectation {
     None,
@@ -62,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// Whether it trusts what was not synced as long as the machine's boot id is the same.
+    /// Whether it trusts unflushed data while the boot id is unchanged.
     pub(crate) fn reads_boot_id(self) -> bool {
         matches!(
             self,
@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// What it puts behind the name of its file to name that of its locks.
+    /// The suffix of its lock file.
     pub(crate) fn lock_suffix(self) -> &'static str {
         if self.reads_boot_id() {
             "-lck"

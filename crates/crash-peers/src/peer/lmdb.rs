@@ -1,7 +1,7 @@
 //! LMDB, through its C functions.
 //!
-//! Invariants: an environment is open from its making to its drop. A transaction ends where it was
-//! begun, on the same thread, and no slice of it is held beyond.
+//! Invariants: an environment is open from its creation to its drop. A transaction ends on the
+//! thread that began it, and no slice of it is held beyond its end.
 
 #![allow(unsafe_code)]
 
@@ -38,10 +38,10 @@ impl LmdbEnvironment {
         let flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD | sync;
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` is a place to write the new handle to.
+        // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no environment")?;
-        // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
+        // From here on the drop closes it, even if opening fails, as LMDB requires.
         let environment = Self { handle };
         // SAFETY: the handle is live and not yet open.
         check(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), MAP_BYTES) })?;
@@ -53,7 +53,7 @@ impl LmdbEnvironment {
     fn begin(&self, flags: c_uint) -> Result<LmdbTransaction> {
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
-        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
+        // SAFETY: the environment is open, and `handle` is memory for the new handle.
         check(unsafe { ffi::mdb_txn_begin(environment, no_parent, flags, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
         let mut transaction = LmdbTransaction {
@@ -62,7 +62,8 @@ impl LmdbEnvironment {
             is_running: true,
         };
         let table = &raw mut transaction.table;
-        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        // SAFETY: the transaction is live; no name means the unnamed database, and `table` is
+        // memory for its number.
         check(unsafe { ffi::mdb_dbi_open(handle.as_ptr(), ptr::null(), 0, table) })?;
         Ok(transaction)
     }
@@ -82,7 +83,8 @@ impl Peer for LmdbEnvironment {
             transaction.make(change)?;
         }
         transaction.is_running = false;
-        // SAFETY: the transaction runs, and is not touched again, since the handle is gone even if committing fails.
+        // SAFETY: the transaction is live, and is not used again, since the handle is invalid even
+        // if committing fails.
         check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
     }
 
@@ -98,7 +100,8 @@ impl Peer for LmdbEnvironment {
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         loop {
             let (at, key_out, value_out) = (cursor.handle, &raw mut key, &raw mut value);
-            // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
+            // SAFETY: the cursor and its transaction are live; LMDB writes only to `key` and
+            // `value`.
             match unsafe { ffi::mdb_cursor_get(at, key_out, value_out, ffi::MDB_NEXT) } {
                 ffi::MDB_NOTFOUND => return Ok(()),
                 code => check(code)?,
@@ -158,7 +161,8 @@ impl<'t> LmdbCursor<'t> {
     fn open(transaction: &'t LmdbTransaction) -> Result<Self> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
-        // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
+        // SAFETY: the transaction is live, its table is open, and `handle` is memory for the new
+        // cursor.
         check(unsafe { ffi::mdb_cursor_open(of, transaction.table, &raw mut handle) })?;
         Ok(Self {
             handle,
@@ -186,12 +190,14 @@ fn borrowed(bytes: &[u8]) -> ffi::MDB_val {
 ///
 /// # Safety
 ///
-/// `value` was written by a call that succeeded, and its transaction runs, and changes nothing, as long as the slice is used.
+/// `value` was written by a successful call, and its transaction is live and unchanged while the
+/// slice is used.
 unsafe fn as_slice(value: &ffi::MDB_val) -> &[u8] {
     if value.mv_size == 0 {
         return &[];
     }
-    // SAFETY: LMDB points to that many bytes of its map, which stand still as long as the caller promises.
+    // SAFETY: LMDB points to that many bytes of its map, which do not change as long as the caller
+    // promises.
     unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
 }
 
@@ -200,7 +206,8 @@ fn check(code: c_int) -> Result<()> {
     if code == ffi::MDB_SUCCESS {
         return Ok(());
     }
-    // SAFETY: LMDB answers every code with a text that stands for ever, or until the next call on this thread.
+    // SAFETY: LMDB returns a string for every code, which is valid forever, or until the next call
+    // on this thread.
     let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) };
     bail!("LMDB: {} (code {code})", text.to_string_lossy())
 }

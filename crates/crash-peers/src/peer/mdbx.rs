@@ -1,7 +1,7 @@
 //! libmdbx, through its C functions.
 //!
-//! Invariants: an environment is open from its making to its drop. A transaction ends where it was
-//! begun, on the same thread, and no slice of it is held beyond.
+//! Invariants: an environment is open from its creation to its drop. A transaction ends on the
+//! thread that began it, and no slice of it is held beyond its end.
 
 #![allow(unsafe_code)]
 
@@ -21,7 +21,8 @@ use std::{
 
 const FILE_MODE: ffi::mdbx_mode_t = 0o644;
 const MAP_BYTES: isize = 16 << 20;
-/// What the file grows by: little, so that it grows often, and pages are looked for before.
+/// The bytes by which the file grows: few, so that it grows often, after free pages were searched
+/// for.
 const STEP_BYTES: isize = 64 << 10;
 
 /// An open environment.
@@ -41,10 +42,10 @@ impl MdbxEnvironment {
         silence_log();
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` is a place to write the new handle to.
+        // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdbx_env_create(&raw mut handle) })?;
         let handle = NonNull::new(handle).context("libmdbx gave no environment")?;
-        // From here on the drop closes it, also where opening fails, which is what libmdbx asks for.
+        // From here on the drop closes it, even if opening fails, as libmdbx requires.
         let environment = Self { handle };
         let (lower, now, page_size) = (0, -1, 4096);
         let (upper, growth, shrink) = (MAP_BYTES, STEP_BYTES, 2 * STEP_BYTES);
@@ -61,7 +62,7 @@ impl MdbxEnvironment {
     fn begin(&self, flags: ffi::MDBX_txn_flags_t) -> Result<MdbxTransaction> {
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
-        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
+        // SAFETY: the environment is open, and `handle` is memory for the new handle.
         check(unsafe {
             ffi::mdbx_txn_begin_ex(
                 environment,
@@ -78,7 +79,8 @@ impl MdbxEnvironment {
             is_running: true,
         };
         let table = &raw mut transaction.table;
-        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        // SAFETY: the transaction is live; no name means the unnamed database, and `table` is
+        // memory for its number.
         check(unsafe {
             ffi::mdbx_dbi_open(handle.as_ptr(), ptr::null(), ffi::MDBX_DB_DEFAULTS, table)
         })?;
@@ -101,7 +103,8 @@ impl Peer for MdbxEnvironment {
             transaction.make(change)?;
         }
         transaction.is_running = false;
-        // SAFETY: the transaction runs, and is not touched again, since the handle is gone even if committing fails.
+        // SAFETY: the transaction is live, and is not used again, since the handle is invalid even
+        // if committing fails.
         check(unsafe { ffi::mdbx_txn_commit_ex(transaction.handle.as_ptr(), ptr::null_mut()) })
     }
 
@@ -121,7 +124,8 @@ impl Peer for MdbxEnvironment {
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         loop {
             let (at, key_out, value_out) = (cursor.handle, &raw mut key, &raw mut value);
-            // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
+            // SAFETY: the cursor and its transaction are live; libmdbx writes only to `key` and
+            // `value`.
             match unsafe { ffi::mdbx_cursor_get(at, key_out, value_out, ffi::MDBX_NEXT) } {
                 ffi::MDBX_NOTFOUND => return Ok(()),
                 code => check(code)?,
@@ -189,7 +193,8 @@ impl<'t> MdbxCursor<'t> {
     fn open(transaction: &'t MdbxTransaction) -> Result<Self> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
-        // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
+        // SAFETY: the transaction is live, its table is open, and `handle` is memory for the new
+        // cursor.
         check(unsafe { ffi::mdbx_cursor_open(of, transaction.table, &raw mut handle) })?;
         Ok(Self {
             handle,
@@ -205,10 +210,10 @@ impl Drop for MdbxCursor<'_> {
     }
 }
 
-/// Has libmdbx keep to itself what it finds wrong: it comes back as an error too.
+/// Silences libmdbx's messages about errors, which it also returns.
 fn silence_log() {
     let (level, flags) = (ffi::MDBX_LOG_FATAL, ffi::MDBX_DBG_DONTCHANGE);
-    // SAFETY: it sets numbers of the library's own, and nothing is to be called.
+    // SAFETY: it sets numbers of the library's own, and there is no callback.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };
 }
 
@@ -224,12 +229,14 @@ fn borrowed(bytes: &[u8]) -> ffi::MDBX_val {
 ///
 /// # Safety
 ///
-/// `value` was written by a call that succeeded, and its transaction runs, and changes nothing, as long as the slice is used.
+/// `value` was written by a successful call, and its transaction is live and unchanged while the
+/// slice is used.
 unsafe fn as_slice(value: &ffi::MDBX_val) -> &[u8] {
     if value.iov_len == 0 {
         return &[];
     }
-    // SAFETY: libmdbx points to that many bytes of its map, which stand still as long as the caller promises.
+    // SAFETY: libmdbx points to that many bytes of its map, which do not change as long as the
+    // caller promises.
     unsafe { slice::from_raw_parts(value.iov_base.cast::<u8>(), value.iov_len) }
 }
 
@@ -238,7 +245,8 @@ fn check(code: c_int) -> Result<()> {
     if code == ffi::MDBX_SUCCESS {
         return Ok(());
     }
-    // SAFETY: libmdbx answers every code with a text that stands for ever, or until the next call on this thread.
+    // SAFETY: libmdbx returns a string for every code, which is valid forever, or until the next
+    // call on this thread.
     let text = unsafe { CStr::from_ptr(ffi::mdbx_strerror(code)) };
     bail!("libmdbx: {} (code {code})", text.to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! The engines, behind the few calls that the campaign makes.
+//! The engines, with the few calls that the campaign makes.
 
 mod connection;
 mod engine;

@@ -19,7 +19,7 @@ pub(super) enum Change {
     Remove(Vec<u8>),
 }
 
-/// A table by its name, if it is not the main one, with its flags, which are the same in both engines.
+/// A table: its name, unless it is the main one, and its flags, which are equal in both engines.
 pub(super) struct Kind {
     pub(super) name: Option<&'static str>,
     pub(super) flags: u32,
@@ -40,7 +40,7 @@ pub(super) trait Peer {
     /// Makes the tables if they are not there, makes the changes, of which each is of the table of that index, and commits.
     fn commit(&self, kinds: &[Kind], changes: &[(usize, Change)]);
 
-    /// All records of a table, as the engine gives them.
+    /// All records of a table, according to the engine.
     fn records(&self, kind: &Kind) -> Vec<Record>;
 }
 
@@ -55,7 +55,8 @@ macro_rules! peer {
                 let name = kind.name.map(|name| CString::new(name).expect("a name"));
                 let name = name.as_ref().map_or(ptr::null(), |name| name.as_ptr());
                 let mut table = 0;
-                // SAFETY: the transaction runs, the name ends with a zero byte or is none, and `table` is a place for the number.
+                // SAFETY: the transaction is live, the name is null or zero-terminated, and `table`
+                // is memory for the number.
                 match unsafe { $ffi::$open(txn, name, (kind.flags | more) as _, &raw mut table) } {
                     $ffi::$not_found => None,
                     code => {
@@ -67,7 +68,7 @@ macro_rules! peer {
 
             fn begin(&self, flags: u32) -> *mut $ffi::Txn {
                 let mut txn = ptr::null_mut();
-                // SAFETY: the environment is open, and `txn` is a place for the handle.
+                // SAFETY: the environment is open, and `txn` is memory for the handle.
                 must(unsafe { $ffi::$begin(self.0, ptr::null_mut(), flags as _, &raw mut txn) });
                 txn
             }
@@ -113,7 +114,7 @@ macro_rules! peer {
                 let mut records = Vec::new();
                 if let Some(table) = Self::table(txn, kind, 0) {
                     let mut cursor = ptr::null_mut();
-                    // SAFETY: the transaction runs, and `cursor` is a place for the handle.
+                    // SAFETY: the transaction is live, and `cursor` is memory for the handle.
                     must(unsafe { $ffi::$cursor_open(txn, table, &raw mut cursor) });
                     loop {
                         let nothing = || $ffi::$val {
@@ -121,7 +122,7 @@ macro_rules! peer {
                             $len: 0,
                         };
                         let (mut key, mut value) = (nothing(), nothing());
-                        // SAFETY: the cursor is open, and the engine writes to both places alone.
+                        // SAFETY: the cursor is open, and the engine writes only to key and value.
                         let code = unsafe {
                             $ffi::$cursor_get(cursor, &raw mut key, &raw mut value, $ffi::$next)
                         };
@@ -131,7 +132,8 @@ macro_rules! peer {
                         must(code);
                         let copied = |slice: &$ffi::$val| match slice.$len {
                             0 => Vec::new(),
-                            // SAFETY: the engine points to so many bytes of its map, which stand still as long as the transaction runs.
+                            // SAFETY: the engine points to that many bytes of its map, which do not
+                            // change while the transaction is live.
                             len => unsafe { slice::from_raw_parts(slice.$data.cast::<u8>(), len) }
                                 .to_vec(),
                         };
@@ -171,22 +173,22 @@ mod mdbx {
         flags: MDBX_txn_flags_t,
         txn: *mut *mut Txn,
     ) -> i32 {
-        // SAFETY: what the caller promises; no context.
+        // SAFETY: the caller's promise; there is no context.
         unsafe { mdbx_txn_begin_ex(env, parent, flags, txn, ptr::null_mut()) }
     }
 
     pub(super) unsafe fn commit(txn: *mut Txn) -> i32 {
-        // SAFETY: what the caller promises; no latencies.
+        // SAFETY: the caller's promise; latencies are not wanted.
         unsafe { mdbx_txn_commit_ex(txn, ptr::null_mut()) }
     }
 
     pub(super) unsafe fn abort(txn: *mut Txn) -> i32 {
-        // SAFETY: what the caller promises; no latencies.
+        // SAFETY: the caller's promise; latencies are not wanted.
         unsafe { mdbx_txn_abort_ex(txn, ptr::null_mut()) }
     }
 
     pub(super) unsafe fn close(env: *mut MDBX_env) -> i32 {
-        // SAFETY: what the caller promises; what was not flushed is.
+        // SAFETY: the caller's promise; unflushed data is flushed.
         unsafe { mdbx_env_close_ex(env, false) }
     }
 }
@@ -238,7 +240,7 @@ impl Lmdb {
     pub(super) fn create(path: &Path, writing: Writing) -> Self {
         let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
         let mut env = ptr::null_mut();
-        // SAFETY: `env` is a place for the handle.
+        // SAFETY: `env` is memory for the handle.
         must(unsafe { lmdb::mdb_env_create(&raw mut env) });
         let mut flags = lmdb::MDB_NOSUBDIR | lmdb::MDB_NOSYNC | lmdb::MDB_NOTLS;
         if writing == Writing::Mapped {
@@ -257,11 +259,11 @@ impl Lmdb {
 impl Mdbx {
     pub(super) fn create(path: &Path, page_size: usize, writing: Writing) -> Self {
         let (level, flags) = (mdbx::MDBX_LOG_FATAL, mdbx::MDBX_DBG_DONTCHANGE);
-        // SAFETY: it sets numbers of the library's own, and nothing is to be called.
+        // SAFETY: it sets numbers of the library's own, and there is no callback.
         unsafe { mdbx::mdbx_setup_debug(level, flags, None) };
         let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
         let mut env = ptr::null_mut();
-        // SAFETY: `env` is a place for the handle.
+        // SAFETY: `env` is memory for the handle.
         must(unsafe { mdbx::mdbx_env_create(&raw mut env) });
         let mut flags = mdbx::MDBX_NOSUBDIR | mdbx::MDBX_SAFE_NOSYNC;
         if writing == Writing::Mapped {

@@ -139,7 +139,7 @@ fn go_with_cursor<T: Transaction>(
     Ok(Answer::NotFound)
 }
 
-/// A cursor that begins nowhere, and where it goes.
+/// Walks with a new cursor.
 fn walk<C>(
     moves: &[CursorMove],
     begin: impl Fn() -> Result<C>,
@@ -157,7 +157,7 @@ fn walk<C>(
     Ok(answers)
 }
 
-/// Goes through a state that stands still, with a cursor that borrows it and with one that does not.
+/// Walks over an unchanging state, with a borrowing cursor and a detached one.
 pub(super) fn through<T: Transaction>(
     handle: &TableHandle,
     txn: &T,

@@ -1,8 +1,9 @@
-//! LMDB's C functions, behind types that keep what they need alive.
+//! LMDB's C functions, with types that keep their dependencies alive.
 //!
-//! Invariants: a transaction holds its environment and its parent, a cursor its transaction, so that each handle is live as long as
-//! its value. A transaction ends with no cursor left. Bytes of the map are copied out before a call returns to safe code, or
-//! shown to a closure that cannot change anything.
+//! Invariants: a transaction holds its environment and its parent, and a cursor its transaction, so
+//! that each handle is live as long as its value. No cursor is left when a transaction ends. Bytes
+//! of the map are copied before a call returns to safe code, or passed to a closure that cannot
+//! change anything.
 
 #![allow(unsafe_code)]
 
@@ -41,10 +42,10 @@ impl Environment {
         let flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD | ffi::MDB_NOSYNC | ffi::MDB_NOTLS;
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` is a place to write the new handle to.
+        // SAFETY: `handle` is memory for the new handle.
         must(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no environment")?;
-        // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
+        // From here on the drop closes it, even if opening fails, as LMDB requires.
         let environment = Self { handle };
         // SAFETY: the handle is live and not yet open.
         must(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), MAP_BYTES) })?;
@@ -66,11 +67,11 @@ impl Environment {
     }
 }
 
-/// The comparison of [`Order::ByLen`] as LMDB calls it.
+/// The comparison of [`Order::ByLen`] for LMDB.
 ///
 /// # Safety
 ///
-/// Both point to values whose bytes stand still.
+/// Both point to values whose bytes do not change.
 unsafe extern "C" fn by_len(one: *const ffi::MDB_val, other: *const ffi::MDB_val) -> c_int {
     // SAFETY: the caller's promise.
     let (one, other) = unsafe { (as_slice(&*one), as_slice(&*other)) };
@@ -101,7 +102,8 @@ impl Transaction {
         let mut handle = ptr::null_mut();
         let of_parent = parent.map_or(ptr::null_mut(), |parent| parent.handle.as_ptr());
         let of = environment.handle.as_ptr();
-        // SAFETY: the environment is open, the parent runs if there is one, and `handle` is a place for the new handle.
+        // SAFETY: the environment is open, a parent is live, and `handle` is memory for the new
+        // handle.
         check(unsafe { ffi::mdb_txn_begin(of, of_parent, flags, &raw mut handle) })?;
         Ok(Rc::new(Self {
             handle: NonNull::new(handle).ok_or(ffi::MDB_PANIC)?,
@@ -111,7 +113,7 @@ impl Transaction {
         }))
     }
 
-    /// Begins to write, within `parent` if there is one.
+    /// Begins to write, nested in `parent` if there is one.
     pub(crate) fn write(
         environment: &Rc<Environment>,
         parent: Option<&Rc<Self>>,
@@ -124,7 +126,7 @@ impl Transaction {
         Self::begin(environment, None, ffi::MDB_RDONLY)
     }
 
-    /// Commits; nobody else may hold the transaction.
+    /// Commits; nothing else may hold the transaction.
     pub(crate) fn commit(self: Rc<Self>) -> Result<(), LmdbCode> {
         let mut transaction = Rc::try_unwrap(self).map_err(|_| ffi::MDB_BAD_TXN)?;
         transaction.is_running = false;
@@ -137,7 +139,8 @@ impl Transaction {
         let name = CString::new(name).map_err(|_| libc::EINVAL)?;
         let mut table = 0;
         let handle = self.handle.as_ptr();
-        // SAFETY: the transaction runs, the name ends with a zero byte, and `table` is a place for the number.
+        // SAFETY: the transaction is live, the name is zero-terminated, and `table` is memory for
+        // the number.
         check(unsafe { ffi::mdb_dbi_open(handle, name.as_ptr(), flags, &raw mut table) })?;
         Ok(table)
     }
@@ -189,13 +192,13 @@ impl Transaction {
     pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Vec<u8>, LmdbCode> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        // SAFETY: the transaction is live; LMDB reads the key and writes only to `value`.
         check(unsafe { ffi::mdb_get(handle, table, &raw mut key, &raw mut value) })?;
         // SAFETY: the call succeeded, and nothing changes until the bytes are copied.
         Ok(unsafe { as_slice(&value) }.to_vec())
     }
 
-    /// Puts a record. An error comes with the value that is there, where LMDB tells it.
+    /// Puts a record. An error includes the existing value, where LMDB returns it.
     pub(crate) fn put(
         &self,
         table: Table,
@@ -205,9 +208,10 @@ impl Transaction {
     ) -> Result<(), (LmdbCode, Vec<u8>)> {
         let (mut key, mut data) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
-        // SAFETY: the transaction runs; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
+        // SAFETY: the transaction is live; LMDB reads the key and the bytes of `data`, and may
+        // point `data` elsewhere.
         let code = unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut data, flags) };
-        // SAFETY: after success, or as an existing value, `data` is what LMDB or this call made it.
+        // SAFETY: after success, or for an existing value, `data` was set by LMDB or this call.
         unsafe { finish_put(code, data, value, flags) }
     }
 
@@ -235,14 +239,14 @@ impl Transaction {
             ms_overflow_pages: 0,
             ms_entries: 0,
         };
-        // SAFETY: the transaction runs, and `stat` is a place for the counts.
+        // SAFETY: the transaction is live, and `stat` is memory for the counts.
         check(unsafe { ffi::mdb_stat(self.handle.as_ptr(), table, &raw mut stat) })?;
         Ok(stat.ms_entries as u64)
     }
 
     /// Removes all records of a table, and the table itself if `is_deleted`.
     pub(crate) fn drop_table(&self, table: Table, is_deleted: bool) -> Result<(), LmdbCode> {
-        // SAFETY: the transaction runs, and the caller opens the table anew before it is used again.
+        // SAFETY: the transaction is live, and the caller opens the table again before it is used.
         check(unsafe { ffi::mdb_drop(self.handle.as_ptr(), table, c_int::from(is_deleted)) })
     }
 }
@@ -266,7 +270,8 @@ impl Cursor {
     pub(crate) fn open(transaction: &Rc<Transaction>, table: Table) -> Result<Self, LmdbCode> {
         let mut handle = ptr::null_mut();
         let of = transaction.handle.as_ptr();
-        // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
+        // SAFETY: the transaction is live, its table is open, and `handle` is memory for the new
+        // cursor.
         check(unsafe { ffi::mdb_cursor_open(of, table, &raw mut handle) })?;
         Ok(Self {
             handle: NonNull::new(handle).ok_or(ffi::MDB_PANIC)?,
@@ -274,7 +279,7 @@ impl Cursor {
         })
     }
 
-    /// Moves, and shows key and value to `visit`: those given where LMDB tells none.
+    /// Moves, and passes key and value to `visit`: the given ones where LMDB returns none.
     pub(crate) fn move_to<R>(
         &mut self,
         (key, value): (&[u8], &[u8]),
@@ -289,7 +294,7 @@ impl Cursor {
         Ok(unsafe { visit(as_slice(&key), as_slice(&value)) })
     }
 
-    /// Puts a record by the cursor. An error comes with the value that is there, where LMDB tells it.
+    /// Puts a record with the cursor. An error includes the existing value, where LMDB returns it.
     pub(crate) fn put(
         &mut self,
         key: &[u8],
@@ -298,13 +303,14 @@ impl Cursor {
     ) -> Result<(), (LmdbCode, Vec<u8>)> {
         let (mut key, mut data) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
+        // SAFETY: the cursor and its transaction are live; LMDB reads the key and the bytes of
+        // `data`, and may point `data` elsewhere.
         let code = unsafe { ffi::mdb_cursor_put(handle, &raw mut key, &raw mut data, flags) };
-        // SAFETY: after success, or as an existing value, `data` is what LMDB or this call made it.
+        // SAFETY: after success, or for an existing value, `data` was set by LMDB or this call.
         unsafe { finish_put(code, data, value, flags) }
     }
 
-    /// Puts values of `size` bytes that stand one behind the other; returns of how many LMDB says that it stored them.
+    /// Puts adjacent values of `size` bytes. Returns how many LMDB reports as stored.
     pub(crate) fn put_many(
         &mut self,
         key: &[u8],
@@ -317,14 +323,15 @@ impl Cursor {
         count.mv_size = values.len() / size;
         let mut data = [first, count];
         let (handle, flags) = (self.handle.as_ptr(), ffi::MDB_MULTIPLE);
-        // SAFETY: the cursor and its transaction are live; `data` is two values, of which the first points to so many of this size.
+        // SAFETY: the cursor and its transaction are live; `data` has two elements, the first of
+        // which points to that many values of this size.
         check(unsafe {
             ffi::mdb_cursor_put(handle, &raw mut key, data.as_mut_ptr(), flags as c_uint)
         })?;
         Ok(data[1].mv_size)
     }
 
-    /// Deletes what the cursor is on.
+    /// Deletes the current record.
     pub(crate) fn delete(&mut self, flags: c_uint) -> Result<(), LmdbCode> {
         // SAFETY: the cursor and its transaction are live.
         check(unsafe { ffi::mdb_cursor_del(self.handle.as_ptr(), flags) })
@@ -333,7 +340,7 @@ impl Cursor {
     /// How many values the key has.
     pub(crate) fn count(&self) -> Result<u64, LmdbCode> {
         let mut count = 0;
-        // SAFETY: the cursor and its transaction are live, and `count` is a place for the number.
+        // SAFETY: the cursor and its transaction are live, and `count` is memory for the number.
         check(unsafe { ffi::mdb_cursor_count(self.handle.as_ptr(), &raw mut count) })?;
         Ok(count as u64)
     }
@@ -346,11 +353,11 @@ impl Drop for Cursor {
     }
 }
 
-/// Fills reserved space, and reads the value that is there already.
+/// Fills reserved space, and reads an existing value.
 ///
 /// # Safety
 ///
-/// `data` is what a call that put `value` with `flags` and returned `code` just now has left.
+/// `data` is the result of a call that just put `value` with `flags` and returned `code`.
 unsafe fn finish_put(
     code: c_int,
     data: ffi::MDB_val,
@@ -381,7 +388,7 @@ fn borrowed(bytes: &[u8]) -> ffi::MDB_val {
 ///
 /// # Safety
 ///
-/// `value` points to bytes that stand still as long as the slice is used.
+/// `value` points to bytes that do not change while the slice is used.
 unsafe fn as_slice(value: &ffi::MDB_val) -> &[u8] {
     if value.mv_size == 0 {
         return &[];

@@ -1,4 +1,4 @@
-//! Both sides of a comparison, and what is open there.
+//! Both sides of a comparison, and their open objects.
 
 use super::slot::CursorSlot;
 use crate::{
@@ -15,7 +15,7 @@ pub(crate) const SLOT_COUNT: usize = 3;
 /// How many readers a script has at most.
 pub(crate) const READER_COUNT: usize = 3;
 
-/// Two answers that are not the same, or records that are not.
+/// Two different results, or different records.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Difference {
     description: String,
@@ -31,7 +31,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Both sides, and what is open there.
+/// Both sides, and their open objects.
 pub(crate) struct Runner<T, L> {
     pub(super) teak: T,
     pub(super) lmdb: L,
@@ -44,7 +44,7 @@ pub(crate) struct Runner<T, L> {
     pub(super) tally: Tally,
 }
 
-/// What was done.
+/// Counts of the operations performed.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Tally {
     pub(crate) performed: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds what another runner did.
+    /// Adds the counts of another runner.
     pub(crate) fn add(&mut self, other: Self) {
         self.performed += other.performed;
         self.left_out += other.left_out;

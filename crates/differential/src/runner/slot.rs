@@ -1,4 +1,4 @@
-//! A cursor that stays while tables change, as both sides have it, and what can be done with it.
+//! A cursor that stays open while tables change, on both sides, and its operations.
 
 use crate::{
     kind::KINDS,

@@ -1,4 +1,5 @@
-//! Cursors that stay while tables change: where both sides have them, and where they have to begin anew.
+//! Cursors that stay open while tables change: when both sides agree on their positions, and when
+//! they have to be reopened.
 
 use super::{
     both_sides::{Difference, Runner, SLOT_COUNT},
@@ -12,9 +13,9 @@ use crate::{
 };
 use std::mem;
 
-/// What happens to a table.
+/// A change to a table.
 enum TableChange<'c> {
-    /// This key goes, or this value of it alone.
+    /// Removal of a key, or only of this value.
     Removal(&'c [u8], Option<&'c [u8]>),
     Other,
 }
@@ -126,7 +127,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         self.follow_others(table, Some(slot), &TableChange::Removal(&key, value))
     }
 
-    /// What changes past cursors do to them.
+    /// Updates the slots for a change that no cursor made.
     pub(super) fn follow_change(
         &mut self,
         operation: &Operation,
@@ -151,7 +152,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         }
     }
 
-    /// What a change does to cursors but the one that made it.
+    /// Updates all slots except that of the cursor that made a change.
     fn follow_others(
         &mut self,
         table: TableIndex,
@@ -206,7 +207,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         Ok(())
     }
 
-    /// Opens the cursors of a slot anew.
+    /// Reopens the cursors of a slot.
     fn restart_slot(&mut self, slot: usize) -> Result<(), Difference> {
         let Some(table) = self.slots[slot].as_ref().map(|slot| slot.table) else {
             return Ok(());

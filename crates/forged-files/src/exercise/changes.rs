@@ -1,4 +1,4 @@
-//! All ways of changing.
+//! All kinds of changes.
 
 use super::{
     collector::FindingCollector,
@@ -16,7 +16,7 @@ const CHANGES: usize = 26;
 /// Changes of one table.
 const STEPS: usize = 6;
 
-/// Changes some tables in some ways, beside a reader and a feed, and commits.
+/// Makes some changes to some tables, with a reader and a feed open, and commits.
 pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) {
     let feed = collector.note("a feed", database.follow());
     let reader = collector.note("a reader", database.begin_read());
@@ -180,30 +180,41 @@ fn change_plain(
             }
         }
         21 => table.draw_sequence(txn, 3).map(drop),
-        22 => {
-            for i in 0..150_u64 {
-                let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
-                table.insert(txn, &key, value)?;
-                if i % 40 == 0 {
-                    collector.note("a lookup", table.get(txn, &key));
-                }
-            }
-            Ok(())
-        }
-        23 => {
-            // One after the other, from the front, until nothing is left.
-            let mut count = 0;
-            while let Some((key, _)) = table.first(txn)? {
-                table.remove(txn, &key)?;
-                count += 1;
-                if count > 2000 {
-                    break;
-                }
-            }
-            Ok(())
-        }
+        22 => insert_scattered(collector, txn, table, value),
+        23 => remove_from_front(txn, table),
         _ => change_by_cursor(collector, txn, DetachedCursor::new(table), false),
     }
+}
+
+/// Inserts 150 keys all over the table, and looks some of them up.
+fn insert_scattered(
+    collector: &mut FindingCollector<'_>,
+    txn: &mut WriteTxn,
+    table: &Plain,
+    value: &[u8],
+) -> Result<()> {
+    for i in 0..150_u64 {
+        let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        table.insert(txn, &key, value)?;
+        if i % 40 == 0 {
+            collector.note("a lookup", table.get(txn, &key));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the first record until the table is empty. Stops after 2,000 records, since a damaged
+/// table may never become empty.
+fn remove_from_front(txn: &mut WriteTxn, table: &Plain) -> Result<()> {
+    let mut count = 0;
+    while let Some((key, _)) = table.first(txn)? {
+        table.remove(txn, &key)?;
+        count += 1;
+        if count > 2000 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn change_by_cursor(
@@ -248,7 +259,7 @@ fn change_by_cursor(
     Ok(())
 }
 
-/// Drops or clears tables, and commits, a few times, so that what is released later is released too.
+/// Drops or clears tables, and commits several times, so that deferred releases happen too.
 pub(super) fn clear(collector: &mut FindingCollector<'_>, database: &Database) {
     let result = clear_some(collector, database);
     collector.note("dropping", result);

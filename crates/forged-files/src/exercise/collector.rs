@@ -9,7 +9,7 @@ pub(super) struct FindingCollector<'r> {
     pub(super) rng: &'r mut Rng,
     /// A check has found nothing, so nothing may be found.
     pub(super) is_clean: bool,
-    /// Whatever the file says, it has no more records.
+    /// An upper bound on the number of records, whatever the file says.
     pub(super) records_max: usize,
     pub(super) findings: Vec<String>,
 }
@@ -22,7 +22,7 @@ impl FindingCollector<'_> {
         }
     }
 
-    /// What an operation came to, if it came to anything.
+    /// The result of an operation, if it succeeded.
     pub(super) fn note<T>(&mut self, description: &str, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -36,7 +36,7 @@ impl FindingCollector<'_> {
         }
     }
 
-    /// Two answers that must be the same in a database that is sound.
+    /// Compares two results that are equal in a sound database.
     pub(super) fn agree<T: PartialEq + fmt::Debug>(&mut self, description: &str, a: &T, b: &T) {
         if self.is_clean && a != b {
             self.find(format!(
@@ -45,7 +45,7 @@ impl FindingCollector<'_> {
         }
     }
 
-    /// Goes through what does not end by itself perhaps; says how many there were before an error.
+    /// Exhausts an iterator that may be endless. Returns the number of items before an error.
     pub(super) fn exhaust<T>(
         &mut self,
         description: &str,

@@ -11,7 +11,7 @@ use std::{
 use teak::{Database, Error};
 use tempfile::TempDir;
 
-/// A place for bytes that takes so many at most.
+/// A sink with a limited number of bytes.
 struct LimitedSink {
     bytes: Vec<u8>,
     max: usize,
@@ -31,7 +31,7 @@ impl Write for LimitedSink {
     }
 }
 
-/// Backups, increments, dense copies, and what is made of them.
+/// Backups, increments, dense copies, and databases restored from them.
 pub(super) fn all(
     collector: &mut FindingCollector<'_>,
     database: &Database,
@@ -40,7 +40,7 @@ pub(super) fn all(
     let Some(txn) = collector.note("a reader", database.begin_read()) else {
         return;
     };
-    // Named states may be as long as the file, and so may what it has grown by.
+    // Named states may be as long as the file, and so may its growth.
     let sink = || LimitedSink {
         bytes: Vec::new(),
         max: 2 * collector.records_max + (8 << 20),
@@ -96,7 +96,7 @@ fn expect_any(collector: &mut FindingCollector<'_>, description: &str, path: &Pa
     }
 }
 
-/// Checks what was made of a forged file.
+/// Checks the result of an operation on a forged file.
 pub(super) fn expect_sound(collector: &mut FindingCollector<'_>, description: &str, path: &Path) {
     let report = options()
         .open(path)

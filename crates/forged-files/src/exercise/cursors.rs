@@ -1,4 +1,4 @@
-//! All ways in which cursors go.
+//! All movements of cursors.
 
 use super::{collector::FindingCollector, tables::Plain};
 use std::ops::ControlFlow;

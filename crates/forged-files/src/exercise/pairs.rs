@@ -14,7 +14,7 @@ const PAIRS_MAX: usize = 6;
 /// Ways of changing.
 pub(super) const CHANGES: usize = 22;
 
-/// Reads a table in all ways.
+/// Performs all reads of a table.
 pub(super) fn read<T: Transaction>(
     collector: &mut FindingCollector<'_>,
     txn: &T,
@@ -54,20 +54,7 @@ fn table_in<T: Transaction>(
         &(there as u64),
         &info.stat.records,
     );
-    let mut of_keys = 0;
-    let mut last = Vec::new();
-    for key in table.keys(txn)? {
-        let Some((key, _)) = collector.note("a scan of keys", key) else {
-            break;
-        };
-        let count = collector.note("a count of values", table.count(txn, &key));
-        of_keys = count.unwrap_or(0).saturating_add(of_keys);
-        // Of a nested tree its root says so; whoever goes through the values finds out.
-        if of_keys > collector.records_max as u64 {
-            break;
-        }
-        last = key;
-    }
+    let (of_keys, last) = count_keys(collector, txn, table)?;
     collector.agree(
         "a scan and the counts of keys differ",
         &(there as u64),
@@ -77,39 +64,7 @@ fn table_in<T: Transaction>(
     collector.exhaust("the values of a key back", table.values(txn, &last)?.rev());
     let pairs = some_pairs(collector, txn, table);
     for (key, value) in &pairs {
-        collector.note("a pair", table.contains(txn, key, value));
-        collector.note("a key", table.contains_key(txn, key));
-        collector.note("the first value", table.first_value(txn, key));
-        collector.note("the last value", table.last_value(txn, key));
-        collector.note("the next pair", table.get_or_next(txn, key, value));
-        collector.note("statistics of a key", table.value_stat(txn, key));
-        collector.exhaust("values", table.values(txn, key)?.take(300));
-        let mut read = 0;
-        let max = collector.records_max;
-        let packed = table.for_each_packed(txn, key, |values| {
-            read += values.len().max(1);
-            match read > max {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        if packed.is_ok() && read > max {
-            collector.find("packed values have more bytes than the file".to_owned());
-        }
-        let rank = collector.note("a rank", table.rank(txn, key, value));
-        let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
-        let count = collector.note("a count of pairs", table.count_range_pairs(txn, before));
-        if rank.is_some() {
-            collector.agree("a rank and a count of pairs differ", &rank, &count);
-        }
-        let number = rank.unwrap_or_else(|| collector.rng.u64(..));
-        collector.note("the n-th pair", table.nth(txn, number));
-        collector.note("a count", table.count_range(txn, ..&key[..]));
-        collector.note("an estimate", table.estimate_range(txn, &key[..]..));
-        collector.note("an estimate", table.estimate_range_pairs(txn, before));
-        collector.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
-        collector.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
-        collector.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
+        exercise_pair(collector, txn, table, (key, value))?;
     }
     let parts = [1, 2, 3, 7, 1000][collector.rng.usize(0..5)];
     let parts = collector.note("a split", table.split(txn, .., parts));
@@ -131,6 +86,73 @@ fn table_in<T: Transaction>(
         &keys,
         &values,
     );
+    Ok(())
+}
+
+/// The number of values of all keys, and the last key.
+fn count_keys<T: Transaction>(
+    collector: &mut FindingCollector<'_>,
+    txn: &T,
+    table: &Multi,
+) -> Result<(u64, Vec<u8>)> {
+    let mut value_count = 0;
+    let mut last = Vec::new();
+    for key in table.keys(txn)? {
+        let Some((key, _)) = collector.note("a scan of keys", key) else {
+            break;
+        };
+        let count = collector.note("a count of values", table.count(txn, &key));
+        value_count = count.unwrap_or(0).saturating_add(value_count);
+        // The root of a nested tree has the number of values. Only a scan of them shows that it is
+        // wrong.
+        if value_count > collector.records_max as u64 {
+            break;
+        }
+        last = key;
+    }
+    Ok((value_count, last))
+}
+
+/// Performs all reads that take a key or a pair.
+fn exercise_pair<T: Transaction>(
+    collector: &mut FindingCollector<'_>,
+    txn: &T,
+    table: &Multi,
+    (key, value): (&[u8], &[u8]),
+) -> Result<()> {
+    collector.note("a pair", table.contains(txn, key, value));
+    collector.note("a key", table.contains_key(txn, key));
+    collector.note("the first value", table.first_value(txn, key));
+    collector.note("the last value", table.last_value(txn, key));
+    collector.note("the next pair", table.get_or_next(txn, key, value));
+    collector.note("statistics of a key", table.value_stat(txn, key));
+    collector.exhaust("values", table.values(txn, key)?.take(300));
+    let mut read = 0;
+    let max = collector.records_max;
+    let packed = table.for_each_packed(txn, key, |values| {
+        read += values.len().max(1);
+        match read > max {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    if packed.is_ok() && read > max {
+        collector.find("packed values have more bytes than the file".to_owned());
+    }
+    let rank = collector.note("a rank", table.rank(txn, key, value));
+    let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
+    let count = collector.note("a count of pairs", table.count_range_pairs(txn, before));
+    if rank.is_some() {
+        collector.agree("a rank and a count of pairs differ", &rank, &count);
+    }
+    let number = rank.unwrap_or_else(|| collector.rng.u64(..));
+    collector.note("the n-th pair", table.nth(txn, number));
+    collector.note("a count", table.count_range(txn, ..&key[..]));
+    collector.note("an estimate", table.estimate_range(txn, &key[..]..));
+    collector.note("an estimate", table.estimate_range_pairs(txn, before));
+    collector.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
+    collector.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
+    collector.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
     Ok(())
 }
 
@@ -182,7 +204,7 @@ fn cursor<T: Transaction>(
     Ok(())
 }
 
-/// Reads a table by what keeps the transaction.
+/// Reads a table through iterators that own the transaction.
 pub(super) fn owned(
     collector: &mut FindingCollector<'_>,
     txn: &ReadTxn,
@@ -218,7 +240,7 @@ pub(super) fn owned(
     Ok(())
 }
 
-/// Changes a table in one way.
+/// Makes one change to a table.
 pub(super) fn change(
     collector: &mut FindingCollector<'_>,
     txn: &mut WriteTxn,

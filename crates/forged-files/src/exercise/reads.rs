@@ -1,4 +1,4 @@
-//! All ways of reading tables in which a key has one value.
+//! All reads of tables with one value per key.
 
 use super::{
     collector::FindingCollector,
@@ -8,7 +8,7 @@ use super::{
 use std::ops::ControlFlow;
 use teak::{Database, ReadTxn, Result, TableInfo, Transaction};
 
-/// Keys that are looked for in all ways.
+/// The number of keys to look up.
 const KEYS_MAX: usize = 6;
 
 /// Reads the newest state.
@@ -139,7 +139,7 @@ fn table_in<T: Transaction>(
     Ok(())
 }
 
-/// Reads some tables by what keeps the transaction.
+/// Reads some tables through iterators that own the transaction.
 fn owned(collector: &mut FindingCollector<'_>, txn: &ReadTxn) {
     for info in some_tables(collector, txn) {
         let result = match info.options.is_multi() {

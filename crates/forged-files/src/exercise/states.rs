@@ -1,4 +1,4 @@
-//! All that can be done with states: named ones, and what differs between them.
+//! All operations on states: named ones, and their differences.
 
 use super::{collector::FindingCollector, reads};
 use teak::{Database, ReadTxn, Result, Transaction, codec::Bytes};
@@ -17,7 +17,7 @@ fn some_names(collector: &mut FindingCollector<'_>, database: &Database) -> Vec<
     names
 }
 
-/// Reads named states, and what differs between them and the newest.
+/// Reads named states, and their differences from the newest one.
 pub(super) fn read(collector: &mut FindingCollector<'_>, database: &Database) {
     let mut last: Option<ReadTxn> = None;
     for name in some_names(collector, database) {
@@ -33,14 +33,14 @@ pub(super) fn read(collector: &mut FindingCollector<'_>, database: &Database) {
     }
 }
 
-/// What differs between a state and the newest.
+/// The differences between a state and the newest.
 pub(super) fn differ(collector: &mut FindingCollector<'_>, older: &ReadTxn, database: &Database) {
     if let Some(newest) = collector.note("a reader", database.begin_read()) {
         between(collector, older, &newest);
     }
 }
 
-/// What differs between two states, one way and the other.
+/// The differences between two states, in both directions.
 fn between(collector: &mut FindingCollector<'_>, a: &ReadTxn, b: &ReadTxn) {
     for (older, newer) in [(a, b), (b, a)] {
         let tables = collector.note("tables that changed", newer.changed_tables(older));

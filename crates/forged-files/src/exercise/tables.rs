@@ -3,7 +3,7 @@
 use super::collector::FindingCollector;
 use teak::{Table, TableInfo, Transaction, codec::Bytes};
 
-/// Tables that are read and changed in all ways; of a catalog with more it is a few by chance.
+/// The number of tables to read and change; chosen at random from larger catalogs.
 const TABLES_MAX: usize = 5;
 
 /// The tables that can be opened; a few of them if there are many.

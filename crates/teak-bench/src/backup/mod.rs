@@ -1,14 +1,16 @@
-//! Copies of a whole database while it is open: what is read and written for them, before and after few records were changed.
+//! Copies of a whole open database: the bytes read and written, before and after few records were
+//! changed.
 //!
-//! Before each copy the database is closed, what the system keeps of it in memory is forgotten, and it is opened again: so what is read
-//! is read from the disk. The clock stops when the copy is on the disk. Each copy is opened and a sample of its records compared.
+//! Before each copy the database is closed, dropped from the system's memory and opened again, so
+//! that reads come from the disk. The clock stops when the copy is on the disk. Each copy is opened
+//! and a sample of its records compared.
 
 mod report;
 
 pub(crate) use report::{describe_run, table};
 
 use crate::{
-    arguments::BackupRun,
+    arguments::BackupArguments,
     bench::{BenchContender, settle},
     data::{DataSet, Key, RECORD_LEN, Record},
     engines::{self, Copying, Durability, EngineKind, Insertion},
@@ -41,7 +43,7 @@ fn copyings(kind: EngineKind, state: BackupState) -> &'static [Copying] {
     }
 }
 
-/// Since when a database is what it is.
+/// The state of a database before a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum BackupState {
@@ -49,14 +51,14 @@ enum BackupState {
     Changed,
 }
 
-/// The length of a file, and what the file system has set aside for it.
+/// The length of a file, and the space allocated for it.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct FileLength {
     file_bytes: u64,
     allocated_bytes: u64,
 }
 
-/// What one copy came to.
+/// The figures of one copy.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct BackupFigure {
     work: &'static str,
@@ -73,7 +75,7 @@ pub(crate) struct BackupFigure {
     seconds: f64,
 }
 
-/// One engine's database, and what is in it.
+/// One engine's database and its records.
 struct BackupSource<'d> {
     contender: BenchContender,
     data: &'d DataSet,
@@ -85,8 +87,8 @@ struct BackupSource<'d> {
     first: PathBuf,
 }
 
-/// Runs what `backup` asks for, with databases below `directory`.
-pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<BackupFigure>> {
+/// Runs `backup` with databases below `directory`.
+pub(crate) fn run(backup: &BackupArguments, directory: &Path) -> Result<Vec<BackupFigure>> {
     let data = DataSet::new(usize::try_from(backup.bytes)? / RECORD_LEN);
     let mut figures = Vec::new();
     for &kind in &backup.engines {
@@ -107,7 +109,7 @@ pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<BackupFigu
 }
 
 impl BackupSource<'_> {
-    fn run(&mut self, backup: &BackupRun) -> Result<Vec<BackupFigure>> {
+    fn run(&mut self, backup: &BackupArguments) -> Result<Vec<BackupFigure>> {
         self.load()?;
         let mut figures = self.copy_all(BackupState::Loaded)?;
         self.change(backup.changed_permille)?;
@@ -187,7 +189,7 @@ impl BackupSource<'_> {
         Ok(figure)
     }
 
-    /// Compares a sample of what was changed and of what was loaded.
+    /// Compares a sample of the changed and of the unchanged records.
     fn compare(&self, copy: &mut BenchContender) -> Result<()> {
         let engine = copy.engine()?;
         let sample = |keys: &[Key]| {
@@ -216,7 +218,7 @@ fn length(directory: &Path) -> Result<FileLength> {
     })
 }
 
-/// The largest file of a directory, which is that of the data.
+/// The largest file of a directory, which is the data file.
 fn largest(directory: &Path) -> Result<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {

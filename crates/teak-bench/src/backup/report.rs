@@ -2,15 +2,15 @@
 
 use super::{BackupFigure, BackupState};
 use crate::{
-    arguments::BackupRun,
+    arguments::BackupArguments,
     data::{KEY_LEN, RECORD_LEN, VALUE_LEN},
     engines::Copying,
-    report::plain_table,
+    report::{align_right, megabytes, plain_table},
 };
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 
-/// What this run does, in a line.
-pub(crate) fn describe_run(backup: &BackupRun) -> String {
+/// A line that describes the run.
+pub(crate) fn describe_run(backup: &BackupArguments) -> String {
     format!(
         "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} of a thousand changed\n",
         backup.bytes / RECORD_LEN as u64,
@@ -54,12 +54,5 @@ pub(crate) fn table(figures: &[BackupFigure]) -> Table {
             megabytes(figure.copy.allocated_bytes),
         ]);
     }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / 1e6)
+    align_right(table, 3)
 }

@@ -1,7 +1,8 @@
-//! What is committed: in turn a new value for an old key, and a new key.
+//! The changes to commit: alternately a new value for an old key, and a new key.
 //!
-//! Invariant: old keys come round in turn, each time with a value that it never had, so that every commit changes something, and
-//! what the database must hold in the end is known, in whatever order threads get through.
+//! Invariant: old keys come in turn, each time with a value that they never had. Every commit
+//! therefore changes something, and the final contents are known, whatever the order of the
+//! threads.
 
 use crate::data::{DataSet, Digest, Record, random_key};
 use fastrand::Rng;
@@ -17,7 +18,7 @@ pub(super) struct ChangeSeries<'d> {
 }
 
 impl<'d> ChangeSeries<'d> {
-    /// Changes to a database that holds `data` as it was loaded.
+    /// Changes to a database that holds `data` in its first version.
     pub(super) fn new(data: &'d DataSet) -> Self {
         Self {
             data,
@@ -32,7 +33,7 @@ impl<'d> ChangeSeries<'d> {
         (0..count).map(|_| self.next_record()).collect()
     }
 
-    /// What a scan comes to when everything taken so far is committed.
+    /// The digest of a scan when all changes taken so far are committed.
     pub(super) fn expected(&self) -> Digest {
         self.expected
     }

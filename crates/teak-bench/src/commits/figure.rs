@@ -1,6 +1,6 @@
 //! One line of the result: an engine's figures with one number of threads.
 
-use super::{CommitsRunner, CommitsTally};
+use super::runner::{self, CommitsRunner, CommitsTally};
 use crate::{
     arguments::Commits,
     engines::{Durability, EngineKind},
@@ -25,14 +25,14 @@ pub(crate) struct CommitsFigure {
     pub(crate) spread: Spread,
     /// Rounds.
     pub(crate) repeats: usize,
-    /// What half of the calls took at most, over all rounds.
+    /// The median time of a call, over all rounds.
     pub(crate) p50_ns: u64,
-    /// What 99 in 100 calls took at most, over all rounds.
+    /// The 99th percentile of the time of a call, over all rounds.
     pub(crate) p99_ns: u64,
 }
 
 impl CommitsFigure {
-    /// What a runner's rounds came to; `None` if there was none.
+    /// The figure of a runner's rounds; `None` if there were none.
     pub(super) fn new(
         commits: &Commits,
         threads: usize,
@@ -56,15 +56,6 @@ impl CommitsFigure {
 
     /// The name of its line.
     pub(super) fn name(&self) -> String {
-        name(self.engine, self.mode)
-    }
-}
-
-/// The name of an engine in one mode.
-pub(super) fn name(engine: EngineKind, mode: Durability) -> String {
-    match mode {
-        Durability::Durable => engine.to_string(),
-        Durability::Async => format!("{engine} async"),
-        Durability::Lazy | Durability::Careless => format!("{engine} lazy"),
+        runner::name(self.engine, self.mode)
     }
 }

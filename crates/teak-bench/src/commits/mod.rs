@@ -1,12 +1,13 @@
 //! Commits of one record each, from one thread and from many at the same time.
 //!
-//! All engines are given the same records. They take turns in slices; a slice is done by all threads together, which take
-//! its records one after the other from one place, so that none is without work before the others. After each round the
-//! round's records are compared whole, and the sum over the whole database with what it has to be.
+//! All engines get the same records. They take turns in slices. All threads work on a slice
+//! together and take its records from one shared list, so that none runs out of work early. After
+//! each round all records of the round are compared, and the sum over the whole database.
 
 mod changes;
 mod figure;
 mod report;
+mod runner;
 mod slice;
 
 pub(crate) use figure::CommitsFigure;
@@ -15,32 +16,19 @@ pub(crate) use report::{describe_run, table};
 use crate::{
     arguments::Commits,
     bench::{BenchContender, settle, turn_order},
-    data::{DataSet, Digest, Record},
+    data::{DataSet, Record},
     engines::{Durability, EngineKind},
-    latencies::Latencies,
-    statistics::Samples,
     workloads::load,
 };
 use anyhow::{Context, Result, ensure};
 use changes::ChangeSeries;
+use runner::{CommitsRunner, CommitsTally};
 use std::path::Path;
 
-/// What a thread does of a slice, on average: enough that beginning and end are lost in it.
+/// The commits of a thread in a slice, on average: enough that begin and end do not matter.
 const SLICE_COMMITS_PER_THREAD: usize = 64;
 
-/// An engine in one mode, with its database.
-struct CommitsRunner {
-    contender: BenchContender,
-    mode: Durability,
-}
-
-/// What the rounds of one runner came to, with one number of threads.
-struct CommitsTally {
-    commits_per_second: Samples,
-    latencies: Latencies,
-}
-
-/// Runs what `commits` asks for, with databases below `directory`, and says on standard error where it is.
+/// Runs `commits` with databases below `directory`. Reports progress on standard error.
 pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<CommitsFigure>> {
     ensure!(
         u64::from(commits.commits) <= 2 * commits.records,
@@ -74,7 +62,7 @@ pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<CommitsFigu
     Ok(figures)
 }
 
-/// Each engine in durable mode, and Teak in those that were asked for.
+/// Each engine in durable mode, and Teak in the requested other modes.
 fn runners(commits: &Commits, directory: &Path) -> Vec<CommitsRunner> {
     let durable = commits
         .engines
@@ -92,7 +80,7 @@ fn runners(commits: &Commits, directory: &Path) -> Vec<CommitsRunner> {
         {
             continue;
         }
-        let run_directory = directory.join(figure::name(kind, mode).replace(' ', "-"));
+        let run_directory = directory.join(runner::name(kind, mode).replace(' ', "-"));
         runners.push(CommitsRunner {
             contender: BenchContender::new(kind, run_directory),
             mode,
@@ -157,61 +145,11 @@ fn run_round(
     Ok(())
 }
 
-/// The commits of a slice: `count` in parts of about the same size.
+/// The length of a slice: `count` divided into parts of about equal size.
 fn slice_len(count: usize, threads: usize) -> usize {
     let wanted = SLICE_COMMITS_PER_THREAD * threads;
     let slices = (count / wanted).max(1);
     count.div_ceil(slices)
-}
-
-impl CommitsRunner {
-    fn name(&self) -> String {
-        figure::name(self.contender.kind, self.mode)
-    }
-
-    /// Commits `records`, a transaction each, by so many threads.
-    fn commit(&mut self, records: &[Record], threads: usize) -> Result<slice::CommitsOutcome> {
-        let name = self.name();
-        let committer = self.contender.engine()?.committer();
-        let outcome = slice::run(committer, records, threads)
-            .with_context(|| format!("{name} failed with {threads} threads"))?;
-        ensure!(
-            outcome.latencies.count() == records.len() as u64,
-            "{name} did not commit every record"
-        );
-        if self.mode == Durability::Lazy {
-            committer.settle()?;
-        }
-        Ok(outcome)
-    }
-
-    /// Compares the records of a round, and the sum over all.
-    fn check(&mut self, records: &[Record], expected: Digest) -> Result<()> {
-        let engine = self.contender.engine()?;
-        for record in records {
-            let value = engine.value(&record.key)?;
-            ensure!(
-                value.as_deref() == Some(&record.value[..]),
-                "key {:02x?} does not have the value that was committed",
-                record.key
-            );
-        }
-        let found = engine.scan()?;
-        ensure!(
-            found == expected,
-            "the whole database comes to {found:?} instead of {expected:?}"
-        );
-        Ok(())
-    }
-}
-
-impl CommitsTally {
-    fn new() -> Result<Self> {
-        Ok(Self {
-            commits_per_second: Samples::default(),
-            latencies: Latencies::new()?,
-        })
-    }
 }
 
 #[cfg(test)]

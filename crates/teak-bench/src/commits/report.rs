@@ -5,11 +5,11 @@ use crate::{
     arguments::Commits,
     data::{KEY_LEN, VALUE_LEN},
     engines::Durability,
-    report::plain_table,
+    report::{align_right, plain_table},
 };
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(commits: &Commits) -> String {
     format!(
         "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds of {} commits of one record each\n",
@@ -43,13 +43,10 @@ pub(crate) fn table(figures: &[CommitsFigure]) -> Table {
             microseconds(figure.p99_ns),
         ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 2)
 }
 
-/// What came of one number of threads, in a line, for who waits for the table.
+/// The result for one number of threads, in a line, as progress report.
 pub(super) fn line(threads: u32, figures: &[CommitsFigure]) -> String {
     let rates: Vec<String> = figures
         .iter()
@@ -63,7 +60,8 @@ fn rate(figure: &CommitsFigure) -> String {
     format!("{median:.0} ({:.0}..{:.0})", spread.min, spread.max)
 }
 
-/// How many times as many commits the first engine did; nothing for itself and for modes that promise less.
+/// The speed of the first engine relative to this one; empty for itself and for modes that promise
+/// less.
 fn ratio(first: Option<&CommitsFigure>, figure: &CommitsFigure) -> String {
     match first {
         Some(first) if first.engine != figure.engine && figure.mode == Durability::Durable => {

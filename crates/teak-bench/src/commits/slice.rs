@@ -11,21 +11,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a slice came to.
+/// The result of a slice.
 pub(super) struct CommitsOutcome {
     /// From when the first thread began until the last had ended.
     pub(super) elapsed: Duration,
     pub(super) latencies: Latencies,
 }
 
-/// What one thread did of it.
+/// One thread's part of a slice.
 struct ThreadShare {
     begin: Instant,
     end: Instant,
     latencies: Latencies,
 }
 
-/// What the threads of a slice share.
+/// The state that the threads of a slice share.
 struct CommitsSlice<'s> {
     records: &'s [Record],
     /// How many records were taken; more than there are, in the end.
@@ -34,7 +34,7 @@ struct CommitsSlice<'s> {
 }
 
 impl<'s> CommitsSlice<'s> {
-    /// The record that nobody has taken yet.
+    /// The next record that no thread has taken.
     fn take(&self) -> Option<&'s Record> {
         self.records.get(self.taken.fetch_add(1, Ordering::Relaxed))
     }
@@ -55,7 +55,7 @@ impl<'s> CommitsSlice<'s> {
     }
 }
 
-/// Commits `records` by so many threads, which begin together.
+/// Commits `records` from `threads` threads, which begin together.
 pub(super) fn run(
     committer: &dyn Committer,
     records: &[Record],

@@ -3,7 +3,7 @@ use crate::data::{DataSet, Key};
 use anyhow::ensure;
 use std::{collections::BTreeSet, sync::Mutex};
 
-/// Notes the keys that it is to commit, and fails at one if told so.
+/// Notes the committed keys. Can be set to fail at one of them.
 #[derive(Default)]
 struct Notebook {
     keys: Mutex<Vec<Key>>,
@@ -17,7 +17,7 @@ impl Committer for Notebook {
         latencies: &mut Latencies,
     ) -> Result<()> {
         for record in records {
-            ensure!(Some(record.key) != self.fails_at, "told to fail");
+            ensure!(Some(record.key) != self.fails_at, "failed on purpose");
             latencies.time(|| self.keys.lock().expect("no thread panics").push(record.key));
         }
         Ok(())
@@ -64,5 +64,5 @@ fn what_fails_on_one_thread_is_told() {
         ..Notebook::default()
     };
     let told = run(&notebook, &records, 4).map(|_| ());
-    assert!(told.is_err_and(|error| error.to_string() == "told to fail"));
+    assert!(told.is_err_and(|error| error.to_string() == "failed on purpose"));
 }

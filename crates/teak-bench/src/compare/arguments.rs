@@ -1,4 +1,4 @@
-//! What a comparison is told.
+//! The arguments of `compare`.
 
 use super::{keys::KeyKind, work::CompareWorkload};
 use crate::{arguments::RunPaths, engines::rivals::Rival};
@@ -14,14 +14,14 @@ const KEY_BYTES: u64 = 16;
 /// With less no engine runs.
 const MEMORY_BYTES_MIN: u64 = 32 << 20;
 
-/// What a comparison is to do. Counts of operations are those of all rounds together.
+/// Arguments of `compare`. Counts of operations are those of all rounds together.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// Records to load.
     #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(100..=1_000_000_000))]
     pub(super) records: u64,
 
-    /// What keys look like.
+    /// The kind of keys.
     #[arg(long, value_enum, default_value = "random16")]
     pub(super) keys: KeyKind,
 
@@ -33,7 +33,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = Rival::usual())]
     pub(super) engines: Vec<Rival>,
 
-    /// Run these works alone (the databases that they need are loaded all the same).
+    /// Run only these workloads (the databases that they need are loaded anyway).
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
     pub(super) only: Vec<CompareWorkload>,
 
@@ -49,7 +49,7 @@ pub(crate) struct Compare {
     #[arg(long, value_parser = value_parser!(u64).range(1..))]
     lookups: Option<u64>,
 
-    /// Ranges of 10 records; of those of 100 a fifth of it.
+    /// Ranges of 10 records; for those of 100 a fifth of it.
     #[arg(long, default_value_t = 300_000, value_parser = value_parser!(u64).range(5..))]
     pub(super) ranges: u64,
 
@@ -73,7 +73,7 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
     pub(super) crud_async: u64,
 
-    /// How many threads commit at the same time in `commits`.
+    /// Numbers of threads that commit at the same time in `commits`.
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32], value_parser = value_parser!(u32).range(1..=1024))]
     pub(super) threads: Vec<u32>,
 
@@ -81,7 +81,7 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 3000, value_parser = value_parser!(u64).range(1..))]
     pub(super) commits: u64,
 
-    /// How many threads read in `mixed`, beside the one that writes.
+    /// The number of threads that read in `mixed`, with one that writes.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=1024))]
     pub(super) readers: u32,
 
@@ -97,11 +97,12 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "MB", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100_000))]
     pub(super) coin_flush_mb: u64,
 
-    /// Let each engine have this part of the memory that its data would fill, 4 for a quarter: works alone that are about that, unless others are asked for.
+    /// Limit each engine to this part of the memory that its data would fill, 4 for a quarter: only
+    /// workloads that depend on it, unless others are named.
     #[arg(long, value_name = "PARTS", value_parser = value_parser!(u64).range(1..=1000))]
     pub(super) memory_parts: Option<u64>,
 
-    /// Also write a report to this file, as HTML that needs nothing else.
+    /// Also write a self-contained HTML report to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -110,7 +111,7 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
-    /// Whether `work` is to be run.
+    /// Whether to run `work`.
     pub(super) fn wants(&self, work: CompareWorkload) -> bool {
         let is_usual = self.memory_parts.is_none()
             || matches!(
@@ -121,7 +122,7 @@ impl Compare {
         is_named && !self.skip.contains(&work)
     }
 
-    /// Where the page is to be.
+    /// The path of the report.
     pub(crate) fn html(&self) -> Option<&Path> {
         self.html.as_deref()
     }
@@ -140,7 +141,7 @@ impl Compare {
         self.coins.unwrap_or(self.records.max(10_000))
     }
 
-    /// How many bytes an engine may have for what a work is about, if that is limited.
+    /// The memory limit of an engine for a workload, if there is one.
     pub(super) fn memory_bytes(&self, work: CompareWorkload) -> Option<u64> {
         let data_bytes = match work {
             CompareWorkload::Coins => self.coins() * COIN_BYTES,
@@ -158,7 +159,7 @@ pub(crate) struct CompareEngine {
 }
 
 impl CompareEngine {
-    /// The arguments that tell this program to be it.
+    /// The command line that starts this process.
     pub(super) fn to_command_line(&self) -> Vec<OsString> {
         let words = ["compare-engine", "--engine", &self.engine.to_string()];
         words.map(OsString::from).to_vec()

@@ -1,19 +1,25 @@
-//! A synthetic chain of blocks with the measured shape of Bitcoin's, and the coins that it makes and spends.
+//! A synthetic chain of blocks with the measured shape of Bitcoin's, and the coins that it makes
+//! and spends.
 //!
-//! What it is made after:
+//! The sources of its shape:
 //!
-//! - Inputs and outputs of transactions, transactions of a block, kinds of scripts, and the share of inputs that spend a coin of the same
-//!   block: counted in block 702,861, which `examples/data` has (2,500 transactions, 5,992 outputs, 6,517 inputs, 327 of them of the same
-//!   block; scripts that pay to a witness key hash 39.8 %, to a script hash 30.3 %, to a key hash 27.7 %, to 32 bytes of a witness 2.2 %).
-//! - Ages of spent coins: 80 % are spent within a day, 15 % more within a month ("Deciphering Bitcoin Blockchain Data by Cohort Analysis",
-//!   Scientific Data 9, 2022, figure 3: until February 2021). Within a day, a month, and what is older, ages are spread evenly over their logarithm, since
-//!   the chance of a coin to be spent falls with a power of its age.
-//! - Keys and values: those of Bitcoin Core's `chainstate`: `C`, the transaction's id and the output's number as a varint; height and
-//!   coinbase, amount and script, all compressed, with lengths as they come out there.
+//! - Inputs and outputs of transactions, transactions of a block, kinds of scripts, and the share
+//!   of inputs that spend a coin of the same block: counted in block 702,861, which `examples/data`
+//!   has (2,500 transactions, 5,992 outputs, 6,517 inputs, 327 of them of the same block; scripts
+//!   that pay to a witness key hash 39.8 %, to a script hash 30.3 %, to a key hash 27.7 %, to 32
+//!   bytes of a witness 2.2 %).
+//! - Ages of spent coins: 80 % are spent within a day, 15 % more within a month ("Deciphering
+//!   Bitcoin Blockchain Data by Cohort Analysis", Scientific Data 9, 2022, figure 3: until February
+//!   2021). Within a day, within a month and beyond, ages are distributed evenly over their
+//!   logarithm, since the probability of being spent falls with a power of the age.
+//! - Keys and values: those of Bitcoin Core's `chainstate`: `C`, the transaction's id and the
+//!   output's number as a varint; height and coinbase, amount and script, all compressed, with the
+//!   resulting lengths.
 //!
-//! The coins that are there before the first block are as many of each age as such spending leaves, and what is left over is older.
+//! The coins before the first block have the ages that such spending leaves, and the rest are
+//! older.
 //!
-//! Invariant: a chain follows from its seed and the number of coins alone.
+//! Invariant: a chain depends only on its seed and the number of coins.
 
 use fastrand::Rng;
 
@@ -22,19 +28,19 @@ const TRANSACTIONS: u64 = 2500;
 /// Blocks of a day, and of a month of 30 days.
 const DAY: f64 = 144.0;
 const MONTH: f64 = 4320.0;
-/// Blocks of ten years, beyond which no coin is told from another by its age.
+/// Blocks of ten years, beyond which all ages are equal.
 const AGES: usize = 525_600;
 const WITHIN_DAY: f64 = 0.80;
 const WITHIN_MONTH: f64 = 0.95;
-/// In ten thousand transactions, so many with so many outputs; what is left has from 10 on.
+/// The number of transactions in ten thousand with a number of outputs; the rest have 10 or more.
 const OUTPUTS: [(u64, u64); 4] = [(1, 1652), (2, 7916), (3, 152), (6, 136)];
 const MANY_OUTPUTS: (f64, f64) = (10.0, 100.0);
-/// The same for inputs.
+/// The number of transactions in ten thousand with a number of inputs; the rest have more.
 const INPUTS: [(u64, u64); 5] = [(1, 7575), (2, 1417), (3, 400), (4, 180), (6, 276)];
 const MANY_INPUTS: (f64, f64) = (10.0, 300.0);
-/// Of ten thousand inputs so many spend a coin of the same block.
+/// Of ten thousand inputs this many spend a coin of the same block.
 const SAME_BLOCK: u64 = 502;
-/// Of a thousand outputs so many of each kind, and the bytes of the compressed script.
+/// The number of outputs in a thousand of each kind, and the bytes of the compressed script.
 const SCRIPTS: [(u64, usize); 3] = [(398, 23), (580, 21), (22, 35)];
 const HEIGHT: u64 = 700_000;
 
@@ -42,11 +48,11 @@ const HEIGHT: u64 = 700_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Coin(u64);
 
-/// What a block does to the coins.
+/// The coins that a block creates and spends.
 #[derive(Default)]
 pub(super) struct ChainBlock {
     pub(super) spent: Vec<Coin>,
-    /// Those that live when the block is over.
+    /// The new coins that are unspent after the block.
     pub(super) created: Vec<Coin>,
 }
 
@@ -136,7 +142,8 @@ impl Chain {
         Some(coins.swap_remove(coin))
     }
 
-    /// How many, as often as `table` says; the rest evenly over the logarithm.
+    /// A random count with the frequencies of `table`; the rest is distributed evenly over the
+    /// logarithm.
     fn count(&mut self, table: &[(u64, u64)], (low, high): (f64, f64)) -> u64 {
         let mut drawn = self.rng.u64(..10_000);
         for &(count, share) in table {
@@ -158,7 +165,7 @@ impl Coin {
         self.0 >> 16
     }
 
-    /// Puts its key behind `target`.
+    /// Appends its key to `target`.
     pub(super) fn add_key(self, target: &mut Vec<u8>) {
         target.push(b'C');
         let begin = target.len();
@@ -174,7 +181,7 @@ impl Coin {
         }
     }
 
-    /// Puts its value behind `target`.
+    /// Appends its value to `target`.
     pub(super) fn add_value(self, target: &mut Vec<u8>) {
         let mut rng = Rng::with_seed(self.0);
         // Height and coinbase.
@@ -196,7 +203,7 @@ impl Coin {
     }
 }
 
-/// The share of coins that are spent when they are so many blocks old.
+/// The share of coins that are spent before they are `age` blocks old.
 fn spent_within(age: f64) -> f64 {
     match age {
         age if age <= 1.0 => 0.0,

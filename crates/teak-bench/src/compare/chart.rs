@@ -1,6 +1,8 @@
-//! The charts of the report, as SVG. What is not coloured has the colour of the text around it, so that they can be read on any background.
+//! The charts of the report, as SVG. Uncoloured parts use the colour of the surrounding text, so
+//! that charts are readable on any background.
 
-use super::{figure::CompareFigure, report::duration};
+use super::figure::CompareFigure;
+use crate::report::duration;
 use anyhow::Result;
 use plotters::{
     coord::Shift,
@@ -13,7 +15,8 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
-/// One for each engine, in the order in which they were asked for; as far as they go, told apart by who cannot see all colours.
+/// One colour per engine, in the order in which they were named; distinguishable with colour
+/// blindness as far as possible.
 pub(super) const COLOURS: [RGBColor; 12] = [
     RGBColor(0, 140, 120),
     RGBColor(213, 94, 0),
@@ -28,7 +31,7 @@ pub(super) const COLOURS: [RGBColor; 12] = [
     RGBColor(200, 60, 70),
     RGBColor(160, 160, 40),
 ];
-/// Stands for the colour of the text, which plotters does not know.
+/// A placeholder for the colour of the text, which plotters does not support.
 const TEXT: RGBColor = RGBColor(1, 2, 3);
 const TEXT_IN_SVG: &str = "#010203";
 const WIDTH: u32 = 480;
@@ -180,7 +183,7 @@ where
     Ok(())
 }
 
-/// What `paint` paints.
+/// The picture that `paint` paints.
 fn picture(width: u32, height: u32, paint: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
     let mut svg = String::new();
     {
@@ -196,14 +199,14 @@ fn text(to: HPos) -> TextStyle<'static> {
     style.pos(Pos::new(to, VPos::Center))
 }
 
-/// The percentage that stands at a place of the axis.
+/// The percentage at a position of the axis.
 fn percent(position: f64) -> String {
     let percent = 100.0 - 100.0 / 10.0_f64.powf(position);
     let digits = (position - 1.5).max(0.0).round() as usize;
     format!("{percent:.digits$} %")
 }
 
-/// A number, as people say it.
+/// A number in a readable form.
 pub(super) fn count(number: f64) -> String {
     match number {
         number if number >= 1e7 => format!("{:.0} M", number / 1e6),

@@ -1,4 +1,4 @@
-//! An engine in a process of its own, which works while it is its turn, and is stopped while it is not.
+//! An engine in a process of its own, which runs during its turns and is stopped otherwise.
 
 use super::{
     arguments::CompareEngine,
@@ -10,7 +10,7 @@ use crate::{children::ChildProcess, engines::rivals::Rival};
 use anyhow::{Context, Result, bail};
 use std::{fs, time::Duration};
 
-/// How long a part may take before the process counts as hanging.
+/// The time that a part may take before the process counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// An engine that is compared.
@@ -19,7 +19,7 @@ pub(super) struct CompareContender {
     process: ChildProcess<EngineAnswer>,
     setup: Setup,
     group: Option<ControlGroup>,
-    /// What the process holds by itself.
+    /// The memory that the process itself holds.
     held_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl CompareContender {
         self.expect_ready(&EngineCommand::Prepare(task))
     }
 
-    /// Lets the engine have so many bytes of memory from now on.
+    /// Limits the engine's memory from now on.
     pub(super) fn limit(&self, bytes: u64) -> Result<()> {
         match &self.group {
             Some(group) => group.limit(bytes + self.held_bytes),
@@ -64,7 +64,7 @@ impl CompareContender {
         }
     }
 
-    /// Has it look at all of its records, and say how large the database is.
+    /// Makes the engine read all of its records, and returns the size of the database.
     pub(super) fn measure(&mut self) -> Result<DatabaseSize> {
         match self.turn(&EngineCommand::Measure)? {
             EngineAnswer::Size(size) => Ok(size),
@@ -92,7 +92,7 @@ impl CompareContender {
         }
     }
 
-    /// Lets it go on until it has done what it is told.
+    /// Continues the process until it has answered an order.
     fn turn(&mut self, order: &EngineCommand) -> Result<EngineAnswer> {
         self.process.go_on()?;
         self.process.send(order)?;

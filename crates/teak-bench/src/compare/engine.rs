@@ -1,4 +1,4 @@
-//! The process of one engine: does what it is told, until there is no more.
+//! The process of one engine, which executes orders until there are no more.
 
 use super::{
     keys::{KeyKind, Keys},
@@ -23,7 +23,8 @@ use std::{fs, path::Path};
 
 /// A large value.
 const LARGE_LEN: usize = 1 << 20;
-/// What the process holds besides the models: itself, and records that are made ahead.
+/// The memory that the process holds in addition to the models: itself, and records made in
+/// advance.
 const HELD_BYTES: u64 = 24 << 20;
 
 /// Serves orders from standard input until it ends.
@@ -40,7 +41,7 @@ impl Use for Serve {
         open: impl Fn(&Path, Durability, CacheBudget) -> Result<S>,
     ) -> Result<()> {
         let Some(EngineCommand::Setup(setup)) = children::next_order()? else {
-            bail!("was not told what the run is about");
+            bail!("the first order has to be the setup");
         };
         let mut engine = ComparedEngine::new(setup, open)?;
         children::answer(&engine.ready())?;
@@ -53,7 +54,7 @@ impl Use for Serve {
     }
 }
 
-/// The engine, its database, and what should be in that.
+/// The engine, its database, and the expected contents.
 struct ComparedEngine<S, O> {
     setup: Setup,
     open: O,
@@ -62,7 +63,7 @@ struct ComparedEngine<S, O> {
     content: DatabaseContent,
     /// Whether all has been read since the database was opened.
     is_warm: bool,
-    /// What the table of this content compares.
+    /// The order of keys for this content.
     keys: KeyOrder,
     records: DatabaseModel,
     large: DatabaseModel,
@@ -100,7 +101,7 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
 
     fn ready(&self) -> EngineAnswer {
         let models = self.records.held_bytes() + self.large.held_bytes();
-        // What changes is in memory three times when it is written.
+        // Changes are in memory three times while they are written.
         let flush_bytes = 3 * self.setup.coin_flush_bytes;
         let coins = self.coins.as_ref();
         let coins = coins.map_or(0, |coins| coins.held_bytes() + flush_bytes);
@@ -126,7 +127,8 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
             }
         }
         let durability = durability.unwrap_or(self.durability);
-        // Where memory is short, what an engine keeps of an earlier work may be more than there is to be.
+        // Where memory is limited, an engine may still hold more from an earlier workload than it
+        // is allowed now.
         if durability != self.durability || self.setup.is_cold {
             self.reopen(durability)?;
         }
@@ -211,7 +213,7 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
         Ok(())
     }
 
-    /// The size of the database when it is closed, after all its records were looked at.
+    /// The size of the closed database, after all its records have been read.
     fn measure(&mut self) -> Result<DatabaseSize> {
         let of_model = |model: &DatabaseModel| (model.digest(), model.data_bytes());
         let (expected, data_bytes) = match (self.content, &self.coins) {

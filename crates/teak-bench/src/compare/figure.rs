@@ -1,20 +1,20 @@
-//! What an engine came to in one work.
+//! The figures of an engine for one workload.
 
 use super::{
     message::{DatabaseSize, PartResult},
-    report::duration,
     usage::Usage,
     work::Task,
 };
 use crate::{
     engines::rivals::Rival,
     latencies::Latencies,
+    report::duration,
     statistics::{Samples, Spread},
 };
 use anyhow::Result;
 use serde::Serialize;
 
-/// Of how many percent of the operations the longest time is told.
+/// The percentiles of latencies that are reported.
 pub(super) const PERCENTILES: [f64; 12] = [
     10.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 100.0,
 ];
@@ -25,7 +25,7 @@ pub(super) struct CompareFigure {
     /// The work, with the number of its threads.
     pub(super) work: String,
     pub(super) engine: Rival,
-    /// What a power cut leaves of what was committed, if anything was.
+    /// The commits that survive a power cut, if there were any.
     pub(super) promise: Option<&'static str>,
     /// Of all rounds.
     pub(super) operations: u64,
@@ -42,33 +42,34 @@ pub(super) struct CompareFigure {
     pub(super) read_bytes_per_op: f64,
     /// Bytes that the device was given to write, in the mean.
     pub(super) device_written_bytes_per_op: f64,
-    /// Requests to flush what the device holds back, in the mean.
+    /// Requests to flush the device's cache, on average.
     pub(super) device_flushes_per_op: f64,
-    /// The most memory of the process meanwhile, with pages of files that are mapped.
+    /// The peak of the process's memory, including mapped pages of files.
     pub(super) memory_bytes: u64,
-    /// The most memory of the process alone behind a part.
+    /// The peak of the memory of the process alone, after a part.
     pub(super) own_memory_bytes: u64,
     /// How many single operations were timed; of `coins` blocks, of loads and `delete` transactions, of `get_many` groups.
     pub(super) timed: u64,
-    /// Times of single operations: percent, and what so many took at most, in nanoseconds.
+    /// Latencies of single operations: percentile and nanoseconds.
     pub(super) latencies: Vec<(f64, u64)>,
     /// Commits a second of the thread that wrote while others read.
     pub(super) commits_per_second: Option<f64>,
-    /// The database behind the last round.
+    /// The database after the last round.
     pub(super) size: Option<DatabaseSize>,
-    /// After so many operations, of the last round of a load and of all rounds else, the files took up so many bytes.
+    /// Numbers of operations, and the allocated bytes of the files after them: of a load's last
+    /// round, otherwise of all rounds.
     pub(super) sizes: Vec<(u64, u64)>,
 }
 
 impl CompareFigure {
-    /// What so many percent of the operations took at most, in words; nothing if none was timed.
+    /// A latency percentile as text; empty if none was measured.
     pub(super) fn latency(&self, percent: f64) -> String {
         let found = self.latencies.iter().find(|(known, _)| *known == percent);
         found.map_or_else(String::new, |(_, ns)| duration(*ns as f64))
     }
 }
 
-/// What the rounds of an engine come to so far.
+/// The results of an engine's rounds so far.
 pub(super) struct CompareTally {
     samples: Samples,
     latencies: Latencies,
@@ -130,7 +131,7 @@ impl CompareTally {
         self.samples.push(seconds * 1e9 / operations.max(1) as f64);
     }
 
-    /// What it comes to; none if there was no round.
+    /// The figure; `None` if there was no round.
     pub(super) fn figure(&self, task: Task, engine: Rival) -> Option<CompareFigure> {
         let each = |figure: f64| figure / self.operations.max(1) as f64;
         let latencies = PERCENTILES.map(|percent| (percent, self.latencies.percentile_ns(percent)));
@@ -160,4 +161,12 @@ impl CompareTally {
             sizes: self.sizes.clone(),
         })
     }
+}
+
+/// An engine that gave up, and why.
+#[derive(Debug, Serialize)]
+pub(crate) struct EngineFailure {
+    pub(super) work: String,
+    pub(super) engine: Rival,
+    pub(super) reason: String,
 }

@@ -1,12 +1,12 @@
-//! The report as one page of HTML that needs nothing else: bars, curves, and all figures.
+//! The report as one self-contained page of HTML: bars, curves, and all figures.
 
 use super::{
     chart::{self, COLOURS},
     figure::CompareFigure,
-    report::{Report, duration},
+    report::Report,
     work::CompareWorkload,
 };
-use crate::engines::rivals::Rival;
+use crate::{engines::rivals::Rival, report::duration};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use plotters::prelude::RGBColor;
@@ -62,7 +62,7 @@ fn page(report: &Report) -> Result<String> {
     ))
 }
 
-/// What was run, and on what.
+/// The command and the environment.
 fn head(report: &Report) -> String {
     let facts = report.environment.iter();
     let facts: String = facts
@@ -129,7 +129,7 @@ fn with<'f>(
     wanted.copied().collect()
 }
 
-/// What the command line says of a work; the number of threads stands behind its name.
+/// The help text of a workload. Its number of threads follows the name.
 fn description(name: &str) -> String {
     let named = |work: &&CompareWorkload| {
         let value = work.to_possible_value();

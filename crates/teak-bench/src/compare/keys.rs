@@ -1,7 +1,8 @@
-//! Keys of several kinds, each made from a number alone, so that nobody has to keep them.
+//! Keys of several kinds, each computed from a number, so that they need not be stored.
 //!
-//! Invariants: a number has the same key in every process, other numbers have other keys, and numbers that follow each other have keys
-//! anywhere in the order, but for integers and strings behind the records of the first load, which come in order as they would.
+//! Invariants: a number has the same key in every process, and different numbers have different
+//! keys. Consecutive numbers have keys anywhere in the order, except for integers, and for strings
+//! beyond the first load, which are in order as they would be in practice.
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
@@ -20,7 +21,7 @@ const PATHS_MAX: usize = 200_000;
 /// Enough that no two halves stay together.
 const FEISTEL_ROUNDS: u64 = 4;
 
-/// What keys look like.
+/// The kinds of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KeyKind {
@@ -30,14 +31,14 @@ pub(crate) enum KeyKind {
     Random32,
     /// Even integers from zero on, 8 bytes, big-endian.
     Integers,
-    /// The same in the processor's own byte order, in tables that compare integers.
+    /// Integers in the processor's byte order, in tables that compare integers.
     NativeIntegers,
     /// Paths of the files below /usr, as a backup of many machines has them: `/srv/NUMBER/usr/...`.
     Strings,
 }
 
 impl KeyKind {
-    /// What they are, in words.
+    /// The kind in words.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Random16 => "16 random bytes",
@@ -71,7 +72,7 @@ impl Keys {
         })
     }
 
-    /// Puts the key of `number` behind `target`.
+    /// Appends the key of `number` to `target`.
     pub(super) fn add(&self, number: u64, target: &mut Vec<u8>) {
         match self.kind {
             KeyKind::Random16 => add_random(number ^ SEED, 16, target),
@@ -82,7 +83,7 @@ impl Keys {
         }
     }
 
-    /// Puts a key that no record has behind `target`, one between others.
+    /// Appends a key that no record has to `target`, between existing ones.
     pub(super) fn add_missing(&self, number: u64, target: &mut Vec<u8>) {
         match self.kind {
             KeyKind::Random16 => add_random(number ^ MISS_SEED << 32, 16, target),
@@ -106,7 +107,7 @@ impl Keys {
         key
     }
 
-    /// About how many bytes of memory this takes.
+    /// The approximate memory of this value in bytes.
     pub(super) fn held_bytes(&self) -> u64 {
         let lens = self
             .paths

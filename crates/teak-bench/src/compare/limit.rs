@@ -1,7 +1,8 @@
-//! Groups of processes whose memory is limited by the system: Linux's control groups, of the first version and of the second.
+//! Groups of processes with a memory limit of the system: Linux's control groups, of the first and
+//! the second version.
 //!
-//! What the system keeps of files counts for the group whose process brought it there; an engine's process makes and reads its files by
-//! itself, so that all of them count for its own group.
+//! The page cache of a file counts for the group whose process loaded it. An engine's process makes
+//! and reads its files itself, so that all of them count for its own group.
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -25,7 +26,7 @@ enum ControlGroupVersion {
 }
 
 impl ControlGroup {
-    /// A group of nobody, without a limit.
+    /// An empty group without a limit.
     pub(super) fn new(name: &str) -> Result<Self> {
         let (parent, version) = parent()?;
         let directory = parent.join(format!("teak-bench-{}-{name}", process::id()));
@@ -44,7 +45,7 @@ impl ControlGroup {
         self.write("cgroup.procs", &process.to_string())
     }
 
-    /// Lets its processes have so many bytes.
+    /// Limits the memory of its processes to `bytes`.
     pub(super) fn limit(&self, bytes: u64) -> Result<()> {
         let name = match self.version {
             ControlGroupVersion::First => "memory.limit_in_bytes",

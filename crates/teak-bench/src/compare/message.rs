@@ -1,15 +1,15 @@
-//! What the one process tells those of the engines, and what they answer: lines of JSON.
+//! The orders to the processes of the engines, and their answers, in lines of JSON.
 
 use super::{keys::KeyKind, usage::Usage, work::Task};
 use crate::data::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an engine's process is to do next.
+/// An order to an engine's process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum EngineCommand {
-    /// Know what the run is about: comes first.
+    /// The setup of the run; comes first.
     Setup(Setup),
     /// Have the database as the task needs it.
     Prepare(Task),
@@ -19,10 +19,10 @@ pub(super) enum EngineCommand {
     Measure,
 }
 
-/// What a run is about.
+/// The setup of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Setup {
-    /// Where the engine has its files. It is there, and nobody else's.
+    /// The engine's own directory, which exists.
     pub(super) directory: PathBuf,
     pub(super) records: u64,
     pub(super) keys: KeyKind,
@@ -31,9 +31,9 @@ pub(super) struct Setup {
     pub(super) paths: PathBuf,
     /// Coins that there are before the first block.
     pub(super) coins: u64,
-    /// The largest size of what changes in memory before it is flushed, when coins change.
+    /// The size of changed coins in memory at which they are flushed.
     pub(super) coin_flush_bytes: u64,
-    /// What engines with a cache of their own may keep in it; all if this is not said.
+    /// The size of an engine's own cache; unlimited if absent.
     pub(super) cache_bytes: Option<u64>,
     /// Whether the database need not fit the memory: nothing is read before to have it there.
     pub(super) is_cold: bool,
@@ -48,12 +48,12 @@ pub(super) struct TaskPart {
     pub(super) operations: u64,
 }
 
-/// What an engine's process answers.
+/// An answer of an engine's process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum EngineAnswer {
     Ready {
-        /// What the process holds by itself to know what should be found, and to make records.
+        /// The memory that the process holds for its models and for making records.
         held_bytes: u64,
     },
     Done(Box<PartResult>),
@@ -62,7 +62,7 @@ pub(super) enum EngineAnswer {
     Failed(String),
 }
 
-/// What a part came to.
+/// The result of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PartResult {
     pub(super) operations: u64,
@@ -71,15 +71,15 @@ pub(super) struct PartResult {
     /// How much longer until all was on the disk, and the engine at rest.
     pub(super) rest_seconds: f64,
     pub(super) usage: Usage,
-    /// The most memory meanwhile, with pages of files that are mapped.
+    /// The peak of the memory, including mapped pages of files.
     pub(super) memory_bytes: u64,
-    /// Memory of the process alone behind the work.
+    /// The memory of the process alone, after the work.
     pub(super) own_memory_bytes: u64,
-    /// What reads found: each engine has to find the same.
+    /// The digest of the results of reads, which must be equal for all engines.
     pub(super) digest: Digest,
-    /// How often operations took so many nanoseconds.
+    /// A histogram: nanoseconds and the number of operations.
     pub(super) latencies: Vec<(u64, u64)>,
-    /// After so many operations the files took up so many bytes.
+    /// Numbers of operations, and the allocated bytes of the files after them.
     pub(super) sizes: Vec<(u64, u64)>,
     /// Commits of the thread that writes while others read.
     pub(super) commits: u64,
@@ -90,7 +90,7 @@ pub(super) struct PartResult {
 pub(super) struct DatabaseSize {
     pub(super) file_bytes: u64,
     pub(super) allocated_bytes: u64,
-    /// Bytes of pages in use, where the engine tells.
+    /// Bytes of pages in use, if the engine reports them.
     pub(super) used_bytes: Option<u64>,
     pub(super) data_bytes: u64,
 }

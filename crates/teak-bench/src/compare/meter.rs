@@ -1,4 +1,5 @@
-//! Takes the time of work, and what it uses, in stretches: what is between them is not the engine's.
+//! Measures the time of an engine's work and the resources that it uses, in sections. The work
+//! between sections is not the engine's.
 
 use super::{
     message::PartResult,
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What times single operations, or does not.
+/// A timer for single operations, or none.
 pub(super) trait OperationTimer {
     /// Does an operation.
     fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R;
@@ -29,7 +30,7 @@ impl OperationTimer for Latencies {
     }
 }
 
-/// Nobody looks at the clock.
+/// Takes no times.
 pub(super) struct NoTimer;
 
 impl OperationTimer for NoTimer {
@@ -74,13 +75,13 @@ impl<'d> Meter<'d> {
         Ok(result)
     }
 
-    /// Takes off what was on the clock and not the engine's.
+    /// Subtracts time that was measured but is not the engine's.
     pub(super) fn take_off(&mut self, time: Duration) {
         self.done.seconds -= time.as_secs_f64();
         self.done.usage.cpu_seconds -= time.as_secs_f64();
     }
 
-    /// Counts commits that were beside the operations.
+    /// Counts commits made at the same time as the operations.
     pub(super) fn add_commits(&mut self, commits: u64) {
         self.done.commits += commits;
     }
@@ -93,7 +94,7 @@ impl<'d> Meter<'d> {
         Ok(())
     }
 
-    /// The figures, behind work that has left nothing to do.
+    /// The figures of work that leaves nothing to do.
     pub(super) fn finish(mut self) -> Result<PartResult> {
         let memory = memory();
         self.done.memory_bytes = memory.peak_bytes;
@@ -103,7 +104,8 @@ impl<'d> Meter<'d> {
         Ok(self.done)
     }
 
-    /// The same when commits had to wait for the disk, so that nothing was left to be brought there but what the engine would go on with.
+    /// The figures of work whose commits waited for the disk. The engine's background work is not
+    /// waited for.
     pub(super) fn finish_durable(mut self, store: &impl Store) -> Result<PartResult> {
         self.note_size()?;
         let directory = self.directory;
@@ -113,7 +115,8 @@ impl<'d> Meter<'d> {
         Ok(done)
     }
 
-    /// The same when what the work left to be done has been done: all is on the disk, and the engine at rest.
+    /// The figures of work that has to be completed first: everything is brought to the disk, and
+    /// the engine to rest.
     pub(super) fn finish_at_rest(mut self, store: &impl Store) -> Result<PartResult> {
         let before = Usage::so_far(self.directory);
         let begin = Instant::now();

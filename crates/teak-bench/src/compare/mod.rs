@@ -1,13 +1,16 @@
-//! Teak beside other engines, each in a process of its own, on the same work.
+//! Compares Teak with other engines, each in a process of its own, on the same work.
 //!
-//! This process starts one for each engine, and lets them take turns: a work is cut into parts, only the engine whose turn it is runs, and
-//! all others are stopped with all of their threads. What an engine does behind its commits, it does in its own time, and what the system
-//! counts meanwhile is its own: time of the processors, bytes read, bytes and flushes that the device was given, memory.
+//! This process starts one process per engine and lets them take turns. A workload is divided into
+//! parts. Only the process whose turn it is runs; all others are stopped with all of their threads.
+//! An engine does its background work in its own time, and the system's counts during its turn are
+//! its own: processor time, bytes read, bytes and flushes of the device, memory.
 //!
-//! Each process makes the records by itself from numbers, before the clock runs, and knows what its reads should find: see [`keys`] and
-//! [`model`]. That all engines found the same in a part is compared here.
+//! Each process makes the records from numbers before the clock starts, and knows the expected
+//! results of its reads: see [`keys`] and [`model`]. This process checks that all engines found the
+//! same in each part.
 //!
-//! Parts that write end when all is on the disk and the engine at rest. The time that this takes behind the last operation is told apart.
+//! Parts that write end when everything is on the disk and the engine is at rest. The time for this
+//! after the last operation is reported separately.
 
 mod arguments;
 mod chain;
@@ -35,7 +38,7 @@ pub(crate) use report::{Report, describe_run, table};
 use crate::{bench::turn_order, data::Digest, environment::available_memory};
 use anyhow::{Context, Result, anyhow, bail};
 use contender::CompareContender;
-use figure::{CompareFigure, CompareTally};
+use figure::{CompareFigure, CompareTally, EngineFailure};
 use limit::ControlGroup;
 use memmap2::{Advice, MmapMut};
 use message::{PartResult, Setup, TaskPart};
@@ -43,30 +46,22 @@ use plan::PlanStep;
 use std::path::Path;
 use work::{CompareWorkload, Task};
 
-/// What processes may have besides while they ready their databases.
+/// Additional memory for processes while they prepare their databases.
 const MEMORY_TO_PREPARE: u64 = 256 << 20;
 
-/// An engine that gave up, and why.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct EngineFailure {
-    work: String,
-    engine: crate::engines::rivals::Rival,
-    reason: String,
-}
-
-/// A run: those engines that have not failed, and what came of it so far.
-struct CompareRun {
+/// A run: the engines that have not failed, and the figures so far.
+struct Comparison {
     contenders: Vec<CompareContender>,
     figures: Vec<CompareFigure>,
     failures: Vec<EngineFailure>,
     seed: u64,
-    /// What each engine may have, if that is limited.
+    /// The memory limit of each engine, if there is one.
     memory_bytes: Option<u64>,
-    /// What is touched before a work that writes.
+    /// Memory to touch before a workload that writes.
     touched_bytes: usize,
 }
 
-/// Runs what `compare` asks for, with databases below `directory`, and says on standard error where it is.
+/// Runs `compare` with databases below `directory`. Reports progress on standard error.
 pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
     let paths = directory.join("paths");
     if compare.keys == keys::KeyKind::Strings {
@@ -82,7 +77,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             "{other} is used with bytes for keys only here; leave it out, or give --keys integers"
         );
     }
-    let mut run = CompareRun {
+    let mut run = Comparison {
         contenders: Vec::new(),
         figures: Vec::new(),
         failures: Vec::new(),
@@ -126,7 +121,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
     Ok(Report::new(compare, directory, run.figures, run.failures))
 }
 
-impl CompareRun {
+impl Comparison {
     fn run_step(&mut self, step: PlanStep, rounds: usize) -> Result<()> {
         let tallies = self.contenders.iter().map(|_| CompareTally::new());
         let mut tallies: Vec<CompareTally> = tallies.collect::<Result<_>>()?;
@@ -161,7 +156,7 @@ impl CompareRun {
             memory_bytes.is_none() && work.writes() && (index == 0 || work.grows_files())
         };
         let touched_bytes = self.touched_bytes;
-        // The first part of the first round is not counted: it brings what a work needs into caches and page tables.
+        // The first part of the first round is not counted: it fills caches and page tables.
         let is_rehearsed = round == 0 && memory_bytes.is_none() && !step.task.work.writes();
         let mut done: Vec<Result<Vec<PartResult>>> = (0..count).map(|_| Ok(Vec::new())).collect();
         let mut turn = |contenders: &mut [CompareContender], engine_index: usize, index: u64| {
@@ -210,7 +205,7 @@ impl CompareRun {
         self.drop_failed(step, done, tallies)
     }
 
-    /// Takes out those engines that have failed.
+    /// Removes the engines that have failed.
     fn drop_failed(
         &mut self,
         step: PlanStep,
@@ -239,7 +234,7 @@ impl CompareRun {
 
 /// Has the engine ready its database, and from then on have no more memory than it may.
 fn prepare(contender: &mut CompareContender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
-    // What it needs to know what it should find is not known yet.
+    // The memory for the expected results is not known yet.
     if let Some(bytes) = memory_bytes {
         contender.limit(2 * bytes + MEMORY_TO_PREPARE)?;
     }
@@ -247,7 +242,7 @@ fn prepare(contender: &mut CompareContender, task: Task, memory_bytes: Option<u6
     memory_bytes.map_or(Ok(()), |bytes| contender.limit(bytes))
 }
 
-/// As much as the largest of the engines' files may take, as far as that is reasonable.
+/// The size of the largest engine's files, within reason.
 fn touched_bytes(compare: &Compare, work: CompareWorkload) -> usize {
     let data_bytes = match work {
         CompareWorkload::LargePut => tasks::LARGE_VALUES << 20,
@@ -262,9 +257,9 @@ fn touched_bytes(compare: &Compare, work: CompareWorkload) -> usize {
     wanted.min(available_memory() / 4) as usize
 }
 
-/// Memory that a virtual machine has not touched for a while may have to be given to it anew by the one that it runs on, which takes
-/// milliseconds for a megabyte. What is touched here and freed is what files get next. Memory that can be had as huge pages is touched as such: it is what would be
-/// taken back.
+/// Touches memory that the files will use next. The host may have to provide memory that a virtual
+/// machine has not touched for a while, which takes milliseconds per megabyte. Memory available as
+/// huge pages is touched as such, because that is what the host takes back.
 fn touch_memory(bytes: usize) -> Result<()> {
     let mut memory = MmapMut::map_anon(bytes)?;
     // Not every system has them.
@@ -273,7 +268,7 @@ fn touch_memory(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// All engines have found the same.
+/// Fails unless all engines found the same.
 fn compare_digests(step: PlanStep, parts: &[Vec<PartResult>]) -> Result<()> {
     let digests = |parts: &Vec<PartResult>| {
         parts

@@ -1,7 +1,8 @@
-//! The records of a run, and what reading them should come to.
+//! The records of a run, and the expected results of reading them.
 //!
-//! Invariants: those that live have the numbers from `first` up to `end`; what a record holds follows from its number and
-//! version, so that a process knows what it should find and keeps a byte for each record.
+//! Invariants: the existing records have the numbers from `first` up to `end`. A record depends
+//! only on its number and version, so a process knows the expected results and keeps one byte per
+//! record.
 
 use super::keys::Keys;
 use crate::{
@@ -16,7 +17,7 @@ use std::{
 
 const VALUE_SEED: u64 = 0x7661_6c75;
 
-/// What is in the database.
+/// The expected contents of the database.
 pub(super) struct DatabaseModel {
     pub(super) keys: Keys,
     pub(super) value_len: usize,
@@ -69,13 +70,13 @@ impl DatabaseModel {
         self.first - 1
     }
 
-    /// Counts what a lookup of a record finds.
+    /// Adds the expected result of looking up a record.
     pub(super) fn add_found(&self, number: u64, digest: &mut Digest) {
         let head = self.rng(number).u64(..).to_le_bytes();
         digest.add_value(&head[..self.value_len.min(head.len())]);
     }
 
-    /// What a scan of everything comes to.
+    /// The expected digest of a scan of everything.
     pub(super) fn digest(&self) -> Digest {
         let mut digest = Digest::default();
         let (mut key, mut value) = (Vec::new(), vec![0; self.value_len]);
@@ -101,12 +102,12 @@ impl DatabaseModel {
         lens.sum()
     }
 
-    /// About how many bytes of memory this takes.
+    /// The approximate memory of this value in bytes.
     pub(super) fn held_bytes(&self) -> u64 {
         self.versions.len() as u64 + self.keys.held_bytes()
     }
 
-    /// Puts the value of a record, as it is now, behind `target`.
+    /// Appends a record's present value to `target`.
     fn add_value(&self, number: u64, target: &mut Vec<u8>) {
         let mut rng = self.rng(number);
         let (begin, head) = (target.len(), rng.u64(..).to_le_bytes());
@@ -124,7 +125,7 @@ impl DatabaseModel {
     }
 }
 
-/// Keys and values one behind the other, made before the clock starts.
+/// Adjacent keys and values, made before the clock starts.
 #[derive(Default)]
 pub(super) struct RecordBlock {
     bytes: Vec<u8>,
@@ -133,7 +134,7 @@ pub(super) struct RecordBlock {
 }
 
 impl RecordBlock {
-    /// Adds a record as it is now.
+    /// Adds a record with its present value.
     pub(super) fn add(&mut self, model: &DatabaseModel, number: u64) {
         model.keys.add(number, &mut self.bytes);
         let key_end = self.bytes.len();
@@ -141,7 +142,7 @@ impl RecordBlock {
         self.ends.push((key_end, self.bytes.len()));
     }
 
-    /// Adds a key alone.
+    /// Adds a key without a value.
     pub(super) fn add_key(&mut self, model: &DatabaseModel, number: u64) {
         model.keys.add(number, &mut self.bytes);
         self.ends.push((self.bytes.len(), self.bytes.len()));
@@ -153,7 +154,7 @@ impl RecordBlock {
         self.ends.push((self.bytes.len(), self.bytes.len()));
     }
 
-    /// Adds a record that the model does not know.
+    /// Adds a record that is not in the model.
     pub(super) fn add_pair(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.extend(key);
         let key_end = self.bytes.len();
@@ -183,7 +184,7 @@ impl RecordBlock {
     }
 }
 
-/// The records of a model, made a batch at a time; how long that takes is not the engine's.
+/// The records of a model, made in batches; the time for that is not the engine's.
 pub(super) struct RecordStream<'m> {
     model: &'m DatabaseModel,
     numbers: Range<u64>,

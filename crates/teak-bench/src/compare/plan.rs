@@ -17,7 +17,7 @@ pub(super) struct PlanStep {
     pub(super) parts: u64,
 }
 
-/// All that is to be run, in order.
+/// All steps, in order.
 pub(super) fn steps(compare: &Compare) -> Vec<PlanStep> {
     let all = CompareWorkload::value_variants().iter().copied();
     let wanted = all.filter(|work| compare.wants(*work));

@@ -1,11 +1,15 @@
 //! The result: for people a table, for programs JSON.
 
-use super::{EngineFailure, arguments::Compare, figure::CompareFigure, keys::KeyKind};
+use super::{
+    arguments::Compare,
+    figure::{CompareFigure, EngineFailure},
+    keys::KeyKind,
+};
 use crate::{
     environment,
-    report::{plain_table, time_with_spread},
+    report::{align_right, megabytes, plain_table, time_with_spread},
 };
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use serde::Serialize;
 use std::{env, path::Path};
 
@@ -47,7 +51,7 @@ impl Report {
     }
 }
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(compare: &Compare) -> String {
     format!(
         "{} records, keys: {}, values of {} bytes, {} rounds\n",
@@ -58,7 +62,7 @@ pub(crate) fn describe_run(compare: &Compare) -> String {
     )
 }
 
-/// A line for each work and engine, then what the databases take.
+/// A line per workload and engine, followed by the sizes of the databases.
 pub(crate) fn table(report: &Report) -> String {
     let mut text = format!("{}\n\n{}\n", speeds(report), sizes(report));
     for failure in &report.failures {
@@ -108,10 +112,10 @@ fn speeds(report: &Report) -> Table {
             format!("{:.0}", figure.own_memory_bytes as f64 / 1e6),
         ]);
     }
-    to_the_right(table)
+    align_right(table, 2)
 }
 
-/// How many times Teak's time an engine takes.
+/// The time of an engine relative to Teak's.
 fn to_teak(report: &Report, figure: &CompareFigure) -> String {
     let teak = report.figures.iter().find(|other| {
         other.work == figure.work && other.engine == crate::engines::rivals::Rival::Teak
@@ -137,7 +141,6 @@ fn sizes(report: &Report) -> Table {
         let Some(size) = figure.size else {
             continue;
         };
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
         let ratio = |bytes: u64| format!("{:.2}", bytes as f64 / size.data_bytes as f64);
         table.add_row([
             figure.work.clone(),
@@ -150,24 +153,5 @@ fn sizes(report: &Report) -> Table {
             ratio(size.allocated_bytes),
         ]);
     }
-    to_the_right(table)
-}
-
-fn to_the_right(mut table: Table) -> Table {
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-/// Nanoseconds, as people say them.
-pub(super) fn duration(nanoseconds: f64) -> String {
-    match nanoseconds {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e5 => format!("{:.1} us", ns / 1e3),
-        ns if ns < 1e6 => format!("{:.0} us", ns / 1e3),
-        ns if ns < 1e8 => format!("{:.1} ms", ns / 1e6),
-        ns if ns < 1e9 => format!("{:.0} ms", ns / 1e6),
-        ns => format!("{:.1} s", ns / 1e9),
-    }
+    align_right(table, 2)
 }

@@ -1,6 +1,7 @@
-//! What a stretch of work takes: time of the processors, bytes and flushes of the device, memory.
+//! The resources that work uses: processor time, bytes and flushes of the device, memory.
 //!
-//! All but the device's figures are of this process and all of its threads. The device's are of everybody; nobody else works meanwhile.
+//! All but the device's figures are of this process and its threads. The device's figures are
+//! system-wide; nothing else runs at the same time.
 
 use crate::process::{Memory, Traffic};
 use rustix::time::{ClockId, clock_gettime};
@@ -14,7 +15,7 @@ use std::{
 
 const SECTOR_LEN: u64 = 512;
 
-/// What has been used.
+/// The resources used.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Usage {
     /// Of all threads, in the program and in the system.
@@ -23,7 +24,7 @@ pub(super) struct Usage {
     pub(super) read_bytes: u64,
     /// Bytes that the device was given to write.
     pub(super) device_written_bytes: u64,
-    /// Requests to flush what the device holds back.
+    /// Requests to flush the device's cache.
     pub(super) device_flushes: u64,
 }
 
@@ -62,7 +63,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// What the device below `directory` was asked for; none where nobody tells.
+/// The counts of the device below `directory`; `None` if unavailable.
 fn device(directory: &Path) -> Option<Usage> {
     let device = fs::metadata(directory).ok()?.dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -86,13 +87,13 @@ fn of_device(line: &str, major: &str, minor: &str) -> Option<Usage> {
     })
 }
 
-/// Begins to look for the most memory anew, where the system lets.
+/// Resets the peak of the memory, if the system allows it.
 pub(super) fn forget_most_memory() {
-    // What is not allowed leaves the most since the process began, which is not wrong, but more.
+    // If that is refused, the peak is that since the process began, which is higher.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// What memory there is, and was at most.
+/// The memory now and its peak.
 pub(super) fn memory() -> Memory {
     Memory::now()
 }

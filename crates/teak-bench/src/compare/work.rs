@@ -1,21 +1,21 @@
-//! The works that are compared, and what each of them needs.
+//! The workloads of `compare`, and their requirements.
 
 use crate::engines::Durability;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A kind of work. The order here is that in which they run: first what makes databases of its own, then what reads the one that the
-/// last load leaves, then what changes it.
+/// A workload. They run in this order: first those with databases of their own, then those that
+/// read the database of the last load, then those that change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub(crate) enum CompareWorkload {
-    /// Put values of a MiB each in a transaction of its own
+    /// Put values of 1 MiB, each in a transaction of its own
     LargePut,
     /// Look up values of a MiB each, and read all of them
     LargeGet,
-    /// Replay a chain: look up the coins that blocks spend, and flush what they change in batches
+    /// Replay a chain: look up the coins that blocks spend, and flush the changes in batches
     Coins,
     /// Load records in the order of keys, 10,000 a transaction
     LoadSorted,
@@ -39,17 +39,17 @@ pub(crate) enum CompareWorkload {
     ScanBack,
     /// Go to a random key, and over 10 records from there
     Range10,
-    /// The same with 100 records
+    /// Read ranges of 100 records
     Range100,
     /// Give one record a new value, in a transaction that does not wait for the disk
     UpdateLazy,
-    /// The same, on the disk before it returns
+    /// Give a record a new value, on the disk before it returns
     UpdateDurable,
     /// In one transaction insert 2, look up 1, update 1, delete 1, on the disk before it returns
     CrudDurable,
-    /// The same without waiting for the disk
+    /// The transactions of crud_durable, without waiting for the disk
     CrudLazy,
-    /// The same in the mode in which the engine takes the least care
+    /// The transactions of crud_durable, in the engine's least careful mode
     CrudAsync,
     /// Commit one record at a time from several threads, on the disk before each returns
     Commits,
@@ -59,7 +59,7 @@ pub(crate) enum CompareWorkload {
     Delete,
 }
 
-/// What a database has in it when a work begins.
+/// The contents of a database when a workload begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseContent {
     /// Nothing.
@@ -73,7 +73,7 @@ pub(super) enum DatabaseContent {
 }
 
 impl CompareWorkload {
-    /// What has to be there.
+    /// The contents that it requires.
     pub(super) fn content(self) -> DatabaseContent {
         match self {
             Self::LargePut | Self::LoadSorted | Self::LoadBulk | Self::LoadRandom => {
@@ -90,7 +90,7 @@ impl CompareWorkload {
         !matches!(self, Self::LargePut | Self::LargeGet | Self::Coins)
     }
 
-    /// How commits are to be; none if there is nothing to commit.
+    /// The durability of its commits; `None` if there are none.
     pub(super) fn durability(self) -> Option<Durability> {
         match self {
             Self::UpdateDurable | Self::CrudDurable | Self::Commits | Self::Coins => {

@@ -1,4 +1,4 @@
-//! fjall: a keyspace. A batch stands for a write transaction, a snapshot for one that reads.
+//! fjall: a keyspace. A batch serves as write transaction, a snapshot as read transaction.
 
 use super::{
     Durability,
@@ -21,13 +21,13 @@ pub(crate) struct Fjall {
     commits: PersistMode,
 }
 
-/// What is read.
+/// A read transaction.
 pub(crate) struct FjallRead<'s> {
     snapshot: Snapshot,
     fjall: &'s Fjall,
 }
 
-/// What is to be written.
+/// A write transaction.
 pub(crate) struct FjallWrite<'s> {
     batch: fjall::OwnedWriteBatch,
     fjall: &'s Fjall,

@@ -1,14 +1,15 @@
-//! Tables of several kinds: such in which a key has several values, such that count, and plain ones, for what is done to them beside single
-//! insertions and lookups.
+//! Tables of several kinds: with several values per key, counted, and plain ones, for operations
+//! beyond single insertions and lookups.
 //!
-//! As in [`Engine`](super::Engine) a method does a whole slice of work, so that what is measured are direct calls.
+//! As in [`Engine`](super::Engine), a method does a whole slice of work, so that the measured calls
+//! are direct.
 
 use super::Space;
 use crate::data::{Digest, Key, PackedSum, Record};
 use anyhow::Result;
 use serde::Serialize;
 
-/// Bytes of a value where all have the same.
+/// Bytes of a value of fixed length.
 pub(crate) const FIXED_LEN: usize = 8;
 /// Bytes of the longest value where they have not.
 pub(crate) const VARIABLE_LEN_MAX: usize = 24;
@@ -17,18 +18,18 @@ pub(crate) const VARIABLE_LEN_MAX: usize = 24;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ValueKind {
-    /// All of 8 bytes, which the table is told.
+    /// Values of 8 bytes, with the size declared in the table.
     Fixed,
     /// Of 16 to 24 bytes.
     Variable,
 }
 
-/// What a table is made for.
+/// The kind of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableKind {
     /// A key has one value.
     Plain,
-    /// The same, and the table keeps counts, if the engine has that.
+    /// One value per key, and a counted table, if the engine has that.
     Counted,
     /// A key has several values.
     Pairs(ValueKind),
@@ -58,11 +59,11 @@ impl MultiPair {
 /// Pairs that are handed over at once.
 #[derive(Clone, Debug)]
 pub(crate) struct PairBatch {
-    /// Those of a key one behind the other.
+    /// The pairs; those of a key are adjacent.
     pub(crate) pairs: Vec<MultiPair>,
     /// So many for each key.
     pub(crate) per_key: usize,
-    /// All values one behind the other.
+    /// All values, adjacent.
     pub(crate) packed: Vec<u8>,
 }
 
@@ -83,30 +84,30 @@ pub(crate) type KeyRange = (Key, Key);
 /// How records of a range are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CountMethod {
-    /// By the call that says how many there are.
+    /// By the call that returns the exact number.
     Exact,
-    /// By the call that says about how many.
+    /// By the call that returns an estimate.
     About,
-    /// By a cursor that goes over them.
+    /// By moving a cursor over the records.
     Walk,
 }
 
 /// A transaction in another one.
 #[derive(Clone)]
 pub(crate) struct Nested {
-    /// What is inserted, or gets a new value.
+    /// The records to insert or replace.
     pub(crate) records: Vec<Record>,
     pub(crate) ending: NestedEnding,
 }
 
-/// What becomes of a nested transaction.
+/// The end of a nested transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NestedEnding {
     Kept,
     RolledBack,
 }
 
-/// An open database with one table of some [`TableKind`]. What is for tables of another kind fails.
+/// An open database with one table of some [`TableKind`]. Methods for tables of another kind fail.
 pub(crate) trait KindsEngine {
     /// Inserts pairs in one transaction, by one call each.
     fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()>;
@@ -117,7 +118,7 @@ pub(crate) trait KindsEngine {
     /// Looks up the first value of the key of each pair.
     fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest>;
 
-    /// Looks up pairs; how many of them are there.
+    /// Looks up pairs; returns how many of them exist.
     fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64>;
 
     /// Counts the values of the key of each pair; the sum.
@@ -145,7 +146,7 @@ pub(crate) trait KindsEngine {
     /// Removes all records in one transaction, by the call that the engine has for that.
     fn clear(&mut self) -> Result<()>;
 
-    /// Runs nested transactions, one after the other, in one transaction.
+    /// Runs nested transactions in order, in one outer transaction.
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()>;
 
     /// Shows all pairs or records in order.
@@ -157,7 +158,7 @@ pub(crate) trait KindsEngine {
     /// The size of the database.
     fn space(&mut self) -> Result<Space>;
 
-    /// Brings to the disk what a thread of the engine's own would do later.
+    /// Flushes the data that a thread of the engine would flush later.
     fn settle(&mut self) -> Result<()> {
         Ok(())
     }

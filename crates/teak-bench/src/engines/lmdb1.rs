@@ -1,9 +1,11 @@
-//! LMDB 1.0, as a library that is loaded when it is wanted: its functions have the names of LMDB 0.9's, which is linked.
+//! LMDB 1.0, as a library that is loaded at run time: its functions have the same names as those of
+//! LMDB 0.9, which is linked.
 //!
-//! `cargo xtask lmdb1` makes the library. Types, flags and functions are those of 0.9 on machines with addresses of 64 bits, and
-//! so are the settings.
+//! `cargo xtask lmdb1` makes the library. On 64-bit machines its types, flags and functions are
+//! those of 0.9. The settings are the same too.
 //!
-//! Invariants: as in [`super::lmdb`]: an environment outlives its transactions, and these their cursors; what a lookup shows is only borrowed while it is shown.
+//! Invariants: as in [`super::lmdb`]: an environment outlives its transactions, and these their
+//! cursors. The bytes of a lookup are borrowed only during the callback.
 
 #![allow(unsafe_code)]
 
@@ -39,7 +41,7 @@ type Lmdb1Cursor = *mut ffi::MDB_cursor;
 type Lmdb1Value = ffi::MDB_val;
 type Lmdb1Table = c_uint;
 
-/// Declares what is used of the library's functions, and how they are found.
+/// Declares the functions of the library that are used, and looks them up.
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
         /// The functions.
@@ -88,7 +90,8 @@ pub(crate) struct Lmdb1 {
     _library: Library,
 }
 
-// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of its own.
+// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of
+// its own.
 unsafe impl Sync for Lmdb1 {}
 
 /// A running transaction; dropping it aborts it.
@@ -121,7 +124,7 @@ impl Lmdb1 {
         };
         // SAFETY: the library does nothing when it is loaded.
         let library = unsafe { Library::new(&library_path) }.with_context(advice)?;
-        // SAFETY: it is what that task has made, and is kept as long as the functions.
+        // SAFETY: the library was made by that task, and is kept as long as the functions.
         let functions = unsafe { Lmdb1Functions::of(&library) }.with_context(advice)?;
         let mut opened = Self {
             functions,
@@ -131,7 +134,8 @@ impl Lmdb1 {
         };
         let path = CString::new(directory.join(FILE_NAME).as_os_str().as_bytes())?;
         let map_bytes = room.data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
-        // SAFETY: places to write handles to are there, handles are live, and the path ends with a zero byte.
+        // SAFETY: there is memory for the handles, handles are live, and the path is
+        // zero-terminated.
         unsafe {
             let code = (opened.functions.env_create)(&raw mut opened.environment);
             opened.check(code)?;
@@ -160,7 +164,7 @@ impl Lmdb1 {
     fn begin(&self, flags: c_uint) -> Result<Lmdb1Transaction<'_>> {
         let mut handle = ptr::null_mut();
         let begin = self.functions.txn_begin;
-        // SAFETY: the environment is open, and there is a place to write the new handle to.
+        // SAFETY: the environment is open, and there is memory for the new handle.
         self.check(unsafe { begin(self.environment, ptr::null_mut(), flags, &raw mut handle) })?;
         Ok(Lmdb1Transaction {
             environment: self,
@@ -172,7 +176,7 @@ impl Lmdb1 {
         if code == ffi::MDB_SUCCESS {
             return Ok(());
         }
-        // SAFETY: LMDB answers every code with a text that stands for ever.
+        // SAFETY: LMDB returns a string for every code, which is valid forever.
         let text = unsafe { CStr::from_ptr((self.functions.strerror)(code)) };
         bail!("LMDB 1.0: {} (code {code})", text.to_string_lossy())
     }
@@ -255,7 +259,7 @@ impl LookupTransaction for Lmdb1Transaction<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
         let (key, mut value) = (borrowed(key), borrowed(&[]));
         let (get, table) = (self.environment.functions.get, self.environment.table);
-        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        // SAFETY: the transaction is live; LMDB reads the key and writes only to `value`.
         match unsafe { get(self.handle, table, &raw const key, &raw mut value) } {
             ffi::MDB_NOTFOUND => Ok(false),
             code => {
@@ -284,12 +288,13 @@ impl Read for Lmdb1Transaction<'_> {
             ScanDirection::From(key) => (ffi::MDB_SET_RANGE, ffi::MDB_NEXT, key),
         };
         let (mut key, mut value, mut cursor) = (borrowed(key), borrowed(&[]), ptr::null_mut());
-        // SAFETY: the transaction runs, and there is a place to write the new handle to.
+        // SAFETY: the transaction is live, and there is memory for the new handle.
         let code = unsafe { (functions.cursor_open)(self.handle, *table, &raw mut cursor) };
         self.environment.check(code)?;
         let (mut go, mut left) = (first, most);
         let code = loop {
-            // SAFETY: the cursor is live; LMDB reads the key that it is given and writes to `key` and `value` alone.
+            // SAFETY: the cursor is live; LMDB reads the given key and writes only to `key` and
+            // `value`.
             let code = unsafe { (functions.cursor_get)(cursor, &raw mut key, &raw mut value, go) };
             if code != ffi::MDB_SUCCESS {
                 break code;
@@ -335,7 +340,7 @@ impl Write for Lmdb1Transaction<'_> {
     #[inline]
     fn commit(mut self) -> Result<()> {
         let commit = self.environment.functions.txn_commit;
-        // The handle is gone even if committing fails.
+        // The handle is invalid even if committing fails.
         let handle = std::mem::replace(&mut self.handle, ptr::null_mut());
         // SAFETY: the transaction runs.
         self.environment.check(unsafe { commit(handle) })
@@ -355,12 +360,14 @@ fn borrowed(bytes: &[u8]) -> Lmdb1Value {
 ///
 /// # Safety
 ///
-/// `value` was written by a call that succeeded, and its transaction neither ends nor changes anything meanwhile.
+/// `value` was written by a successful call, and its transaction neither ends nor changes anything
+/// while the result is used.
 #[inline]
 unsafe fn as_slice(value: &Lmdb1Value) -> &[u8] {
     if value.mv_size == 0 {
         return &[];
     }
-    // SAFETY: LMDB points to that many bytes of its map, which stand still as long as the caller promises.
+    // SAFETY: LMDB points to that many bytes of its map, which do not change as long as the caller
+    // promises.
     unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
 }

@@ -1,6 +1,8 @@
-//! What LMDB and libmdbx have in common as the works of `compare` see them: both are a map with transactions and cursors of the same shape.
+//! The common part of LMDB and libmdbx for the workloads of `compare`: transactions and cursors of the
+//! same shape.
 
-/// Implements the traits of [`super::store`] but for [`super::store::Store`], for the environment and the transaction of an engine's module `raw`.
+/// Implements the traits of [`super::store`], except [`super::store::Store`], for the environment and
+/// the transaction of an engine's module `raw`.
 macro_rules! mapped_connection {
     (types: ($environment:ident, $transaction:ident, $access:ident, $move:ident), cursor: ($($table:expr)?), put: $put:expr, append: $append:expr) => {
         impl Connection for &$environment {

@@ -1,4 +1,5 @@
-//! What engines do for readers: transactions of at most one lookup, from many threads at the same time, beside others that stay open.
+//! The reads of `readers`: transactions of at most one lookup, from many threads at the same time,
+//! with other open transactions.
 
 use crate::data::{Digest, Fingerprint, Key};
 use anyhow::Result;
@@ -6,29 +7,29 @@ use anyhow::Result;
 /// How a read transaction of one lookup is begun and ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadStart {
-    /// Begun anew each time.
+    /// A new transaction each time.
     Begin,
     /// Taken up again, where the engine can.
     Renew,
 }
 
-/// What is done for each key.
+/// The work for each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadStep {
     /// A transaction is begun and ended.
     Transaction(ReadStart),
-    /// A transaction is begun, the key looked up in it, and the transaction ended.
+    /// Begin a transaction, look up the key, and end the transaction.
     TransactionWithLookup(ReadStart),
-    /// The key is looked up; one transaction for all.
+    /// Look up the key, in one transaction for all.
     Lookup,
 }
 
-/// What LMDB and libmdbx tie a reader's slot of their table to. Teak knows no such choice.
+/// The owner of a slot in the reader table of LMDB or libmdbx. Teak has no such choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotOwner {
     /// The thread, which keeps it from one transaction to the next, and has one transaction at a time: how they come.
     Threads,
-    /// The transaction, so that a thread can have many; at most so many in all processes together.
+    /// The transaction, so that a thread can have many; at most `max` in all processes together.
     Transactions { max: u32 },
 }
 
@@ -45,22 +46,23 @@ impl SlotOwner {
 
 /// An open database that many threads read at the same time.
 pub(crate) trait Reader: Sync {
-    /// Does `step` for each key of each batch, one after the other. The values found come to the digest.
+    /// Performs `step` for each key of each batch, in order. The values found are added to the
+    /// digest.
     fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest>;
 
     /// Begins a read transaction, calls `begun`, and reads every record.
     fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint>;
 
-    /// Begins `count` read transactions, which stay open until what is returned is dropped.
+    /// Begins `count` read transactions, which stay open until the result is dropped.
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>>;
 }
 
-/// Transactions that are open, and nothing else.
+/// Open transactions, which are not used.
 pub(crate) trait Held {}
 
 impl<T> Held for Vec<T> {}
 
-/// Does `operation` for each key of each batch; what it returns is handed to it with the next key.
+/// Calls `operation` for each key of each batch, with the result of the previous call.
 #[inline]
 pub(super) fn fold_keys<S>(
     batches: &mut dyn Iterator<Item = &[Key]>,

@@ -67,7 +67,7 @@ impl Store for Redb {
     }
 
     fn sync(&self) -> Result<()> {
-        // A commit that waits for the disk takes those along that did not.
+        // A commit that waits for the disk flushes the earlier ones too.
         Ok(self.database.begin_write()?.commit()?)
     }
 

@@ -1,4 +1,4 @@
-//! The engines that `compare` knows, and how each is opened: with the best settings for it that make sense.
+//! The engines of `compare`, and their settings: the best reasonable ones for each.
 
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
 use super::PageWriteMode;
@@ -69,13 +69,14 @@ pub(crate) enum Rival {
     Wiredtiger,
 }
 
-/// How long lazy commits wait for a flush that the engine does by itself, as Teak has it.
+/// The age at which the engine flushes lazy commits by itself, as in Teak.
 #[cfg(feature = "mdbx")]
 const LAZY_FLUSH_AFTER: Duration = Duration::from_secs(5);
 
-/// What is done with an engine, whichever it is.
+/// Code that runs with any engine.
 pub(crate) trait Use {
-    /// Does it, with what opens the database in a directory, or creates it, for commits of some durability.
+    /// Runs with a function that opens the database in a directory, or creates it, for commits of a
+    /// durability.
     fn with<S: Store>(
         self,
         open: impl Fn(&Path, Durability, CacheBudget) -> Result<S>,
@@ -152,7 +153,7 @@ impl Rival {
         }
     }
 
-    /// Whether its tables can have the order of integers as the processor has them, and are told to here.
+    /// Whether its tables can be ordered by native integers, and are here.
     pub(crate) fn compares_integers(self) -> bool {
         match self {
             Self::Teak => true,
@@ -167,7 +168,7 @@ impl Rival {
         }
     }
 
-    /// What its commits promise after a power cut.
+    /// The promise of its commits after a power cut.
     pub(crate) fn promise(self, durability: Durability) -> &'static str {
         match (self, durability) {
             (_, Durability::Durable) => "every commit that returned",
@@ -213,8 +214,9 @@ fn opening(durability: Durability, room: CacheBudget) -> OpenSettings {
     }
 }
 
-/// libmdbx does not use pages again that a commit has freed before the next flush, and by itself never flushes lazy commits: without
-/// a limit its file would grow by all that is ever written. It gets the time that Teak flushes after by itself.
+/// libmdbx does not reuse pages that a commit has freed before the next flush, and never flushes
+/// lazy commits by itself: without a limit its file would grow by all data ever written. It gets
+/// the same flush interval as Teak.
 #[cfg(feature = "mdbx")]
 fn open_mdbx(
     directory: &Path,

@@ -14,7 +14,8 @@ use std::{
 const FILE_NAME: &str = "bench.sqlite";
 /// How long a thread waits for another that writes.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Pages of the log before it is brought into the database: enough that a checkpoint takes pages that changed many times once.
+/// Pages of the log before a checkpoint: enough that pages which changed many times are
+/// checkpointed once.
 const CHECKPOINT_PAGES: u32 = 10_000;
 
 const GET: &str = "SELECT value FROM records WHERE key = ?1";
@@ -32,7 +33,7 @@ pub(crate) struct Sqlite {
     room: CacheBudget,
 }
 
-/// A transaction; one that is dropped is rolled back, which for one that reads is the same as its end.
+/// A transaction. Dropping it rolls back, which for a read transaction is a normal end.
 pub(crate) struct SqliteTransaction<'c> {
     connection: &'c rusqlite::Connection,
     is_open: bool,
@@ -131,7 +132,7 @@ impl Drop for SqliteTransaction<'_> {
         if self.is_open
             && let Ok(mut end) = self.connection.prepare_cached("ROLLBACK")
         {
-            // What fails here shows when the next transaction begins.
+            // A failure here shows when the next transaction begins.
             let _ = end.execute([]);
         }
     }

@@ -1,7 +1,8 @@
-//! What the works of `compare` need of an engine: ordered records of any length, read and written in transactions.
+//! The interface of engines for the workloads of `compare`: ordered records of any length, read and
+//! written in transactions.
 //!
-//! Works are written once, over these traits, and compiled for each engine by itself, so that nothing stands between a work and an
-//! engine's own calls. Where an engine has a call for more than one record it overrides the loop here.
+//! Workloads are generic over these traits and compiled per engine, so that they call the engine
+//! directly. An engine with a call for several records overrides the loop here.
 
 use super::{KeyOrder, Space};
 use anyhow::Result;
@@ -10,10 +11,10 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 /// A key and its value.
 pub(crate) type StorePair<'p> = (&'p [u8], &'p [u8]);
 
-/// Records of a transaction of a load that is not told how to be loaded.
+/// Records per transaction of a load, unless the workload says otherwise.
 const LOAD_BATCH: usize = 10_000;
 
-/// How much there is to be, and how much of that an engine with a cache of its own may keep in memory.
+/// The size of the data, and of an engine's own cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheBudget {
     /// About how many bytes of records.
@@ -32,14 +33,14 @@ pub(crate) struct CacheBudget {
         expect(dead_code, reason = "engines that map their files have no cache")
     )]
     pub(crate) cache_bytes: u64,
-    /// What a write transaction may keep in memory, where memory is short and the engine can be told.
+    /// The memory of a write transaction, if memory is limited and the engine has such a setting.
     pub(crate) write_bytes: Option<u64>,
     pub(crate) keys: KeyOrder,
 }
 
 /// An open database, which threads share.
 pub(crate) trait Store: Sync + Sized {
-    /// What a thread has of it.
+    /// A thread's connection.
     type Connection<'s>: Connection
     where
         Self: 's;
@@ -50,12 +51,13 @@ pub(crate) trait Store: Sync + Sized {
     /// Brings all commits to the disk.
     fn sync(&self) -> Result<()>;
 
-    /// Brings the database to rest: what the engine would go on with by itself, it does now. Engines that never do have nothing to do.
+    /// Completes the work that the engine would do in the background. Nothing to do for engines
+    /// without any.
     fn rest(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Bytes of pages that are in use, where the engine tells.
+    /// Bytes of pages in use, if the engine reports them.
     fn used_bytes(&self) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -66,7 +68,7 @@ pub(crate) trait Store: Sync + Sized {
     }
 }
 
-/// What one thread has of a database.
+/// A thread's connection to a database.
 pub(crate) trait Connection {
     type Read<'r>: Read
     where
@@ -75,10 +77,10 @@ pub(crate) trait Connection {
     where
         Self: 'w;
 
-    /// Begins a read transaction, or takes the snapshot that stands for one.
+    /// Begins a read transaction, or takes a snapshot that serves as one.
     fn read(&mut self) -> Result<Self::Read<'_>>;
 
-    /// Begins a write transaction, or the batch that stands for one.
+    /// Begins a write transaction, or a batch that serves as one.
     fn write(&mut self) -> Result<Self::Write<'_>>;
 
     /// Loads records in any order into the empty database, by the best that the engine has.
@@ -91,38 +93,39 @@ pub(crate) trait Connection {
         Ok(())
     }
 
-    /// Returns when this thread's commits are as durable as they are to become.
+    /// Returns when this thread's commits are as durable as the mode makes them.
     fn wait(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Records that are made as they are asked for.
+/// Records that are made on demand.
 pub(crate) trait RecordBatches {
-    /// The next ones, at most so many; none at the end.
+    /// The next records, at most `most`; `None` at the end.
     fn next_batch(&mut self, most: usize) -> Option<Vec<StorePair<'_>>>;
 }
 
-/// From where a scan goes, and where to.
+/// The start and the direction of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScanDirection<'k> {
     /// From the first record on.
     Forwards,
     /// From the last record back.
     Backwards,
-    /// From the first record on whose key is not less than this.
+    /// Forwards from the first record at or after this key.
     From(&'k [u8]),
 }
 
 /// A transaction that looks up records.
 pub(crate) trait LookupTransaction {
-    /// Looks up a key, and shows its value if it is there.
+    /// Looks up a key, and passes its value to `see` if it exists.
     fn get(&mut self, key: &[u8], see: impl FnMut(&[u8])) -> Result<bool>;
 }
 
 /// A read transaction. Ends when it is dropped.
 pub(crate) trait Read: LookupTransaction {
-    /// Looks up keys, and shows the values of those that are there, in the order of the keys.
+    /// Looks up keys, and passes the values of the existing ones to `see`, in the order of the
+    /// keys.
     fn get_many(&mut self, keys: &[&[u8]], mut see: impl FnMut(&[u8])) -> Result<()> {
         for key in keys {
             self.get(key, &mut see)?;
@@ -139,7 +142,8 @@ pub(crate) trait Read: LookupTransaction {
     ) -> Result<()>;
 }
 
-/// A write transaction; one that is dropped has never been. Where a batch stands for it, lookups see what was there before.
+/// A write transaction. Dropping it discards the changes. If it is a batch, lookups do not see its
+/// changes.
 pub(crate) trait Write: LookupTransaction {
     /// Inserts or replaces a record.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
@@ -151,15 +155,15 @@ pub(crate) trait Write: LookupTransaction {
             .try_for_each(|(key, value)| self.put(key, value))
     }
 
-    /// Puts records behind the last one, in order.
+    /// Appends records after the last one, in order.
     fn append(&mut self, records: &[StorePair<'_>]) -> Result<()> {
         self.put_all(records)
     }
 
-    /// Removes a record that is there.
+    /// Removes an existing record.
     fn remove(&mut self, key: &[u8]) -> Result<()>;
 
-    /// Removes records that are there, in any order.
+    /// Removes existing records, in any order.
     fn remove_all(&mut self, keys: &[&[u8]]) -> Result<()> {
         keys.iter().try_for_each(|key| self.remove(key))
     }
@@ -168,7 +172,7 @@ pub(crate) trait Write: LookupTransaction {
     fn commit(self) -> Result<()>;
 }
 
-/// The size of all files in `directory`: their lengths, and what the file system has set aside for them.
+/// The size of all files in `directory`: their lengths, and the space allocated for them.
 pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> {
     let mut space = Space {
         file_bytes: 0,
@@ -179,7 +183,8 @@ pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> 
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
-            // A file may go while others are counted: engines remove theirs in threads of their own.
+            // A file may disappear while others are counted: engines remove files in background
+            // threads.
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };

@@ -3,11 +3,12 @@
 mod kinds;
 mod store;
 
-pub(super) use kinds::Kinds;
+pub(super) use kinds::TeakKinds;
 
 use super::{
     Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
-    ReadStart, ReadStep, Reader, RecordChange, Shrinking, Space, in_key_order, reading::fold_keys,
+    ReadStart, ReadStep, Reader, RecordChange, Shrinking, Space, engine::in_key_order,
+    reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -265,7 +266,7 @@ impl Committer for Teak {
         for record in records {
             last = latencies.time(|| self.commit_one(record))?;
         }
-        // Commits become durable in their order: the last one stands for all.
+        // Commits become durable in order, so the last one stands for all.
         if let Some(ticket) = last {
             ticket.wait()?;
         }
@@ -292,7 +293,7 @@ impl Committer for Teak {
 }
 
 impl Reader for Teak {
-    /// There is nothing to be taken up again: transactions are always begun anew.
+    /// Teak has nothing to renew: every transaction is a new one.
     fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest> {
         let mut digest = Digest::default();
         match step {
@@ -344,7 +345,7 @@ impl Teak {
         Ok(())
     }
 
-    /// Commits one record; what is to be waited for, if the commit is asynchronous.
+    /// Commits one record; returns the ticket of an asynchronous commit.
     fn commit_one(&self, record: &Record) -> Result<Option<Ticket>> {
         let mut transaction = self.database.begin_write()?;
         self.table
@@ -357,7 +358,7 @@ impl Teak {
     }
 }
 
-/// Makes a database of a plain copy and an increment, in place of the increment.
+/// Makes a database from a plain copy and an increment, in place of the increment.
 pub(crate) fn apply_increment(copy: &Path, increment: &Path) -> Result<()> {
     let path = increment.join(INCREMENT_NAME);
     let (mut full, mut part) = (File::open(copy.join(FILE_NAME))?, File::open(&path)?);

@@ -1,6 +1,6 @@
-//! One line of the result: an engine's figures with so many processes, or why there are none.
+//! One line of the result: an engine's figures with a number of processes, or its error.
 
-use super::{HandoverCase, message::ProcessShare};
+use super::message::ProcessShare;
 use crate::{
     arguments::{CommitOrdering, Handover},
     engines::EngineKind,
@@ -8,6 +8,20 @@ use crate::{
 };
 use anyhow::Result;
 use serde::Serialize;
+
+/// A case that is measured with each engine.
+#[derive(Clone, Copy)]
+pub(super) struct HandoverCase {
+    pub(super) turns: CommitOrdering,
+    pub(super) processes: u32,
+}
+
+impl HandoverCase {
+    pub(super) fn describe(self) -> String {
+        let Self { turns, processes } = self;
+        format!("{turns}, processes: {processes}")
+    }
+}
 
 /// How fast processes committed.
 #[derive(Clone, Debug, Serialize)]
@@ -22,7 +36,7 @@ pub(crate) struct HandoverFigure {
     pub(crate) outcome: HandoverOutcome,
 }
 
-/// What came of it.
+/// The outcome of a case.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum HandoverOutcome {
@@ -38,9 +52,9 @@ pub(crate) struct CommitRates {
     pub(crate) spread: Spread,
     /// Rounds.
     pub(crate) repeats: usize,
-    /// What part of the commits each process made, the medians over the rounds.
+    /// Each process's share of the commits, as medians over the rounds.
     pub(crate) shares: Vec<f64>,
-    /// What part of a round's commits the process made that made the fewest, the median over the rounds.
+    /// The share of the process with the fewest commits in a round, as the median over the rounds.
     pub(crate) share_min: f64,
     /// The longest wait for a turn in a round, the median over the rounds.
     pub(crate) wait_max_ns: f64,
@@ -48,7 +62,7 @@ pub(crate) struct CommitRates {
     pub(crate) wait_longest_ns: f64,
 }
 
-/// What the rounds of one case come to, with one engine. Behind an error there are no more.
+/// The results of one case with one engine. After an error there are no more.
 #[derive(Default)]
 pub(super) struct HandoverTally {
     commits_per_second: Samples,
@@ -59,7 +73,7 @@ pub(super) struct HandoverTally {
 }
 
 impl HandoverTally {
-    /// Runs a slice and notes what came of it, unless one has failed.
+    /// Runs a slice and adds its result, unless an earlier one has failed.
     pub(super) fn add(&mut self, slice: impl FnOnce() -> Result<Vec<ProcessShare>>) {
         if self.error.is_some() {
             return;
@@ -86,7 +100,7 @@ impl HandoverTally {
         self.wait_max_ns.push(wait.unwrap_or_default() as f64);
     }
 
-    /// What the rounds come to; `None` if there was none.
+    /// The outcome of the rounds; `None` if there were none.
     fn outcome(&self) -> Option<HandoverOutcome> {
         if let Some(error) = self.error.clone() {
             return Some(HandoverOutcome::Error { error });
@@ -104,7 +118,7 @@ impl HandoverTally {
 }
 
 impl HandoverFigure {
-    /// What a case came to with an engine; `None` if there was no round.
+    /// The figure of a case with an engine; `None` if there were no rounds.
     pub(super) fn new(
         handover: &Handover,
         case: HandoverCase,
@@ -121,7 +135,7 @@ impl HandoverFigure {
         })
     }
 
-    /// Whether it is of the same case.
+    /// Whether it belongs to the same case.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         (self.mode, self.processes) == (other.mode, other.processes)
     }

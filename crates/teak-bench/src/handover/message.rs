@@ -1,9 +1,9 @@
-//! What processes tell each other, in lines of JSON.
+//! The messages between the processes, in lines of JSON.
 
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 
-/// What a process answers, on its standard output.
+/// A process's answers, on its standard output.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HandoverAnswer {
@@ -15,7 +15,7 @@ pub(super) enum HandoverAnswer {
     Failed(String),
 }
 
-/// What a process did of a slice.
+/// A process's part of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ProcessShare {
     pub(super) commits: u64,

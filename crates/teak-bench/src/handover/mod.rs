@@ -1,14 +1,18 @@
-//! Processes that commit to one database at the same time, one record at a time, and no commit waits for the disk.
+//! Processes that commit to one database at the same time, one record at a time, without waiting
+//! for the disk.
 //!
-//! Each process is this program again, with a hidden subcommand, and opens the database by itself; this one does not have it open
-//! meanwhile. They are told a moment to begin at, commit for a slice of time, and report in lines of JSON.
+//! Each process is this program with a hidden subcommand, and opens the database itself; this
+//! process does not have it open during the run. All processes get a time to begin at, commit for a
+//! slice of time, and report in lines of JSON.
 //!
-//! - *Free*: who gets the engine's lock commits. Each process puts new values to keys of its own, which lie between those of the
-//!   others, and looks in the end whether each of them has the last value that it committed.
-//! - *Strict*: each commits only when it has seen that it is its turn, by a lookup of a counter in the database itself, in a read
-//!   transaction of its own each time, giving way to others between them. A commit that got lost is noticed by the next.
+//! - *Free*: the process that gets the engine's lock commits. Each process writes new values to its
+//!   own keys, which lie between those of the others, and checks in the end that each has the last
+//!   value it committed.
+//! - *Strict*: a process commits only when it sees that it is its turn, by a lookup of a counter in
+//!   the database, in a new read transaction each time, yielding between the lookups. The next
+//!   process notices a lost commit.
 //!
-//! An engine that cannot do this shows its error, and the others run on.
+//! An engine that cannot do this shows its error, and the others continue.
 
 mod figure;
 mod message;
@@ -21,27 +25,20 @@ pub(crate) use report::{describe_run, table};
 pub(crate) use work::run_process;
 
 use crate::{
-    arguments::{CommitOrdering, Handover, HandoverProcess},
+    arguments::{Handover, HandoverProcess},
     bench::{BenchContender, settle, turn_order},
     data::{DataSet, Key, Record, VALUE_LEN},
     engines::Insertion,
     workloads::load,
 };
 use anyhow::{Context, Result, ensure};
-use figure::HandoverTally;
+use figure::{HandoverCase, HandoverTally};
 use std::path::Path;
 
 /// The record that strict turns are counted in. It is before every other.
 const COUNTER_KEY: Key = [0; 16];
 
-/// What is measured of each engine.
-#[derive(Clone, Copy)]
-struct HandoverCase {
-    turns: CommitOrdering,
-    processes: u32,
-}
-
-/// Runs what `handover` asks for, with databases below `directory`, and says on standard error where it is.
+/// Runs `handover` with databases below `directory`. Reports progress on standard error.
 pub(crate) fn run(handover: &Handover, directory: &Path) -> Result<Vec<HandoverFigure>> {
     let most = handover.processes.iter().copied().max().unwrap_or(1);
     ensure!(
@@ -107,7 +104,7 @@ fn cases(handover: &Handover) -> Vec<HandoverCase> {
     handover.mode.iter().flat_map(of_turns).collect()
 }
 
-/// One slice of one engine: what each process did.
+/// Runs one slice of one engine, and returns each process's part.
 fn run_slice(
     handover: &Handover,
     case: HandoverCase,
@@ -125,7 +122,7 @@ fn run_slice(
     process::run_together(&tasks.collect::<Vec<_>>())
 }
 
-/// The record that says how many commits have taken their turn.
+/// The record with the number of commits in strict mode.
 fn counter_record(count: u64) -> Record {
     let mut value = [0; VALUE_LEN];
     value[..8].copy_from_slice(&count.to_be_bytes());
@@ -135,19 +132,12 @@ fn counter_record(count: u64) -> Record {
     }
 }
 
-/// What [`counter_record`] says.
+/// The number in a [`counter_record`].
 fn count_of(value: &[u8]) -> Result<u64> {
     let count = value
         .first_chunk()
         .context("the counter is not as it was written")?;
     Ok(u64::from_be_bytes(*count))
-}
-
-impl HandoverCase {
-    fn describe(self) -> String {
-        let Self { turns, processes } = self;
-        format!("{turns}, processes: {processes}")
-    }
 }
 
 #[cfg(test)]

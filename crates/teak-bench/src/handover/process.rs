@@ -7,10 +7,11 @@ use std::time::Duration;
 
 /// Between the word to begin and the beginning: enough that every process has heard it.
 const LEAD: Duration = Duration::from_millis(20);
-/// How much longer than its slice a process may take, to open and to close the database, before it counts as hanging.
+/// The time that a process may take beyond its slice, to open and close the database, before it
+/// counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Has each task done by a process of its own, all at the same time.
+/// Runs each task in a process of its own, all at the same time.
 pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<ProcessShare>> {
     let started = tasks
         .iter()

@@ -7,11 +7,10 @@ use super::{
 use crate::{
     arguments::Handover,
     data::{KEY_LEN, VALUE_LEN},
-    report::plain_table,
+    report::{align_right, plain_table},
 };
-use comfy_table::{CellAlignment, Table};
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(handover: &Handover) -> String {
     format!(
         "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds of slices of {} ms, lazy commits of one record each\n",
@@ -19,8 +18,9 @@ pub(crate) fn describe_run(handover: &Handover) -> String {
     )
 }
 
-/// A line for each case and engine: the median of commits a second with its spread, how many times as many the first engine made, what
-/// part of them the process made that made the fewest, and the longest wait; and below them what went wrong.
+/// A line per case and engine: the median of commits per second with its spread, the speed of the
+/// first engine relative to it, the share of the process with the fewest commits, and the longest
+/// wait. The errors follow.
 pub(crate) fn table(figures: &[HandoverFigure]) -> String {
     let first = figures
         .first()
@@ -38,14 +38,8 @@ pub(crate) fn table(figures: &[HandoverFigure]) -> String {
     for figure in figures {
         table.add_row(row(figures, figure));
     }
-    align(&mut table);
+    let table = align_right(table, 3);
     format!("{table}\n{}", errors(figures))
-}
-
-fn align(table: &mut Table) {
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
 }
 
 fn row(figures: &[HandoverFigure], figure: &HandoverFigure) -> Vec<String> {
@@ -76,7 +70,7 @@ fn row(figures: &[HandoverFigure], figure: &HandoverFigure) -> Vec<String> {
     row
 }
 
-/// How many times as many commits the first engine made; nothing for itself, or if it failed.
+/// The speed of the first engine relative to this one; empty for itself, or if it failed.
 fn ratio(figures: &[HandoverFigure], figure: &HandoverFigure, rates: &CommitRates) -> String {
     match figures.iter().find(|known| known.is_beside(figure)) {
         Some(HandoverFigure {

@@ -1,4 +1,4 @@
-//! What each of the processes does.
+//! The work of each process.
 
 use super::{
     COUNTER_KEY, count_of, counter_record,
@@ -20,7 +20,7 @@ use std::{
 
 const SEED: u64 = 0x7475_726e;
 
-/// Does `task`, and tells on standard output what came of it.
+/// Does `task`, and reports its part on standard output.
 pub(crate) fn run_process(task: &HandoverProcess) -> Result<()> {
     children::answer(&match open_and_commit(task) {
         Ok(share) => HandoverAnswer::Done(share),
@@ -48,9 +48,9 @@ fn open_and_commit(task: &HandoverProcess) -> Result<ProcessShare> {
     Ok(share)
 }
 
-/// Waits until it is told when to begin, and until then.
+/// Waits for the message with the time to begin, and until that time.
 fn wait_for_begin() -> Result<StartTime> {
-    let begin: StartTime = children::next_order()?.context("was not told when to begin")?;
+    let begin: StartTime = children::next_order()?.context("got no time to begin at")?;
     thread::sleep(begin.remaining());
     Ok(begin)
 }
@@ -70,7 +70,7 @@ fn commit_freely(
     Ok(share(begin, &waits))
 }
 
-/// Commits each time that the counter says that it is this process's turn.
+/// Commits each time that the counter says it is this process's turn.
 fn commit_strictly(
     task: &HandoverProcess,
     engine: &mut dyn Engine,
@@ -93,7 +93,7 @@ fn commit_strictly(
     Ok(share(begin, &waits))
 }
 
-/// The counter, when it says that it is this process's turn; `None` if time is over before.
+/// Waits for this process's turn and returns the counter; `None` if the time runs out before.
 fn wait_for_turn(
     task: &HandoverProcess,
     engine: &mut dyn Engine,
@@ -110,7 +110,7 @@ fn wait_for_turn(
     Ok(None)
 }
 
-/// What came of commits, each of which has noted its wait.
+/// This process's part, from the wait of each commit.
 fn share(begin: Instant, waits: &Latencies) -> ProcessShare {
     ProcessShare {
         commits: waits.count(),
@@ -125,7 +125,7 @@ struct OwnRecords {
     /// Of each key, the version that was taken last.
     versions: Vec<Option<u64>>,
     rng: Rng,
-    /// The next one; no slice has those of another, since each begins at its own time.
+    /// The next version. Slices do not share versions, since each begins at its own time.
     version: u64,
 }
 
@@ -153,7 +153,7 @@ impl OwnRecords {
         record
     }
 
-    /// Compares what is there with what was taken.
+    /// Compares the stored values with the committed ones.
     fn check(&self, engine: &mut dyn Engine) -> Result<()> {
         for (key, version) in self.keys.iter().zip(&self.versions) {
             let Some(version) = version else {

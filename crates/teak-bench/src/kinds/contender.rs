@@ -1,4 +1,4 @@
-//! An engine with its database, which is begun anew for each load.
+//! An engine with its database, which is recreated for each load.
 
 use crate::{
     bench::settle,
@@ -20,7 +20,7 @@ pub(super) struct KindsContender {
 }
 
 impl KindsContender {
-    /// An engine with no database yet, which is to be in `directory`.
+    /// An engine without a database, which will be in `directory`.
     pub(super) fn new(kind: EngineKind, directory: PathBuf) -> Self {
         Self {
             kind,
@@ -29,7 +29,8 @@ impl KindsContender {
         }
     }
 
-    /// Replaces the database by an empty one, for about so many bytes of data, and leaves the disk with nothing to write.
+    /// Replaces the database by an empty one, for about `data_bytes` bytes of data, and flushes the
+    /// file system.
     pub(super) fn recreate(&mut self, table: TableKind, data_bytes: u64) -> Result<()> {
         self.discard()?;
         fs::create_dir_all(&self.directory)?;
@@ -53,7 +54,7 @@ impl KindsContender {
         settle(&self.directory)
     }
 
-    /// Times what is done with the database.
+    /// Times `work` with the database.
     pub(super) fn time<R>(
         &mut self,
         work: impl FnOnce(&mut dyn KindsEngine) -> Result<R>,
@@ -64,7 +65,7 @@ impl KindsContender {
         Ok((result, start.elapsed()))
     }
 
-    /// Fails unless the table has so many pairs or records, and just those that come to `expected`.
+    /// Fails unless the table has `count` pairs or records with the fingerprint `expected`.
     pub(super) fn verify(&mut self, count: u64, expected: Fingerprint) -> Result<()> {
         let engine = self.engine()?;
         let len = engine.len()?;

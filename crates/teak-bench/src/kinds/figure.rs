@@ -4,13 +4,13 @@ use crate::{
     arguments::Kinds,
     engines::EngineKind,
     measurement::LoadSize,
-    report::{plain_table, ratio_of_times, time_with_spread},
+    report::{align_right, comparison_cells, comparison_header, megabytes, plain_table},
     statistics::{Samples, Spread},
 };
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use serde::Serialize;
 
-/// What one engine needed for one operation.
+/// The figure of one engine for one operation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct KindsFigure {
     /// The table: how many values its keys have, or its kind.
@@ -23,25 +23,25 @@ pub(crate) struct KindsFigure {
     pub(super) ns_per_op: f64,
     pub(super) spread: Spread,
     pub(super) repeats: usize,
-    /// How far an estimate was from what there is, in the mean.
+    /// The mean deviation of an estimate from the right number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) deviation_percent: Option<f64>,
-    /// For loads: the size of what came of it.
+    /// For loads: the size of the database.
     #[serde(flatten)]
     pub(super) size: Option<LoadSize>,
 }
 
 impl KindsFigure {
-    /// What `samples` come to; `None` if there are none.
+    /// The figure from `samples`; `None` if there are none.
     pub(super) fn new(
-        work: String,
+        work: &str,
         operation: &'static str,
         engine: EngineKind,
         operations: u64,
         samples: &Samples,
     ) -> Option<Self> {
         Some(Self {
-            work,
+            work: work.to_owned(),
             operation,
             engine,
             operations,
@@ -54,7 +54,7 @@ impl KindsFigure {
     }
 }
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(kinds: &Kinds) -> String {
     format!(
         "many: {} values of one key; ten: 10 of each of {} keys; one: 1 of each of {} keys; {} records, {} nested transactions; {} rounds\n",
@@ -62,7 +62,7 @@ pub(crate) fn describe_run(kinds: &Kinds) -> String {
     )
 }
 
-/// The table of times, and behind it those of sizes and of estimates, if there are any.
+/// The table of times, followed by those of sizes and of estimates, if there are any.
 pub(crate) fn tables(figures: &[KindsFigure], engines: &[EngineKind]) -> String {
     let mut text = format!("{}\n", times(figures, engines));
     if figures.iter().any(|figure| figure.size.is_some()) {
@@ -79,45 +79,27 @@ pub(crate) fn tables(figures: &[KindsFigure], engines: &[EngineKind]) -> String 
     text
 }
 
-/// A line for each operation: the median of each engine with its spread, and how many times as fast as each other the first is.
+/// A line per operation: the median of each engine with its spread, and the speed of the first engine
+/// relative to each other one.
 fn times(figures: &[KindsFigure], engines: &[EngineKind]) -> Table {
-    let mut header = vec!["table".to_owned(), "operation".to_owned()];
-    let of_engine = engines
-        .iter()
-        .map(|engine| format!("{engine} ns (min..max)"));
-    header.extend(of_engine);
-    let first = engines.first().map_or("", |engine| engine.name());
-    let others = engines.iter().skip(1);
-    header.extend(others.map(|other| format!("{first} / {other}")));
-    let mut table = plain_table(header);
+    let mut table = plain_table(comparison_header(&["table", "operation"], engines));
     for one in figures {
         let is_same =
             |other: &&KindsFigure| other.work == one.work && other.operation == one.operation;
         let same: Vec<&KindsFigure> = figures.iter().filter(is_same).collect();
-        // Only where the first engine that has a figure comes by.
+        // The figures of all engines share the line of the first.
         if same[0].engine == one.engine {
-            table.add_row(row(&same, engines));
+            let of_engine = |engine: &EngineKind| {
+                let found = same.iter().find(|figure| figure.engine == *engine);
+                found.map(|figure| (figure.ns_per_op, figure.spread))
+            };
+            let times: Vec<Option<(f64, Spread)>> = engines.iter().map(of_engine).collect();
+            let mut row = vec![one.work.clone(), one.operation.to_owned()];
+            row.extend(comparison_cells(&times));
+            table.add_row(row);
         }
     }
-    to_the_right(table)
-}
-
-fn row(same: &[&KindsFigure], engines: &[EngineKind]) -> Vec<String> {
-    let of_engine = |engine: &EngineKind| same.iter().find(|figure| figure.engine == *engine);
-    let mut row = vec![same[0].work.clone(), same[0].operation.to_owned()];
-    row.extend(engines.iter().map(|engine| {
-        of_engine(engine).map_or_else(String::new, |figure| {
-            time_with_spread(figure.ns_per_op, figure.spread)
-        })
-    }));
-    let first = engines.first().and_then(of_engine);
-    for other in engines.iter().skip(1) {
-        row.push(match (first, of_engine(other)) {
-            (Some(first), Some(other)) => ratio_of_times(first.ns_per_op, other.ns_per_op),
-            _ => String::new(),
-        });
-    }
-    row
+    align_right(table, 2)
 }
 
 /// A line for each load and engine: bytes of each pair.
@@ -138,7 +120,6 @@ fn sizes(figures: &[KindsFigure]) -> Table {
         let Some(LoadSize { space, data_bytes }) = figure.size else {
             continue;
         };
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
         let used = space.used_bytes as f64;
         table.add_row([
             figure.work.clone(),
@@ -152,12 +133,5 @@ fn sizes(figures: &[KindsFigure]) -> Table {
             format!("{:.2}", used / data_bytes as f64),
         ]);
     }
-    to_the_right(table)
-}
-
-fn to_the_right(mut table: Table) -> Table {
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 2)
 }

@@ -1,11 +1,15 @@
 //! Nested transactions of a few changes, of which every other one is rolled back.
 
-use super::{KindsContender, KindsFigure, add_round, contenders, in_turn, records::SortedKeys};
+use super::{
+    bench::{KindsBench, add_round},
+    contender::KindsContender,
+    figure::KindsFigure,
+    records::SortedKeys,
+};
 use crate::{
     arguments::Kinds,
     data::{Fingerprint, Record},
     engines::{Nested, NestedEnding, TableKind},
-    statistics::Samples,
 };
 use anyhow::Result;
 use fastrand::Rng;
@@ -16,17 +20,17 @@ const SEED: u64 = 0x6e65_7374;
 const CHANGES: usize = 10;
 /// Nested transactions in an outer one.
 const PER_TRANSACTION: u64 = 100;
-/// One of so many records of the table stands for the others, so that it is soon loaded.
+/// The table has one of this many records, so that it is loaded quickly.
 const TABLE_PART: u64 = 10;
 
 /// Runs nested transactions.
 pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("nested");
     let sorted = SortedKeys::new(kinds.records.div_ceil(TABLE_PART));
-    let mut contenders = contenders(kinds, directory);
-    let mut samples = vec![Samples::default(); contenders.len()];
+    let mut bench = KindsBench::new(kinds, directory);
+    let mut samples = bench.samples();
     for round in 0..kinds.repeat as usize {
-        let times = in_turn(&mut contenders, round, |contender| {
+        let times = bench.in_turn(round, |contender| {
             contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
@@ -34,19 +38,12 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
         })?;
         add_round(&mut samples, &times, kinds.nested);
     }
-    let mut figures = Vec::new();
-    for (contender, samples) in contenders.iter().zip(&samples) {
-        let (work, nested) = ("nested".to_owned(), kinds.nested);
-        let figure = KindsFigure::new(work, "transaction_of_10", contender.kind, nested, samples);
-        figures.extend(figure);
-    }
-    contenders
-        .iter_mut()
-        .try_for_each(KindsContender::discard)?;
+    let figures = bench.figures("nested", "transaction_of_10", kinds.nested, &samples);
+    bench.discard()?;
     Ok(figures)
 }
 
-/// Runs so many, and compares what has come of them.
+/// Runs `count` nested transactions, and compares the resulting records.
 fn run_all(contender: &mut KindsContender, sorted: &SortedKeys, count: u64) -> Result<Duration> {
     let (mut rng, mut sum) = (Rng::with_seed(SEED), Duration::ZERO);
     let mut versions = vec![0; sorted.keys.len()];
@@ -63,7 +60,7 @@ fn run_all(contender: &mut KindsContender, sorted: &SortedKeys, count: u64) -> R
     Ok(sum)
 }
 
-/// A nested transaction; what stays of it is noted in `versions`.
+/// A nested transaction. The changes that it keeps are noted in `versions`.
 fn one(number: u64, sorted: &SortedKeys, versions: &mut [u64], rng: &mut Rng) -> Nested {
     let ending = match number.is_multiple_of(2) {
         true => NestedEnding::Kept,

@@ -1,12 +1,14 @@
 //! Tables in which a key has several values: loads, lookups and scans.
 
 use super::{
-    KindsContender, KindsFigure, add_round, add_slice, contenders, in_turn,
+    bench::{KindsBench, add_round, add_slice},
+    contender::KindsContender,
+    figure::KindsFigure,
     set::{PairSet, PairShape},
 };
 use crate::{
     arguments::Kinds,
-    engines::{MultiPair, TableKind, ValueKind},
+    engines::{EngineKind, MultiPair, TableKind, ValueKind},
     measurement::LoadSize,
     statistics::Samples,
 };
@@ -15,7 +17,7 @@ use std::{path::Path, time::Duration};
 
 /// Pairs of a transaction.
 const PER_TRANSACTION: usize = 10_000;
-/// Pairs that are looked up in a round, and of them in a slice.
+/// Pairs to look up in a round, and in a slice.
 const LOOKUPS: usize = 200_000;
 const PER_SLICE: usize = 20_000;
 
@@ -27,7 +29,7 @@ enum InsertMethod {
 }
 
 impl InsertMethod {
-    /// In this order, so that reads find what came of single insertions.
+    /// In this order, so that reads use the table made by single insertions.
     const ALL: [Self; 2] = [Self::Batches, Self::OneByOne];
 
     fn name(self) -> &'static str {
@@ -38,7 +40,7 @@ impl InsertMethod {
     }
 }
 
-/// What is looked up.
+/// A kind of lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookupKind {
     FirstValue,
@@ -58,7 +60,7 @@ impl LookupKind {
     }
 }
 
-/// How all pairs are gone over.
+/// A way of scanning all pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanMethod {
     Packed,
@@ -81,11 +83,12 @@ pub(super) fn run(kinds: &Kinds, shape: PairShape, directory: &Path) -> Result<V
         let mut bench = PairBench {
             set: PairSet { shape, values },
             repeats: kinds.repeat as usize,
-            contenders: contenders(kinds, directory),
+            bench: KindsBench::new(kinds, directory),
             figures: Vec::new(),
         };
         bench.run()?;
         figures.append(&mut bench.figures);
+        bench.bench.discard()?;
     }
     Ok(figures)
 }
@@ -93,18 +96,18 @@ pub(super) fn run(kinds: &Kinds, shape: PairShape, directory: &Path) -> Result<V
 struct PairBench {
     set: PairSet,
     repeats: usize,
-    contenders: Vec<KindsContender>,
+    bench: KindsBench,
     figures: Vec<KindsFigure>,
 }
 
 impl PairBench {
     fn run(&mut self) -> Result<()> {
         eprintln!("{}", self.set.name());
-        for way in InsertMethod::ALL {
-            self.load(way)?;
+        for method in InsertMethod::ALL {
+            self.load(method)?;
         }
         for lookup in LookupKind::ALL {
-            // One key would be looked up again and again.
+            // With one key, the same lookup would be repeated.
             if lookup == LookupKind::Pair || !matches!(self.set.shape, PairShape::Many(_)) {
                 self.look_up(lookup)?;
             }
@@ -112,21 +115,17 @@ impl PairBench {
         if self.set.values == ValueKind::Fixed {
             self.scan(ScanMethod::Packed)?;
         }
-        self.scan(ScanMethod::OneByOne)?;
-        self.contenders
-            .iter_mut()
-            .try_for_each(KindsContender::discard)
+        self.scan(ScanMethod::OneByOne)
     }
 
-    fn load(&mut self, way: InsertMethod) -> Result<()> {
+    fn load(&mut self, method: InsertMethod) -> Result<()> {
         let (set, data_bytes) = (self.set, self.set.data_bytes());
         let (order, expected) = (set.random_order(), set.fingerprint());
-        let mut samples = vec![Samples::default(); self.contenders.len()];
-        let mut sizes = vec![None; self.contenders.len()];
+        let mut samples = self.bench.samples();
         for round in 0..self.repeats {
-            let times = in_turn(&mut self.contenders, round, |contender| {
+            let times = self.bench.in_turn(round, |contender| {
                 contender.recreate(TableKind::Pairs(set.values), data_bytes)?;
-                let time = match way {
+                let time = match method {
                     InsertMethod::Batches => load_batches(contender, &set)?,
                     InsertMethod::OneByOne => load_one_by_one(contender, &set, &order)?,
                 };
@@ -136,25 +135,26 @@ impl PairBench {
             })?;
             add_round(&mut samples, &times, set.count());
         }
-        for (size, contender) in sizes.iter_mut().zip(&mut self.contenders) {
+        let mut sizes = Vec::new();
+        for contender in &mut self.bench.contenders {
             let space = contender.engine()?.space()?;
-            *size = Some(LoadSize { space, data_bytes });
+            sizes.push((contender.kind, LoadSize { space, data_bytes }));
         }
-        self.add_figures(way.name(), set.count(), &samples, &sizes);
+        self.add_figures(method.name(), set.count(), &samples, &sizes);
         Ok(())
     }
 
     fn look_up(&mut self, lookup: LookupKind) -> Result<()> {
         let set = self.set;
         let numbers = set.some(LOOKUPS);
-        let mut samples = vec![Samples::default(); self.contenders.len()];
+        let mut samples = self.bench.samples();
         // The first one is not measured.
         for round in 0..=self.repeats {
-            let mut times = vec![None; self.contenders.len()];
+            let mut times = self.bench.times();
             for (turn, numbers) in numbers.chunks(PER_SLICE).enumerate() {
                 let pairs: Vec<MultiPair> =
                     numbers.iter().map(|&number| set.pair(number)).collect();
-                let slice = in_turn(&mut self.contenders, round + turn, |contender| {
+                let slice = self.bench.in_turn(round + turn, |contender| {
                     look_up_slice(contender, lookup, &set, numbers, &pairs).map(Some)
                 })?;
                 add_slice(&mut times, &slice);
@@ -169,9 +169,9 @@ impl PairBench {
 
     fn scan(&mut self, scan: ScanMethod) -> Result<()> {
         let (set, scanned, packed) = (self.set, self.set.scanned(), self.set.packed());
-        let mut samples = vec![Samples::default(); self.contenders.len()];
+        let mut samples = self.bench.samples();
         for round in 0..=self.repeats {
-            let times = in_turn(&mut self.contenders, round, |contender| {
+            let times = self.bench.in_turn(round, |contender| {
                 let (is_right, time) = match scan {
                     ScanMethod::Packed => {
                         let (found, time) = contender.time(|engine| engine.scan_packed())?;
@@ -198,23 +198,20 @@ impl PairBench {
         operation: &'static str,
         operations: u64,
         samples: &[Samples],
-        sizes: &[Option<LoadSize>],
+        sizes: &[(EngineKind, LoadSize)],
     ) {
-        for (index, contender) in self.contenders.iter().enumerate() {
-            let figure = KindsFigure::new(
-                self.set.name(),
-                operation,
-                contender.kind,
-                operations,
-                &samples[index],
-            );
-            // Large sets take long.
-            if let Some(KindsFigure { ns_per_op, .. }) = &figure {
-                eprintln!("  {operation} by {}: {ns_per_op:.1} ns", contender.kind);
-            }
-            let size = sizes.get(index).copied().flatten();
-            self.figures
-                .extend(figure.map(|figure| KindsFigure { size, ..figure }));
+        let figures = self
+            .bench
+            .figures(&self.set.name(), operation, operations, samples);
+        for figure in figures {
+            let KindsFigure {
+                engine, ns_per_op, ..
+            } = figure;
+            // Progress report, since large sets take long.
+            eprintln!("  {operation} by {engine}: {ns_per_op:.1} ns");
+            let size = sizes.iter().find(|(kind, _)| *kind == engine);
+            let size = size.map(|(_, size)| *size);
+            self.figures.push(KindsFigure { size, ..figure });
         }
     }
 }
@@ -242,7 +239,7 @@ fn load_one_by_one(
     Ok(sum)
 }
 
-/// Looks up pairs with these numbers, or something of their keys, and compares what is found.
+/// Looks up pairs with these numbers, or values of their keys, and compares the results.
 fn look_up_slice(
     contender: &mut KindsContender,
     lookup: LookupKind,

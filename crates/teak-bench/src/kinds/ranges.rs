@@ -1,11 +1,14 @@
 //! Records of ranges counted, in a table that counts, and in one that does not.
 
 use super::{
-    KindsContender, KindsFigure, add_round, add_slice, contenders, in_turn, records::SortedKeys,
+    bench::{KindsBench, add_round, add_slice},
+    contender::KindsContender,
+    figure::KindsFigure,
+    records::SortedKeys,
 };
 use crate::{
     arguments::Kinds,
-    engines::{CountMethod, KeyRange, TableKind},
+    engines::{CountMethod, EngineKind, KeyRange, TableKind},
     statistics::Samples,
 };
 use anyhow::{Result, ensure};
@@ -13,13 +16,13 @@ use fastrand::Rng;
 use std::path::Path;
 
 const SEED: u64 = 0x7261_6e67;
-/// One of so many records is in a range.
+/// A range has one of this many records.
 const RANGE_PART: u64 = 100;
 /// Ranges of a round, and of a slice.
 const RANGES: usize = 400;
 const PER_SLICE: usize = 40;
 
-/// Works, each with what it is called.
+/// The workloads: table, method, and their names in results.
 const WORKS: [(TableKind, CountMethod, &str, &str); 4] = [
     (
         TableKind::Counted,
@@ -41,27 +44,24 @@ const WORKS: [(TableKind, CountMethod, &str, &str); 4] = [
 pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("ranges");
     let sorted = SortedKeys::new(kinds.records);
-    let mut contenders = contenders(kinds, directory);
+    let mut bench = KindsBench::new(kinds, directory);
     let (mut figures, mut loaded) = (Vec::new(), None);
     for (table, counting, work, operation) in WORKS {
         if loaded != Some(table) {
-            load(&mut contenders, table, &sorted)?;
+            load(&mut bench.contenders, table, &sorted)?;
             loaded = Some(table);
         }
-        let measured = count(&mut contenders, counting, &sorted, kinds.repeat as usize)?;
-        for (contender, (samples, deviation)) in contenders.iter().zip(measured) {
-            let ranges = RANGES as u64;
-            let figure =
-                KindsFigure::new(work.to_owned(), operation, contender.kind, ranges, &samples);
-            figures.extend(figure.map(|figure| KindsFigure {
-                deviation_percent: (counting == CountMethod::About).then_some(deviation),
+        let (samples, deviations) = count(&mut bench, counting, &sorted, kinds.repeat as usize)?;
+        for figure in bench.figures(work, operation, RANGES as u64, &samples) {
+            let deviation = deviations.iter().find(|(kind, _)| *kind == figure.engine);
+            let deviation = deviation.map(|(_, percent)| *percent);
+            figures.push(KindsFigure {
+                deviation_percent: deviation.filter(|_| counting == CountMethod::About),
                 ..figure
-            }));
+            });
         }
     }
-    contenders
-        .iter_mut()
-        .try_for_each(KindsContender::discard)?;
+    bench.discard()?;
     Ok(figures)
 }
 
@@ -76,52 +76,49 @@ fn load(contenders: &mut [KindsContender], table: TableKind, sorted: &SortedKeys
     Ok(())
 }
 
-/// The times of each contender, and how far what it said is from what there is, in the mean, in percent.
+/// The times of each contender, and how far its counts are from the right ones on average, in percent.
 fn count(
-    contenders: &mut [KindsContender],
+    bench: &mut KindsBench,
     counting: CountMethod,
     sorted: &SortedKeys,
     repeats: usize,
-) -> Result<Vec<(Samples, f64)>> {
+) -> Result<(Vec<Samples>, Vec<(EngineKind, f64)>)> {
     let in_range = (sorted.keys.len() as u64 / RANGE_PART).max(1);
     let ranges = ranges(sorted, in_range as usize);
-    let mut measured = vec![(Samples::default(), 0.0); contenders.len()];
+    let mut samples = bench.samples();
+    let mut deviations = Vec::new();
     for round in 0..=repeats {
-        let mut times = vec![None; contenders.len()];
-        let mut deviations = vec![0.0; contenders.len()];
+        let mut times = bench.times();
+        let mut sums: Vec<(EngineKind, f64)> = Vec::new();
         for (turn, ranges) in ranges.chunks(PER_SLICE).enumerate() {
-            let mut said = Vec::new();
-            let slice = in_turn(contenders, round + turn, |contender| {
+            let slice = bench.in_turn(round + turn, |contender| {
                 let (counts, time) =
                     contender.time(|engine| engine.count_ranges(counting, ranges))?;
                 let is_known = counts.is_some();
-                said.push((contender.kind, counts.unwrap_or_default()));
+                let counts = counts.unwrap_or_default();
+                let sum: f64 = counts.iter().map(|&count| off(count, in_range)).sum();
+                sums.push((contender.kind, sum));
                 Ok(is_known.then_some(time))
             })?;
             add_slice(&mut times, &slice);
-            for (deviation, contender) in deviations.iter_mut().zip(&*contenders) {
-                let counts = said.iter().find(|(kind, _)| *kind == contender.kind);
-                let counts = counts.map_or(&[][..], |(_, counts)| counts);
-                *deviation += counts
-                    .iter()
-                    .map(|&count| off(count, in_range))
-                    .sum::<f64>();
-            }
         }
-        for ((index, (samples, deviation)), time) in measured.iter_mut().enumerate().zip(&times) {
-            *deviation = deviations[index] / ranges.len() as f64;
-            let is_right = counting == CountMethod::About || *deviation == 0.0;
+        let of_kind = |kind| {
+            let of_slices = sums.iter().filter(move |(known, _)| *known == kind);
+            of_slices.map(|(_, sum)| sum).sum::<f64>() / ranges.len() as f64
+        };
+        let kinds = bench.contenders.iter().map(|contender| contender.kind);
+        deviations = kinds.map(|kind| (kind, of_kind(kind))).collect();
+        for (kind, deviation) in &deviations {
             ensure!(
-                is_right,
-                "{} counted something else",
-                contenders[index].kind
+                counting == CountMethod::About || *deviation == 0.0,
+                "{kind} counted something else"
             );
-            if round > 0 {
-                add_round(std::slice::from_mut(samples), &[*time], ranges.len() as u64);
-            }
+        }
+        if round > 0 {
+            add_round(&mut samples, &times, ranges.len() as u64);
         }
     }
-    Ok(measured)
+    Ok((samples, deviations))
 }
 
 /// How far a count is from the right one, in percent.
@@ -129,7 +126,7 @@ fn off(count: u64, right: u64) -> f64 {
     count.abs_diff(right) as f64 / right as f64 * 100.0
 }
 
-/// Ranges of so many records each, anywhere.
+/// Random ranges with `in_range` records each.
 fn ranges(sorted: &SortedKeys, in_range: usize) -> Vec<KeyRange> {
     let mut rng = Rng::with_seed(SEED);
     let range = |_| {

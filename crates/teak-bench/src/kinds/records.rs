@@ -25,7 +25,7 @@ impl SortedKeys {
         (self.keys.len() * crate::data::RECORD_LEN) as u64
     }
 
-    /// What all come to.
+    /// The fingerprint of all records.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.records())
     }

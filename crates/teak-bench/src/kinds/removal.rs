@@ -1,6 +1,12 @@
-//! A range of records, and a whole table, that is removed in one transaction; and small commits before and behind that.
+//! Removing a range of records, and a whole table, in one transaction; and small commits before and
+//! after that.
 
-use super::{KindsContender, KindsFigure, add_round, contenders, in_turn, records::SortedKeys};
+use super::{
+    bench::{KindsBench, add_round},
+    contender::KindsContender,
+    figure::KindsFigure,
+    records::SortedKeys,
+};
 use crate::{
     arguments::Kinds,
     data::{Fingerprint, Record},
@@ -10,7 +16,7 @@ use crate::{
 use anyhow::{Result, ensure};
 use std::{iter, path::Path, time::Duration};
 
-/// For so many records that are removed one stays before them, and one behind.
+/// For this many removed records one stays before them, and one after.
 const REMOVED_PER_LEFT: u64 = 10;
 /// Commits of one record each.
 const SMALL_COMMITS: usize = 1000;
@@ -25,7 +31,7 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     let keys_left = sorted.keys[..first].iter().chain(&sorted.keys[end..]);
     let expected = Fingerprint::of(keys_left.map(|key| Record::new(*key, 0)));
     let count = sorted.keys.len() as u64;
-    let mut contenders = contenders(kinds, directory);
+    let mut bench = KindsBench::new(kinds, directory);
     let mut timings = [
         ("remove_range", removed),
         ("clear", count),
@@ -35,11 +41,11 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     .map(|(operation, operations)| Timing {
         operation,
         operations,
-        samples: vec![Samples::default(); contenders.len()],
+        samples: bench.samples(),
     });
     let [of_range, clear, before, after] = &mut timings;
     for round in 0..kinds.repeat as usize {
-        of_range.add(&in_turn(&mut contenders, round, |contender| {
+        of_range.add(&bench.in_turn(round, |contender| {
             contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
@@ -48,11 +54,11 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
             contender.verify(2 * left, expected)?;
             Ok(Some(time))
         })?);
-        before.add(&in_turn(&mut contenders, round, |contender| {
+        before.add(&bench.in_turn(round, |contender| {
             contender.recreate(TableKind::Plain, sorted.bytes())?;
             commit_some(contender, &sorted).map(Some)
         })?);
-        clear.add(&in_turn(&mut contenders, round, |contender| {
+        clear.add(&bench.in_turn(round, |contender| {
             contender.recreate(TableKind::Plain, sorted.bytes())?;
             contender.engine()?.load(&mut sorted.records())?;
             contender.settle()?;
@@ -60,24 +66,22 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
             contender.verify(0, Fingerprint::default())?;
             Ok(Some(time))
         })?);
-        after.add(&in_turn(&mut contenders, round, |contender| {
-            commit_some(contender, &sorted).map(Some)
-        })?);
+        after.add(&bench.in_turn(round, |contender| commit_some(contender, &sorted).map(Some))?);
     }
-    contenders
-        .iter_mut()
-        .try_for_each(KindsContender::discard)?;
     let figures = timings.iter().flat_map(|timing| {
-        let of_each = contenders.iter().zip(&timing.samples);
-        of_each.filter_map(|(contender, samples)| {
-            let (work, kind) = ("plain".to_owned(), contender.kind);
-            KindsFigure::new(work, timing.operation, kind, timing.operations, samples)
-        })
+        bench.figures(
+            "plain",
+            timing.operation,
+            timing.operations,
+            &timing.samples,
+        )
     });
-    Ok(figures.collect())
+    let figures = figures.collect();
+    bench.discard()?;
+    Ok(figures)
 }
 
-/// What is timed, and how long each engine took for it in each round.
+/// The times of each engine for one operation, in all rounds.
 struct Timing {
     operation: &'static str,
     operations: u64,

@@ -1,7 +1,7 @@
 //! The pairs of a load.
 //!
-//! Invariants: a pair follows from its number alone; no two pairs are alike, and keys and values come in random order
-//! where numbers go up by one.
+//! Invariants: a pair depends only on its number; all pairs are different. Keys and values of
+//! consecutive numbers are in random order.
 
 use crate::{
     data::{Digest, Fingerprint, KEY_LEN, PackedSum},
@@ -16,7 +16,7 @@ const VARIABLE_LEN_MIN: u8 = 16;
 /// How many values how many keys have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PairShape {
-    /// One key, with so many values.
+    /// One key with this many values.
     Many(u64),
     /// So many keys with ten values each.
     Ten(u64),
@@ -87,13 +87,14 @@ impl PairSet {
         numbers
     }
 
-    /// The numbers of so many pairs, at random.
+    /// The numbers of `count` random pairs.
     pub(super) fn some(&self, count: usize) -> Vec<u64> {
         let mut rng = Rng::with_seed(!ORDER_SEED);
         (0..count).map(|_| rng.u64(..self.count())).collect()
     }
 
-    /// Pairs from a number on, which is that of the first one of a key unless there is one key.
+    /// Consecutive pairs from the number `from` on. Unless there is only one key, that is the
+    /// number of a key's first pair.
     pub(super) fn batch(&self, from: u64, count: u64) -> PairBatch {
         let to = self.count().min(from + count);
         let pairs: Vec<MultiPair> = (from..to).map(|number| self.pair(number)).collect();
@@ -118,7 +119,7 @@ impl PairSet {
         values + self.count() / self.per_key().max(1) * KEY_LEN as u64
     }
 
-    /// What all come to.
+    /// The fingerprint of all pairs.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::default();
         for pair in self.all() {
@@ -127,7 +128,7 @@ impl PairSet {
         fingerprint
     }
 
-    /// What a scan of all comes to.
+    /// The digest of a scan of all pairs.
     pub(super) fn scanned(&self) -> Digest {
         let mut digest = Digest::default();
         for pair in self.all() {
@@ -136,7 +137,7 @@ impl PairSet {
         digest
     }
 
-    /// What values of fixed length come to.
+    /// The sum of all values of fixed length.
     pub(super) fn packed(&self) -> PackedSum {
         let mut sum = PackedSum::default();
         for pair in self.all() {
@@ -145,7 +146,7 @@ impl PairSet {
         sum
     }
 
-    /// What the first values of the keys of some pairs come to, if keys have ten values at most.
+    /// The digest of the first values of some pairs' keys, which have at most ten values.
     pub(super) fn first_values(&self, numbers: &[u64]) -> Digest {
         let mut digest = Digest::default();
         for number in numbers {

@@ -1,6 +1,6 @@
-//! One line of the result: what one way of reading costs one engine in one setting.
+//! One line of the result: the cost of one way of reading, of one engine in one setting.
 
-use super::{ReadersRow, ReadersSetting};
+use super::runner::{ReadersRow, ReadersSetting};
 use crate::{
     arguments::Readers,
     engines::{EngineKind, ReadStart, ReadStep, SlotOwner},
@@ -12,10 +12,11 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ReadersFigure {
     pub(crate) work: &'static str,
-    /// What one operation is.
+    /// The operation.
     pub(crate) step: &'static str,
     pub(crate) engine: EngineKind,
-    /// How a transaction is begun, if one is: anew, or taken up again; and whether it takes a slot that its thread has.
+    /// How the transaction is begun, if there is one: new or renewed, and whether it uses its
+    /// thread's slot.
     pub(crate) way: Option<&'static str>,
     pub(crate) threads: u32,
     /// Other transactions that are open.
@@ -33,7 +34,7 @@ pub(crate) struct ReadersFigure {
 }
 
 impl ReadersFigure {
-    /// What the rounds of a line came to; `None` if there was none.
+    /// The figure of a line's rounds; `None` if there were none.
     pub(super) fn new(
         readers: &Readers,
         setting: ReadersSetting,
@@ -61,7 +62,7 @@ impl ReadersFigure {
         format!("{}{way}", self.engine)
     }
 
-    /// Whether it is of the same work in the same setting.
+    /// Whether it belongs to the same operation in the same setting.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         (self.step, self.threads, self.open) == (other.step, other.threads, other.open)
     }
@@ -75,7 +76,7 @@ fn step_name(step: ReadStep) -> &'static str {
     }
 }
 
-/// Which way it is of those that the engine has; `None` if it has one alone.
+/// The name of the way; `None` if the engine has only one.
 fn way(engine: EngineKind, step: ReadStep, slots: SlotOwner) -> Option<&'static str> {
     if !engine.knows_slots() {
         return None;

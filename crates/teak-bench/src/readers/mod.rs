@@ -1,15 +1,20 @@
-//! What it costs to begin a read transaction and to end it: alone, beside another thread, and beside many that stay open.
+//! The cost of beginning and ending a read transaction: alone, with other threads, and with many
+//! other open ones.
 //!
-//! The engines take turns in slices of a fixed time, in which all threads look up the same keys, each from a place of its own. What
-//! they find is checked by a sum. The table is small enough for the processor's caches, so that the lookup hides little of the
-//! transaction. LMDB and libmdbx are opened twice: with slots of transactions, which can be many to a thread, and with slots of
-//! threads. With slots of threads a transaction that is taken up again does what one with a slot of its own does, and many cannot be
-//! held open by one thread: both have no line. All that stay open have the same snapshot, since nothing is written meanwhile.
+//! The engines take turns in slices of a fixed time, in which all threads look up the same keys,
+//! each from its own starting point. The results are checked by a sum. The table fits the
+//! processor's caches, so that the lookup hides little of the transaction. LMDB and libmdbx are
+//! opened twice: with slots of transactions, of which a thread can have many, and with slots of
+//! threads. With slots of threads, renewing a transaction costs as much as with a slot of its own,
+//! and one thread cannot hold many open: neither has a line. All open transactions have the same
+//! snapshot, since nothing is written.
 //!
-//! A thread's time goes on while it does not run: where there are more threads than free processors, `lookup` shows by how much.
+//! A thread's time includes the time when it does not run. Where there are more threads than free
+//! processors, `lookup` shows by how much.
 
 mod figure;
 mod report;
+mod runner;
 mod slice;
 
 pub(crate) use figure::ReadersFigure;
@@ -20,40 +25,19 @@ use crate::{
     bench::{BenchContender, settle, turn_order},
     data::DataSet,
     engines::{Durability, Held, OpenSettings, ReadStart, ReadStep, SlotOwner},
-    statistics::Samples,
     workloads::load,
 };
 use anyhow::{Context, Result};
+use runner::{ReadersRow, ReadersRunner, ReadersSetting};
 use slice::KeyBatches;
 use std::{path::Path, time::Duration};
 
-/// Slots for readers that nobody needs.
+/// Spare slots for readers.
 const SLOTS_SPARE: u32 = 16;
 /// How much shorter than others the slice is that is not counted.
 const WARM_UP_PART: u32 = 10;
 
-/// An engine with its database, opened in one way.
-struct ReadersRunner {
-    contender: BenchContender,
-    slots: SlotOwner,
-}
-
-/// How many threads read beside how many transactions that stay open.
-#[derive(Clone, Copy)]
-struct ReadersSetting {
-    open: u32,
-    threads: u32,
-}
-
-/// One line of the result, as it grows.
-struct ReadersRow<'r> {
-    runner: &'r ReadersRunner,
-    step: ReadStep,
-    samples: Samples,
-    operations: u64,
-}
-
-/// Runs what `readers` asks for, with databases below `directory`, and says on standard error where it is.
+/// Runs `readers` with databases below `directory`. Reports progress on standard error.
 pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<ReadersFigure>> {
     let data = DataSet::new(usize::try_from(readers.records)?);
     let mut runners = runners(readers, directory);
@@ -82,7 +66,7 @@ pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<ReadersFigu
     Ok(figures)
 }
 
-/// Each engine, and each that ties slots to threads by itself once more, so.
+/// Each engine, and those that can tie slots to threads a second time, in that mode.
 fn runners(readers: &Readers, directory: &Path) -> Vec<ReadersRunner> {
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or_default();
     let max = most(&readers.open) + most(&readers.threads) + SLOTS_SPARE;
@@ -144,7 +128,7 @@ fn run_setting(
         .collect())
 }
 
-/// The lines of a setting: what is compared with each other stands, and runs, together.
+/// The lines of a setting. Lines to be compared are adjacent, and run together.
 fn rows(setting: ReadersSetting, runners: &[ReadersRunner]) -> Vec<ReadersRow<'_>> {
     let with_transaction: [fn(ReadStart) -> ReadStep; 2] =
         [ReadStep::Transaction, ReadStep::TransactionWithLookup];
@@ -160,47 +144,6 @@ fn rows(setting: ReadersSetting, runners: &[ReadersRunner]) -> Vec<ReadersRow<'_
         .filter(|runner| runner.slots != SlotOwner::Threads);
     rows.extend(once.map(|runner| ReadersRow::new(runner, ReadStep::Lookup)));
     rows
-}
-
-impl ReadersRunner {
-    /// The ways of beginning and ending that it has a line for.
-    fn readings(&self, setting: ReadersSetting) -> &'static [ReadStart] {
-        match self.slots {
-            SlotOwner::Threads if setting.open > 0 => &[],
-            SlotOwner::Transactions { .. } if self.contender.kind.knows_slots() => {
-                &[ReadStart::Begin, ReadStart::Renew]
-            }
-            _ => &[ReadStart::Begin],
-        }
-    }
-}
-
-impl<'r> ReadersRow<'r> {
-    fn new(runner: &'r ReadersRunner, step: ReadStep) -> Self {
-        Self {
-            runner,
-            step,
-            samples: Samples::default(),
-            operations: 0,
-        }
-    }
-
-    fn run(
-        &self,
-        setting: ReadersSetting,
-        lookups: &KeyBatches,
-        length: Duration,
-    ) -> Result<slice::ReadersOutcome> {
-        let contender = &self.runner.contender;
-        slice::run(
-            contender.reader()?,
-            self.step,
-            lookups,
-            setting.threads,
-            length,
-        )
-        .with_context(|| format!("{} failed", contender.kind))
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use super::ReadersFigure;
 use crate::{
     arguments::Readers,
     data::{KEY_LEN, VALUE_LEN},
-    report::{plain_table, ratio_of_times, time_with_spread},
+    report::{align_right, plain_table, ratio_of_times, time_with_spread},
 };
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(readers: &Readers) -> String {
     format!(
         "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds of slices of {} ms\n",
@@ -16,8 +16,8 @@ pub(crate) fn describe_run(readers: &Readers) -> String {
     )
 }
 
-/// A line for each setting, step, engine and way: the median of the nanoseconds with its spread, and how many times as fast the first
-/// engine is.
+/// A line per setting, step, engine and way: the median of the nanoseconds with its spread, and the
+/// speed of the first engine relative to it.
 pub(crate) fn table(figures: &[ReadersFigure]) -> Table {
     let first = figures
         .first()
@@ -42,13 +42,10 @@ pub(crate) fn table(figures: &[ReadersFigure]) -> Table {
             first.map_or_else(String::new, |first| ratio(first, figure)),
         ]);
     }
-    for column in table.column_iter_mut().skip(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 4)
 }
 
-/// How many times as fast the first engine is; nothing for itself.
+/// The speed of the first engine relative to this one; empty for itself.
 fn ratio(first: &ReadersFigure, figure: &ReadersFigure) -> String {
     if first.engine == figure.engine {
         String::new()

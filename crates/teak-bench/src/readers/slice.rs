@@ -1,4 +1,4 @@
-//! One slice: threads that read for a time, all the same thing.
+//! One slice: threads that perform the same reads for a fixed time.
 
 use crate::{
     data::{DataSet, Digest, Key},
@@ -16,7 +16,7 @@ use std::{
 /// Enough that looking at the clock between batches does not count, few enough that a slice ends in time.
 const BATCH_KEYS: usize = 128;
 
-/// Keys that go into an engine together, and what looking them up comes to.
+/// A batch of keys, and the digest of looking them up.
 struct KeyBatch {
     keys: Vec<Key>,
     expected: Digest,
@@ -39,14 +39,14 @@ impl KeyBatches {
         }
     }
 
-    /// The batches round and round, for thread `number` of so many.
+    /// The batches in a loop, for thread `number` of `threads`.
     fn series(&self, number: u32, threads: u32) -> impl Iterator<Item = &KeyBatch> {
         let first = self.batches.len() * number as usize / threads as usize;
         self.batches.iter().cycle().skip(first)
     }
 }
 
-/// What a slice came to.
+/// The result of a slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadersOutcome {
     pub(super) operations: u64,
@@ -55,13 +55,13 @@ pub(super) struct ReadersOutcome {
 }
 
 impl ReadersOutcome {
-    /// What one operation took its thread.
+    /// The thread time per operation.
     pub(super) fn ns_per_operation(&self) -> f64 {
         self.elapsed.as_secs_f64() * 1e9 / self.operations.max(1) as f64
     }
 }
 
-/// Does `step` for about `length` on so many threads, which begin together.
+/// Performs `step` for about `length` on `threads` threads, which begin together.
 pub(super) fn run(
     reader: &dyn Reader,
     step: ReadStep,
@@ -91,7 +91,7 @@ pub(super) fn run(
     })
 }
 
-/// What one thread does: at least one batch.
+/// One thread's part: at least one batch.
 fn read(
     reader: &dyn Reader,
     step: ReadStep,

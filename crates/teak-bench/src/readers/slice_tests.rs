@@ -5,7 +5,7 @@ use crate::{
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what it is asked for, and finds every key, or none.
+/// Counts the requested keys, and finds all of them or none.
 #[derive(Default)]
 struct Counter {
     keys: AtomicU64,

@@ -13,7 +13,7 @@ use plotters::{
 use std::{fs, ops::Range, path::Path};
 
 const SIZE: (u32, u32) = (900, 520);
-/// One for each engine, told apart by who cannot see all colours.
+/// One colour per engine, distinguishable with colour blindness.
 const COLOURS: [RGBColor; 5] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -21,11 +21,11 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(204, 121, 167),
     RGBColor(86, 180, 233),
 ];
-/// A dash and the gap behind it.
+/// A dash and the gap after it.
 const DASH: (u32, u32) = (6, 4);
 const LABEL_FONT: (&str, u32) = ("sans-serif", 14);
 
-/// Draws what `alone` and `reader` came to into a file of SVG.
+/// Draws the sizes of `alone` and `reader` into an SVG file.
 pub(crate) fn draw(figures: &[SpaceFigure], records: u64, path: &Path) -> Result<()> {
     let lines: Vec<_> = figures.iter().filter(|f| f.removal.is_none()).collect();
     let points = lines.iter().flat_map(|line| &line.bytes);
@@ -46,7 +46,7 @@ pub(crate) fn draw(figures: &[SpaceFigure], records: u64, path: &Path) -> Result
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A line for each figure, of MB in `heights`; broken where there is no reader.
+/// A line per figure, of MB in `heights`; dashed where there is no reader.
 fn paint(
     lines: &[&SpaceFigure],
     records: u64,

@@ -1,11 +1,12 @@
-//! Small commits beside many dead pages: those that an open reader sees, and those that nobody does.
+//! Small commits in files with many dead pages: pages that an open reader uses, and free ones.
 //!
-//! Two databases of each engine commit in turns. Both have the same records: small ones, which the commits change, and values of a page
-//! each. In the other one there were twice as many of those, and every second was removed beside a reader, who sees them at first; then it
-//! ends. What is compared with each other was so measured in the same minute.
+//! Two databases of each engine commit in turns. Both have the same records: small ones, which the
+//! commits change, and values of a page each. The second one had twice as many of those, and every
+//! other one was removed while a reader had them open; later the reader ends. Figures to be
+//! compared are therefore measured in the same minute.
 
 use crate::{
-    arguments::SpaceRun,
+    arguments::SpaceArguments,
     bench::{BenchContender, settle, turn_order},
     data::{DataSet, Key, RECORD_LEN, Record},
     engines::{
@@ -13,10 +14,10 @@ use crate::{
         Shrinking, SlotOwner,
     },
     latencies::Latencies,
-    report::plain_table,
+    report::{align_right, plain_table},
 };
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use fastrand::Rng;
 use serde::Serialize;
 use std::{fs, path::Path};
@@ -27,11 +28,12 @@ const RECORDS: usize = 100_000;
 const LAZY: usize = 400;
 const DURABLE: usize = 100;
 const SLICES: usize = 11;
-/// A value of this length has a page of its own.
+/// A value of this length fills a page.
 const PAGE_VALUE_LEN: usize = 4000;
 /// Values of a transaction.
 const BATCH: usize = 50_000;
-/// Dead pages that small commits leave until there is a flush, which is rare where a journal stands for it, and more.
+/// Dead pages that small commits leave until there is a flush, which is rare with a journal, and
+/// some more.
 const SETTLED_PAGES: u64 = 4096;
 
 /// The times of the commits of one database in one state.
@@ -54,7 +56,7 @@ pub(super) struct CommitTimes {
     longest_us: f64,
 }
 
-/// What a database commits in one state.
+/// The commits to a database in one state.
 struct FragmentationWorkload<'c> {
     beside: &'static str,
     contender: &'c BenchContender,
@@ -68,8 +70,8 @@ pub(super) struct SmallRecords {
     pub(super) rng: Rng,
 }
 
-/// Times commits of each engine beside as many dead pages as are asked for.
-pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<FragmentationFigure>> {
+/// Times the commits of each engine with the requested number of dead pages.
+pub(crate) fn run(space: &SpaceArguments, directory: &Path) -> Result<Vec<FragmentationFigure>> {
     let mut figures = Vec::new();
     for &kind in &space.engines {
         eprintln!("{kind}: {} dead pages", space.fragmented_pages);
@@ -129,7 +131,7 @@ fn load(
     Ok(contender)
 }
 
-/// How a database of so many values is opened.
+/// The settings for a database of this many values.
 fn opening(values: u64) -> OpenSettings {
     let data_bytes = values * PAGE_VALUE_LEN as u64 + (RECORDS * RECORD_LEN) as u64;
     OpenSettings {
@@ -153,7 +155,7 @@ fn change(engine: &dyn Engine, numbers: &[u64], value: Option<&[u8]>) -> Result<
     Ok(())
 }
 
-/// Durable commits behind the end of a reader, until what it saw is free.
+/// Commits durably after the end of a reader, until its pages are free.
 fn free(contender: &BenchContender, records: &mut SmallRecords) -> Result<FragmentationFigure> {
     let mut course = FragmentationWorkload::new("what becomes free", contender)?;
     loop {
@@ -201,7 +203,7 @@ impl<'c> FragmentationWorkload<'c> {
         })
     }
 
-    /// First lazy commits, then, when those are on the disk, durable ones.
+    /// Lazy commits first, then, when those are on the disk, durable ones.
     fn run_slice(&mut self, records: &mut SmallRecords, directory: &Path) -> Result<()> {
         let engine = self.contender.shared()?;
         let (lazy, durable) = (records.take(LAZY), records.take(DURABLE));
@@ -255,7 +257,7 @@ impl CommitTimes {
     }
 }
 
-/// A line for each state of each database; those of the same turns stand together.
+/// A line per state of each database; those of the same turns are adjacent.
 pub(crate) fn table(figures: &[FragmentationFigure]) -> Table {
     let header = [
         "engine",
@@ -281,10 +283,7 @@ pub(crate) fn table(figures: &[FragmentationFigure]) -> Table {
         line.push(figure.durable.count.to_string());
         lines.add_row(line);
     }
-    for column in lines.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    lines
+    align_right(lines, 2)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How long files become: beside a reader that stays, and after most records were removed.
+//! The length of files with an open reader, and after most records were removed.
 
 pub(crate) mod chart;
 pub(crate) mod fragmentation;
@@ -6,15 +6,15 @@ pub(crate) mod names;
 mod watched;
 
 use crate::{
-    arguments::SpaceRun,
+    arguments::SpaceArguments,
     bench::{BenchContender, settle},
     data::{DataSet, Fingerprint, Key, Record},
     engines::{Durability, Engine, EngineKind, Insertion, OpenSettings, RecordChange, SlotOwner},
     latencies::Latencies,
-    report::plain_table,
+    report::{align_right, megabytes, plain_table},
 };
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use fastrand::Rng;
 use serde::Serialize;
 use std::{
@@ -27,7 +27,7 @@ use watched::WatchedStates;
 
 /// Records of a transaction of a load, or of a removal.
 const BATCH: usize = 10_000;
-/// How often a file is looked at.
+/// The number of size samples.
 const SAMPLES: u64 = 10;
 const SEED: u64 = 0x7370_6163;
 
@@ -44,20 +44,20 @@ pub(crate) struct SpaceFigure {
     removal: Option<Removal>,
 }
 
-/// What else there is to say after most records were removed.
+/// Further figures after most records were removed.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Removal {
     /// The size of a new database with the same records.
     fresh_bytes: u64,
     /// How long it took to remove them.
     removal_seconds: f64,
-    /// States that readers compared meanwhile, and then during the commits.
+    /// States that readers compared during the removal, and then during the commits.
     verified_in_removal: u64,
     verified_in_commits: u64,
 }
 
-/// Runs what `space` asks for, with databases below `directory`.
-pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<SpaceFigure>> {
+/// Runs `space` with databases below `directory`.
+pub(crate) fn run(space: &SpaceArguments, directory: &Path) -> Result<Vec<SpaceFigure>> {
     let mut figures = Vec::new();
     for &kind in space.engines.iter().filter(|_| space.commits > 0) {
         for (work, held) in [("alone", 0), ("reader", 1)] {
@@ -84,7 +84,7 @@ pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<SpaceFigure>
 
 fn load(contender: &mut BenchContender, data: &DataSet) -> Result<()> {
     contender.recreate(data)?;
-    // Of what dies LMDB and libmdbx use nothing again that who reads may see, which takes room.
+    // LMDB and libmdbx do not reuse dead pages that a reader may see, which takes room.
     contender.reopen_for(&OpenSettings::usual(Durability::Careless, data.bytes() * 4))?;
     for keys in data.keys.chunks(BATCH) {
         let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
@@ -98,17 +98,17 @@ struct SpaceWorkload {
     work: &'static str,
     /// Read transactions that stay open.
     held: u32,
-    /// Threads that compare what they see.
+    /// Threads that verify states.
     verifiers: u32,
     commits: u64,
 }
 
 impl SpaceWorkload {
-    /// What it comes to, and how many states were compared. `keys` have what they were loaded with.
+    /// The sizes, and the number of states compared. `keys` have their first versions.
     fn run(&self, contender: &mut BenchContender, keys: &[Key]) -> Result<(SpaceFigure, u64)> {
         contender.reopen_for(&OpenSettings {
             slots: SlotOwner::Transactions { max: 126 },
-            // Of LMDB a commit beside a reader takes up to 30 KB.
+            // In LMDB a commit with an open reader takes up to 30 KB.
             ..OpenSettings::usual(
                 Durability::Durable,
                 keys.len() as u64 * 1000 + self.commits * 4000,
@@ -172,8 +172,8 @@ fn fingerprint(keys: &[Key]) -> Fingerprint {
     Fingerprint::of(keys.iter().map(|key| Record::new(*key, 0)))
 }
 
-/// Removes nine of ten records, and commits on, beside threads that compare what they see.
-fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<SpaceFigure> {
+/// Removes nine of ten records, and commits further, while threads verify the states they see.
+fn remove(kind: EngineKind, space: &SpaceArguments, directory: &Path) -> Result<SpaceFigure> {
     let mut contender = BenchContender::new(kind, directory.join(kind.name()));
     let data = DataSet::new(usize::try_from(space.removal)?);
     load(&mut contender, &data)?;
@@ -229,7 +229,7 @@ fn fresh(kind: EngineKind, data: &DataSet, mut keys: Vec<Key>, directory: &Path)
     Ok(bytes)
 }
 
-/// What the file system has set aside for the largest file, which is that of the data.
+/// The space allocated for the largest file, which is the data file.
 fn allocated(directory: &Path) -> Result<u64> {
     let mut largest = 0;
     for entry in fs::read_dir(directory)? {
@@ -238,7 +238,7 @@ fn allocated(directory: &Path) -> Result<u64> {
     Ok(largest)
 }
 
-/// A line for each work and engine, a column for each look.
+/// A line per workload and engine, a column per sample.
 pub(crate) fn table(figures: &[SpaceFigure]) -> Table {
     let mut header = vec!["work".to_owned(), "engine".to_owned()];
     header.push("MB at first".to_owned());
@@ -246,7 +246,6 @@ pub(crate) fn table(figures: &[SpaceFigure]) -> Table {
     let rest = ["fresh", "longest ms", "removal s", "verified meanwhile"];
     header.extend(rest.map(str::to_owned));
     let mut table = plain_table(header);
-    let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
     for figure in figures {
         let mut row = vec![figure.work.to_owned(), figure.engine.clone()];
         row.extend(figure.bytes.iter().map(|(_, bytes)| megabytes(*bytes)));
@@ -266,8 +265,5 @@ pub(crate) fn table(figures: &[SpaceFigure]) -> Table {
         }));
         table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 2)
 }

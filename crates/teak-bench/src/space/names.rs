@@ -1,16 +1,16 @@
-//! Small commits of Teak beside named snapshots: two databases with the same records commit in turns, one without a name, one in which
-//! each of many small commits has given its state one.
+//! Small commits of Teak with named snapshots: two databases with the same records commit in turns,
+//! one without snapshots, one in which each of many small commits created one.
 
 use super::fragmentation::{CommitTimes, SmallRecords};
 use crate::{
-    arguments::SpaceRun,
+    arguments::SpaceArguments,
     bench::{settle, turn_order},
     data::{DataSet, Record, VALUE_LEN},
     latencies::Latencies,
-    report::plain_table,
+    report::{align_right, plain_table},
 };
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table as Lines};
+use comfy_table::Table as Lines;
 use fastrand::Rng;
 use serde::Serialize;
 use std::{fs, path::Path};
@@ -43,8 +43,8 @@ struct SnapshotNamesWorkload {
     durable: Latencies,
 }
 
-/// Times small commits without names and beside as many as are asked for.
-pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
+/// Times small commits without snapshots and with the requested number.
+pub(crate) fn run(space: &SpaceArguments, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
     eprintln!("teak: {} names", space.names);
     run_beside(space.names, SLICES, directory)
 }
@@ -100,7 +100,7 @@ impl SnapshotNamesWorkload {
         Ok(course)
     }
 
-    /// First lazy commits, then, when those are on the disk, durable ones.
+    /// Lazy commits first, then, when those are on the disk, durable ones.
     fn run_slice(&mut self, records: &mut SmallRecords, directory: &Path) -> Result<()> {
         let (database, table) = (&self.database, &self.table);
         let one = |record: &Record, durability| commit(database, table, record, durability, None);
@@ -126,7 +126,7 @@ impl SnapshotNamesWorkload {
     }
 }
 
-/// Commits one record, and may give what is committed a name.
+/// Commits one record, and optionally creates a snapshot.
 fn commit(
     database: &Database,
     table: &Table<Bytes, Bytes>,
@@ -166,10 +166,7 @@ pub(crate) fn table(figures: &[SnapshotNamesFigure]) -> Lines {
         line.extend(figure.durable.cells());
         lines.add_row(line);
     }
-    for column in lines.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    lines
+    align_right(lines, 0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Threads that read whole states and compare them with what was committed, again and again, while one thread commits.
+//! Threads that repeatedly read whole states and compare them with the committed ones, while
+//! another thread commits.
 //!
-//! Invariant: who commits announces each state before, and the next one when the commit has returned. So a transaction sees
-//! one of the states that were announced until it had begun, and none that is older than the last but one was before it began.
+//! Invariant: the committing thread announces each state before its commit, and the next one after
+//! the commit has returned. A transaction therefore sees one of the states announced before it had
+//! begun, and none older than the one before the last at its begin.
 
 use crate::{data::Fingerprint, engines::Reader};
 use anyhow::{Result, anyhow, ensure};
@@ -28,7 +30,7 @@ impl WatchedStates {
         }
     }
 
-    /// The next commit will do to the state what `change` does.
+    /// Announces that the next commit will make `change` to the state.
     pub(super) fn will_commit(&self, change: impl FnOnce(&mut Fingerprint)) {
         let mut state = self.states().last().copied().unwrap_or_default();
         change(&mut state);
@@ -39,7 +41,8 @@ impl WatchedStates {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` while so many threads compare what `reader` gives them. Returns how many states they compared, each at least one.
+    /// Does `work` while `threads` threads compare the states of `reader`. Returns the number of
+    /// states compared; each thread compares at least one.
     pub(super) fn verify_beside<R>(
         &self,
         reader: &dyn Reader,

@@ -74,7 +74,7 @@ fn a_reader_that_stays_behind_is_noticed() {
 fn every_engine_shows_what_was_committed() {
     let keys = DataSet::new(2000).keys;
     let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
-    for kind in EngineKind::usual_beside_quick() {
+    for kind in EngineKind::usual_except_quick() {
         let directory = tempfile::tempdir().expect("a directory");
         let opening = OpenSettings::usual(Durability::Lazy, 1 << 20);
         let mut engine = kind.open(directory.path(), &opening).expect("it opens");

@@ -1,12 +1,17 @@
-//! A file whose space map is of many pages: what opening it costs, and what commits cost, beside a smaller one.
+//! Files whose space map has many pages: the cost of opening, and of commits, compared with a
+//! smaller file.
 //!
-//! A database of 100,000 records is closed, and its space map written anew: as one of a far longer file, most of whose pages are in use
-//! and have no contents. The file is sparse, so that it takes as many blocks as the records and the space map. A process of its own opens
-//! it each time, with and without its pages in the system's memory; the last one commits.
+//! A database of 100,000 records is closed, and its space map rewritten as that of a far longer
+//! file, most of whose pages are in use and have no contents. The file is sparse: it has only the
+//! blocks of the records and the space map. A process of its own opens it each time, with and
+//! without its pages in the system's memory; the last one commits.
 //!
-//! In holes each run of pages gets its blocks when a commit takes it. To time lazy commits, which then do hardly anything else, as they are
-//! in other files, all blocks are allocated at first: `--allocate`, for a file system that need not have them, like one in a sparse file.
+//! In a sparse file a commit has to allocate the blocks of the pages that it takes, which would be
+//! most of the work of a lazy commit. To time lazy commits as in other files, `--allocate`
+//! allocates all blocks at first. This is meant for a file system that can do so cheaply, like one
+//! in a sparse file.
 
+mod figure;
 mod process;
 mod report;
 
@@ -14,17 +19,16 @@ pub(crate) use process::run_process;
 pub(crate) use report::{describe_run, table};
 
 use crate::{
-    arguments::{SpaceMapProcess, SpaceMapRun},
+    arguments::{SpaceMapArguments, SpaceMapProcess},
     bench::settle,
-    data::{DataSet, Key},
-    process::{Memory, forget_cached},
+    process::forget_cached,
     statistics::Samples,
 };
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
-use process::{SpaceMapOutcome, SpaceMapWork};
+use figure::SpaceMapFigure;
+use process::SpaceMapOutcome;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
-use serde::Serialize;
 use std::{
     env,
     fs::{self, OpenOptions},
@@ -38,7 +42,6 @@ use teak::{
     testing::{VastCounts, VastFile, make_vast},
 };
 
-const RECORDS: usize = 100_000;
 const SEED: u64 = 0x7370_6163;
 /// Pages in a row, for small commits and for folds to find; at most a part of the file.
 const ROW: u32 = 1 << 16;
@@ -47,28 +50,8 @@ const ROW_PART: u64 = 16;
 const RUNS: [u32; 8] = [512; 8];
 const LONG_RUN: u32 = 64 * 256 + 512;
 
-/// What came of one file.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct SpaceMapFigure {
-    work: &'static str,
-    pages: u64,
-    free_pages: u64,
-    pending_pages: u64,
-    /// Pages of the space map.
-    map_pages: u64,
-    /// What the file system has set aside before the first commit, and behind the last.
-    allocated_bytes: [u64; 2],
-    /// Medians. With nothing of the file in the system's memory, and with what opening reads.
-    open_cold_us: f64,
-    open_warm_us: f64,
-    /// When it was opened.
-    memory: Memory,
-    #[serde(flatten)]
-    commits: SpaceMapWork,
-}
-
-/// Runs what `space-map` asks for, with databases below `directory`.
-pub(crate) fn run(map: &SpaceMapRun, directory: &Path) -> Result<Vec<SpaceMapFigure>> {
+/// Runs `space-map` with databases below `directory`.
+pub(crate) fn run(map: &SpaceMapArguments, directory: &Path) -> Result<Vec<SpaceMapFigure>> {
     let run = |pages: &u64| {
         eprintln!("{pages} pages");
         let run_directory = directory.join(pages.to_string());
@@ -80,7 +63,7 @@ pub(crate) fn run(map: &SpaceMapRun, directory: &Path) -> Result<Vec<SpaceMapFig
     map.pages.iter().map(run).collect()
 }
 
-fn measure(map: &SpaceMapRun, pages: u64, run_directory: &Path) -> Result<SpaceMapFigure> {
+fn measure(map: &SpaceMapArguments, pages: u64, run_directory: &Path) -> Result<SpaceMapFigure> {
     let path = run_directory.join("vast.teak");
     let counts = prepare(map, pages, &path)?;
     settle(run_directory)?;
@@ -107,9 +90,9 @@ fn measure(map: &SpaceMapRun, pages: u64, run_directory: &Path) -> Result<SpaceM
 }
 
 /// Makes the database and then the file a vast one.
-fn prepare(map: &SpaceMapRun, pages: u64, path: &Path) -> Result<VastCounts> {
+fn prepare(map: &SpaceMapArguments, pages: u64, path: &Path) -> Result<VastCounts> {
     let database = Database::open(path)?;
-    for part in keys().chunks(RECORDS / 2) {
+    for part in process::keys().chunks(process::RECORDS / 2) {
         let mut txn = database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let table: Table<Bytes, Bytes> = txn.create_table("records")?;
@@ -149,13 +132,8 @@ fn allocate(path: &Path) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// The keys of the records.
-fn keys() -> Vec<Key> {
-    DataSet::new(RECORDS).keys
-}
-
-/// Has a process of its own open the file, and commit if there are `commits`.
-fn start(map: &SpaceMapRun, path: &Path, commits: u32) -> Result<SpaceMapOutcome> {
+/// Opens the file in a process of its own, which makes `commits` commits of each kind.
+fn start(map: &SpaceMapArguments, path: &Path, commits: u32) -> Result<SpaceMapOutcome> {
     let task = SpaceMapProcess {
         path: path.to_path_buf(),
         commits,

@@ -1,9 +1,8 @@
-//! What a process does with the file, and how long it takes.
+//! The work of a process with the file, and its times.
 
-use super::keys;
 use crate::{
     arguments::SpaceMapProcess,
-    data::{Key, random_key},
+    data::{DataSet, Key, random_key},
     latencies::Latencies,
     process::Memory,
 };
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 use teak::{Database, Durability, Table, Transaction, WriteTxn, codec::Bytes};
 
+pub(super) const RECORDS: usize = 100_000;
 const SEED: u64 = 0x636f_6d6d;
 /// Dead pages that a commit leaves in any case.
 const SETTLED_PAGES: u64 = 64;
@@ -25,7 +25,7 @@ const FOLDS: u32 = 50;
 const MEDIUM_VALUES: u32 = 5;
 const MIB: u64 = 1 << 20;
 
-/// What a process came to.
+/// The result of a process.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SpaceMapOutcome {
     pub(super) open_us: f64,
@@ -54,10 +54,10 @@ pub(crate) struct LargeValue {
     pub(super) commit_us: f64,
 }
 
-/// What was committed.
+/// The times of the commits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SpaceMapWork {
-    /// The first durable commits, until what was dead is free.
+    /// The first durable commits, until the dead pages are free.
     pub(super) settling: SpaceMapTimes,
     pub(super) durable: SpaceMapTimes,
     /// Commits of many changes, which fold, until the call returns.
@@ -65,7 +65,7 @@ pub(crate) struct SpaceMapWork {
     pub(super) large: Vec<LargeValue>,
     /// Until the call returns.
     pub(super) asynchronous: SpaceMapTimes,
-    /// The first has the engine look for blocks that the file lacks.
+    /// The first one makes the engine search for missing blocks of the file.
     pub(super) first_lazy_us: Option<f64>,
     pub(super) lazy: Option<SpaceMapTimes>,
     /// When all was done.
@@ -81,7 +81,7 @@ struct SpaceMapWriter {
     rng: Rng,
 }
 
-/// Does what `task` asks for, and tells on the standard output.
+/// Does `task`, and reports on standard output.
 pub(crate) fn run_process(task: &SpaceMapProcess) -> Result<()> {
     let begin = Instant::now();
     let database = Database::open(&task.path)?;
@@ -122,7 +122,7 @@ impl SpaceMapWriter {
         for mib in [64, task.largest_mib] {
             large.push(self.large(mib)?);
         }
-        // What is flushed meanwhile must be, before a durable commit comes.
+        // The asynchronous commits are flushed before a durable one.
         let asynchronous = self.small(commits, Durability::Async)?;
         self.database.sync()?;
         let (mut first_lazy_us, mut lazy) = (None, None);
@@ -146,7 +146,7 @@ impl SpaceMapWriter {
         })
     }
 
-    /// Durable commits until what was dead is free.
+    /// Commits durably until the dead pages are free.
     fn settle(&mut self) -> Result<SpaceMapTimes> {
         let mut latencies = Latencies::new()?;
         for _ in 0..SETTLING_MAX {
@@ -228,4 +228,9 @@ impl SpaceMapTimes {
 
 fn microseconds(begin: Instant) -> f64 {
     begin.elapsed().as_secs_f64() * 1e6
+}
+
+/// The keys of the records.
+pub(super) fn keys() -> Vec<Key> {
+    DataSet::new(RECORDS).keys
 }

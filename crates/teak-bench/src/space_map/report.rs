@@ -1,12 +1,17 @@
 //! The table on the terminal.
 
-use super::SpaceMapFigure;
-use super::process::{LargeValue, SpaceMapTimes};
-use crate::{arguments::SpaceMapRun, report::plain_table};
-use comfy_table::{CellAlignment, Table};
+use super::{
+    figure::SpaceMapFigure,
+    process::{LargeValue, SpaceMapTimes},
+};
+use crate::{
+    arguments::SpaceMapArguments,
+    report::{align_right, megabytes, plain_table},
+};
+use comfy_table::Table;
 
-/// What this run does, in a line.
-pub(crate) fn describe_run(map: &SpaceMapRun) -> String {
+/// A line that describes the run.
+pub(crate) fn describe_run(map: &SpaceMapArguments) -> String {
     let blocks = match map.allocate {
         true => "all blocks allocated",
         false => "sparse",
@@ -72,10 +77,7 @@ pub(crate) fn table(figures: &[SpaceMapFigure]) -> Table {
         });
     }
     add("close ms", &|figure| milliseconds(figure.commits.close_us));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    align_right(table, 1)
 }
 
 /// Median, 99 %, longest, and of how many.
@@ -86,7 +88,7 @@ fn times(times: &SpaceMapTimes) -> String {
     )
 }
 
-/// Until it is inserted, and the commit behind it.
+/// The times of inserting a value, and of the commit after it.
 fn large(value: &LargeValue) -> String {
     let how = match value.file_grew {
         true => ", file grew",
@@ -102,8 +104,4 @@ fn large(value: &LargeValue) -> String {
 
 fn milliseconds(microseconds: f64) -> String {
     format!("{:.2}", microseconds / 1e3)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / 1e6)
 }

@@ -1,7 +1,8 @@
-//! Values of a few pages that come, change and go at random: how long the file becomes, and how long commits take.
+//! Values of a few pages that are inserted, changed and removed at random: the length of the file,
+//! and the times of commits.
 //!
-//! All engines are given the same operations, a part of them in turn. Behind each part the file system is flushed, outside the clock, so that
-//! none pays for what another has left to be written.
+//! All engines get the same operations, a part of them in turn. After each part the file system is
+//! flushed, outside the clock, so that no engine pays for another's unwritten data.
 
 mod report;
 mod stream;
@@ -20,30 +21,30 @@ use serde::Serialize;
 use std::{fs, path::Path, time::Duration};
 use stream::{ValueOperation, ValueStream};
 
-/// How often the files are looked at.
+/// The number of size samples.
 const SAMPLES: u64 = 20;
-/// One of so many keys is compared in the end.
+/// One of this many keys is compared in the end.
 const CHECK_EVERY: usize = 17;
 
-/// The size of a file at a time, and what is to be in it.
+/// The size of a file at one time, and of its data.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct SizeSample {
     /// Operations so far.
     operations: u64,
-    /// Keys and values that are there.
+    /// Bytes of the existing keys and values.
     live_bytes: u64,
     #[serde(flatten)]
     space: Space,
 }
 
 impl SizeSample {
-    /// Bytes that the file system has set aside for each byte that is there.
+    /// The allocated bytes per byte of existing data.
     fn bytes_per_live_byte(&self) -> f64 {
         self.space.allocated_bytes as f64 / self.live_bytes.max(1) as f64
     }
 }
 
-/// What one engine came to.
+/// The figures of one engine.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ValuesFigure {
     work: &'static str,
@@ -60,7 +61,7 @@ pub(crate) struct ValuesFigure {
     median_us: f64,
     p999_us: f64,
     longest_us: f64,
-    /// What is set aside for each byte that is there, in the end.
+    /// The final number of allocated bytes per byte of existing data.
     bytes_per_live_byte: f64,
     samples: Vec<SizeSample>,
 }
@@ -73,7 +74,7 @@ struct ValuesRunner {
     samples: Vec<SizeSample>,
 }
 
-/// Runs what `values` asks for, with databases below `directory`.
+/// Runs `values` with databases below `directory`.
 pub(crate) fn run(values: &Values, directory: &Path) -> Result<Vec<ValuesFigure>> {
     let (shortest, longest) = (values.shortest as usize, values.longest as usize);
     ensure!(
@@ -156,7 +157,7 @@ impl ValuesRunner {
         Ok(())
     }
 
-    /// Compares what some keys have with what they should.
+    /// Compares the values of some keys with the expected ones.
     fn check(&mut self, stream: &ValueStream) -> Result<()> {
         let engine = self.contender.engine()?;
         for (key, value) in stream.records().step_by(CHECK_EVERY) {

@@ -1,13 +1,17 @@
 //! The tables on the terminal.
 
 use super::{SAMPLES, SizeSample, ValuesFigure};
-use crate::{arguments::Values, engines::Durability, report::plain_table};
-use comfy_table::{CellAlignment, Table};
+use crate::{
+    arguments::Values,
+    engines::Durability,
+    report::{align_right, megabytes, plain_table},
+};
+use comfy_table::Table;
 
 /// Looks at the files that have a column.
 const SHOWN_EVERY: usize = 2;
 
-/// What this run does, in a line.
+/// A line that describes the run.
 pub(crate) fn describe_run(values: &Values) -> String {
     let commits = match values.durability() {
         Durability::Durable => "durable",
@@ -59,7 +63,7 @@ fn times(figures: &[ValuesFigure]) -> Table {
             ratio(last.space.allocated_bytes, last),
         ]);
     }
-    to_the_right(table)
+    align_right(table, 1)
 }
 
 fn ratios(figures: &[ValuesFigure]) -> Table {
@@ -77,20 +81,9 @@ fn ratios(figures: &[ValuesFigure]) -> Table {
         );
         table.add_row(row);
     }
-    to_the_right(table)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / 1e6)
+    align_right(table, 1)
 }
 
 fn ratio(bytes: u64, sample: &SizeSample) -> String {
     format!("{:.2}", bytes as f64 / sample.live_bytes.max(1) as f64)
-}
-
-fn to_the_right(mut table: Table) -> Table {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

@@ -1,5 +1,5 @@
-//! The operations: on a key without a record an insertion, else a new value or, one time in three, a removal. So three keys of
-//! four have a record in the long run.
+//! The operations: an insertion for a key without a record, otherwise a new value or, one time in
+//! three, a removal. In the long run three keys of four have a record.
 //!
 //! Invariant: the same seed, keys and lengths give the same operations.
 
@@ -10,29 +10,29 @@ use std::ops::RangeInclusive;
 const SEED: u64 = 0x7661_6c75;
 /// Bytes that values are cut from: more than caches hold.
 const FILLER_LEN: usize = 64 << 20;
-/// One of so many operations on a record removes it.
+/// One of this many operations on a record removes it.
 const REMOVED_PART: u32 = 3;
 
-/// Where a value stands in what values are cut from.
+/// The position of a value in the random bytes that values are taken from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FillerSpan {
     start: usize,
     pub(super) len: usize,
 }
 
-/// What one key is to have from now on.
+/// The new state of one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ValueOperation {
     key: usize,
     value: Option<FillerSpan>,
 }
 
-/// What an operation or a record is about, with all its bytes.
+/// A stream of operations, with the bytes of their keys and values.
 pub(super) struct ValueStream {
     keys: Vec<Key>,
     lens: RangeInclusive<usize>,
     filler: Vec<u8>,
-    /// What each key has when all operations so far are done.
+    /// The value of each key after all operations so far.
     values: Vec<Option<FillerSpan>>,
     live_bytes: u64,
     rng: Rng,
@@ -54,7 +54,7 @@ impl ValueStream {
         }
     }
 
-    /// The next operations, so many.
+    /// The next `count` operations.
     pub(super) fn take(&mut self, count: u64) -> Vec<ValueOperation> {
         (0..count).map(|_| self.operation()).collect()
     }
@@ -81,7 +81,7 @@ impl ValueStream {
         self.live_bytes
     }
 
-    /// An operation as engines are told it.
+    /// An operation in the form that engines take.
     pub(super) fn change(&self, operation: &ValueOperation) -> RecordChange<'_> {
         RecordChange {
             key: &self.keys[operation.key],

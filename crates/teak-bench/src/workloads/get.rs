@@ -1,12 +1,11 @@
-//! Point lookups of keys that are there, one thread, everything in memory.
+//! Point lookups of existing keys, in one thread, with everything in memory.
 
-use super::{QuickWorkload, collect};
+use super::{QuickWorkload, rounds};
 use crate::{
-    bench::{Bench, BenchContender, add_round},
+    bench::{Bench, BenchContender},
     data::{Digest, Key},
     engines::ReadStart,
     measurement::Measurement,
-    statistics::Samples,
 };
 use anyhow::{Result, ensure};
 use std::{
@@ -18,7 +17,7 @@ use std::{
 const SLICE_KEYS: usize = 20_000;
 const GROUP_KEYS: usize = 32;
 
-/// Keys, and what looking them up comes to.
+/// Keys, and the digest of looking them up.
 struct LookupSlice {
     keys: Vec<Key>,
     expected: Digest,
@@ -29,17 +28,14 @@ pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurem
     bench.settle()?;
     let slices: Vec<LookupSlice> = bench.data.lookups.chunks(SLICE_KEYS).map(slice).collect();
     let operations = bench.data.lookups.len();
-    let mut samples = vec![Samples::default(); bench.contenders.len()];
     bench.take_turns(&slices, 0, |contender, slice| {
         look_up(contender, work, slice)
     })?;
-    for round in 0..bench.repeats {
-        let sums = bench.take_turns(&slices, round, |contender, slice| {
+    rounds::measure(bench, work, operations, |bench, round| {
+        bench.take_turns(&slices, round, |contender, slice| {
             look_up(contender, work, slice)
-        })?;
-        add_round(&mut samples, &sums, operations);
-    }
-    Ok(collect(bench, work, operations, &samples))
+        })
+    })
 }
 
 fn slice(keys: &[Key]) -> LookupSlice {

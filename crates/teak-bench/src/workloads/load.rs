@@ -1,12 +1,11 @@
 //! Loads: a database made from nothing, 10,000 records a transaction, no flush.
 
-use super::{QuickWorkload, collect};
+use super::{QuickWorkload, rounds};
 use crate::{
-    bench::{Bench, BenchContender, add_round, turn_order},
+    bench::{Bench, BenchContender, turn_order},
     data::{DataSet, Key, Record},
     engines::{Insertion, Space},
     measurement::{LoadSize, Measurement},
-    statistics::Samples,
 };
 use anyhow::{Context, Result, ensure};
 use std::time::{Duration, Instant};
@@ -16,10 +15,9 @@ const CHECK_EVERY: usize = 997;
 
 /// Measures a load. The databases of the last round stay, open, for the works that follow.
 pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurement>> {
-    let mut samples = vec![Samples::default(); bench.contenders.len()];
     let mut spaces: Vec<Option<Space>> = vec![None; bench.contenders.len()];
     let (keys, insertion) = plan(&bench.data, work);
-    for round in 0..bench.repeats {
+    let mut measurements = rounds::measure(bench, work, keys.len(), |bench, round| {
         let mut sums = vec![Duration::ZERO; bench.contenders.len()];
         for index in turn_order(bench.contenders.len(), round) {
             let contender = &mut bench.contenders[index];
@@ -30,9 +28,8 @@ pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurem
             spaces[index] = Some(contender.engine()?.space()?);
             check(contender, &keys).with_context(|| format!("{kind} lost a record"))?;
         }
-        add_round(&mut samples, &sums, keys.len());
-    }
-    let mut measurements = collect(bench, work, keys.len(), &samples);
+        Ok(sums)
+    })?;
     let data_bytes = bench.data.bytes();
     for (measurement, space) in measurements.iter_mut().zip(spaces) {
         measurement.size = space.map(|space| LoadSize { space, data_bytes });
@@ -88,8 +85,8 @@ fn load(contender: &mut BenchContender, keys: &[Key], insertion: Insertion) -> R
     Ok(sum)
 }
 
-/// Compares a sample of the values with what was written.
-fn check(contender: &mut BenchContender, keys: &[Key]) -> Result<()> {
+/// Compares a sample of the values with those that were loaded.
+pub(crate) fn check(contender: &mut BenchContender, keys: &[Key]) -> Result<()> {
     let engine = contender.engine()?;
     for key in keys.iter().step_by(CHECK_EVERY) {
         let value = engine.value(key)?;

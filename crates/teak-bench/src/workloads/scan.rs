@@ -1,11 +1,10 @@
 //! A scan forwards over everything.
 
-use super::{QuickWorkload, collect};
+use super::{QuickWorkload, rounds};
 use crate::{
-    bench::{Bench, BenchContender, add_round},
+    bench::{Bench, BenchContender},
     data::Digest,
     measurement::Measurement,
-    statistics::Samples,
 };
 use anyhow::{Result, ensure};
 use std::{
@@ -22,18 +21,11 @@ pub(super) fn run(bench: &mut Bench) -> Result<Vec<Measurement>> {
     let expected = Digest::of_scan(&bench.data.keys);
     let records = bench.data.keys.len();
     let scans = vec![expected; ROUND_RECORDS.div_ceil(records.max(1))];
-    let mut samples = vec![Samples::default(); bench.contenders.len()];
     bench.take_turns(&[expected], 0, scan)?;
-    for round in 0..bench.repeats {
-        let sums = bench.take_turns(&scans, round, scan)?;
-        add_round(&mut samples, &sums, records * scans.len());
-    }
-    Ok(collect(
-        bench,
-        QuickWorkload::Scan,
-        records * scans.len(),
-        &samples,
-    ))
+    let operations = records * scans.len();
+    rounds::measure(bench, QuickWorkload::Scan, operations, |bench, round| {
+        bench.take_turns(&scans, round, scan)
+    })
 }
 
 fn scan(contender: &mut BenchContender, expected: &Digest) -> Result<Duration> {

@@ -1,12 +1,11 @@
 //! Small transactions on the loaded database: one record each, in turn a new value for an old key and a new key.
 
-use super::{QuickWorkload, collect};
+use super::{QuickWorkload, rounds};
 use crate::{
-    bench::{Bench, BenchContender, add_round},
+    bench::{Bench, BenchContender},
     data::Record,
     engines::{Durability, Insertion},
     measurement::Measurement,
-    statistics::Samples,
 };
 use anyhow::{Result, ensure};
 use std::{
@@ -30,19 +29,16 @@ pub(super) fn run(bench: &mut Bench, work: QuickWorkload, count: u32) -> Result<
         contender.reopen(durability, &bench.data)?;
     }
     bench.settle()?;
-    let mut samples = vec![Samples::default(); bench.contenders.len()];
-    for round in 0..bench.repeats {
+    rounds::measure(bench, work, count, |bench, round| {
         let changes = bench.data.changes(series + 2 * round as u64, count);
         let slices: Vec<&[Record]> = changes.chunks(slice_len).collect();
-        let sums = bench.take_turns(&slices, round, |contender, records| {
+        bench.take_turns(&slices, round, |contender, records| {
             commit(contender, records)
-        })?;
-        add_round(&mut samples, &sums, count);
-    }
-    Ok(collect(bench, work, count, &samples))
+        })
+    })
 }
 
-/// Writes `records`, a transaction each, and looks at some of them again.
+/// Writes `records`, one transaction each, and checks some of them.
 fn commit(contender: &mut BenchContender, records: &[Record]) -> Result<Duration> {
     let engine = contender.engine()?;
     let start = Instant::now();

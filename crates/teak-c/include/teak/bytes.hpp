@@ -22,7 +22,7 @@ namespace detail {
 template <class T>
 constexpr bool is_byte = std::is_same_v<T, char> || std::is_same_v<T, unsigned char> || std::is_same_v<T, std::byte>;
 
-/// What `std::data` leads to.
+/// The type of the elements that `std::data` points to.
 template <class C> using element = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>;
 
 template <class C, class = void> constexpr bool is_bytes = false;
@@ -192,10 +192,10 @@ template <class Integer> [[nodiscard]] std::array<std::byte, sizeof(Integer)> li
   return bytes;
 }
 
-/// What big_endian() was given. Errors: decode, if there are not as many bytes as the integer has.
+/// The argument of big_endian(). Errors: decode, if the number of bytes is not that of the integer.
 template <class Integer> answer<Integer> from_big_endian(bytes_view bytes) { return detail::read<Integer>(bytes, true); }
 
-/// What little_endian() was given. Errors: decode, if there are not as many bytes as the integer has.
+/// The argument of little_endian(). Errors: decode, if the number of bytes is not that of the integer.
 template <class Integer> answer<Integer> from_little_endian(bytes_view bytes) {
   return detail::read<Integer>(bytes, false);
 }

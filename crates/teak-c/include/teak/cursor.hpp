@@ -45,7 +45,7 @@ enum class delete_scope : std::uint32_t {
   all_values = TEAK_DELETE_ALL_VALUES
 };
 
-/// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile. A key that
+/// A position among the records of a table. It belongs to no transaction: each call names the one to use, and the table may change between calls. A key that
 /// it gives lives until its next use; a value as the transaction says.
 ///
 /// ```cpp
@@ -109,7 +109,7 @@ public:
     detail::place place;
     return detail::whether(teak_cursor_update(raw(), txn.raw(), value.raw(), place), place);
   }
-  /// Removes records, and says how many. The place stays: move::next goes on behind it.
+  /// Removes records, and returns their number. The position stays: move::next continues after it.
   answer<std::uint64_t> remove(write_txn &txn, delete_scope scope) {
     detail::place place;
     std::uint64_t removed = 0;

@@ -12,7 +12,7 @@ inline namespace TEAK_WAY {
 using database_stat = teak_db_stat;
 /// Counts of what was done since a database was opened: see teak_metrics.
 using metrics = teak_metrics;
-/// What a check has found: see teak_check_report.
+/// The findings of a check: see teak_check_report.
 using check_report = teak_check_report;
 
 /// A damage that a check has found.
@@ -21,13 +21,13 @@ struct damage {
   std::optional<std::uint64_t> page;
   /// The name of the table; empty for none.
   bytes_view table;
-  /// What is wrong.
+  /// A description of the damage.
   std::string_view detail;
 };
 
 /// A read transaction of whatever process: see teak_reader.
 using reader_info = teak_reader;
-/// What is done about a reader: see teak_reader_choice.
+/// The decision about a reader: see teak_reader_choice.
 enum class reader_choice : int { leave = TEAK_READER_LEAVE, stop = TEAK_READER_STOP, cancel = TEAK_READER_CANCEL };
 
 /// A named snapshot.
@@ -42,7 +42,7 @@ struct snapshot {
   std::uint64_t kept_pages;
 };
 
-/// A database that is open. It is closed at the end of its scope, and of those of its write transactions; who wants to hear of errors then calls close().
+/// An open database. It is closed at the end of its scope and of those of its write transactions; call close() to get the errors of that.
 ///
 /// ```cpp
 /// teak::database db = teak::database::open(path);
@@ -68,7 +68,7 @@ public:
     detail::place place;
     auto opening = std::make_shared<detail::opening>();
     if (path.find('\0') != std::string::npos)
-      return detail::refused<database>(detail::told(TEAK_INVALID_ARGUMENT, "the path has a zero within; no file has such a name"));
+      return detail::refused<database>(detail::told(TEAK_INVALID_ARGUMENT, "the path contains a zero byte, which no file name can"));
     const teak_code code =
         options.use([&](const teak_options &raw) { return teak_db_open(path.c_str(), &raw, &opening->db, place); });
     return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
@@ -92,14 +92,14 @@ public:
     return detail::done(code, place);
   }
 
-  /// Begins to read the newest state. It waits for nobody.
+  /// Begins to read the newest state. Does not wait for writers.
   answer<read_txn> begin_read() const {
     detail::place place;
     teak_txn txn{};
     const teak_code code = teak_txn_begin_read(raw(), &txn, place);
     return detail::given<read_txn>(code, place, [&] { return read_txn(txn); });
   }
-  /// Begins to write, when nobody else does, in this process or another. Errors: busy, if this thread would wait for itself.
+  /// Begins to write. Waits until no other transaction writes, in this process or another. Errors: busy, if this thread would wait for itself.
   answer<write_txn> begin_write() const {
     detail::place place;
     teak_txn txn{};
@@ -184,7 +184,7 @@ public:
     detail::place place;
     return detail::done(teak_db_backup(raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// The same; a function is told how far it is, in bytes: `void` or `step (std::uint64_t done, std::uint64_t total)`. Says whether it was not stopped.
+  /// Calls a function with the progress in bytes: `void` or `step (std::uint64_t done, std::uint64_t total)`. Returns false if the function stopped it.
   template <class Function> answer<bool> backup(const std::string &path, Function &&progress) const {
     return told<teak_db_backup>(progress, path.c_str());
   }
@@ -198,7 +198,7 @@ public:
     detail::place place;
     return detail::done(teak_db_backup_compact(raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// The same; a function is told how many records were copied, and of how many, which is 0 as it is not known.
+  /// Calls a function with the number of records copied, and a total of 0, because it is not known.
   template <class Function> answer<bool> backup_compact(const std::string &path, Function &&progress) const {
     return told<teak_db_backup_compact>(progress, path.c_str());
   }
@@ -207,13 +207,13 @@ public:
     detail::place place;
     return detail::done(teak_db_compact(raw(), nullptr, nullptr, place), place);
   }
-  /// The same; a function is told of the pages that were moved, and how long the file is. Says whether it was not stopped.
+  /// Calls a function with the number of pages moved and the length of the file. Returns false if the function stopped it.
   template <class Function> answer<bool> compact(Function &&progress) const { return told<teak_db_compact>(progress); }
   /// The same, as short and as fast as the options say; the report says what was in the way, if anything was.
   answer<compact_report> compact_with(const compact_options &options) const {
     return compact_with(options, [](std::uint64_t, std::uint64_t) {});
   }
-  /// The same; a function is told of the pages that were moved, and how long the file is.
+  /// Calls a function with the number of pages moved and the length of the file.
   template <class Function> answer<compact_report> compact_with(const compact_options &options, Function &&progress) const {
     detail::called<std::remove_reference_t<Function>> called(progress);
     auto each = [](void *user, std::uint64_t done, std::uint64_t total) noexcept {
@@ -233,7 +233,7 @@ public:
   answer<check_report> check() const {
     return check([](const damage &) { return step::stop; });
   }
-  /// The same; a function is told of each damage: `void` or `step (const damage &)`.
+  /// Calls a function with each damage: `void` or `step (const damage &)`.
   template <class Function> answer<check_report> check(Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
     auto each = [](void *user, const teak_damage *raw) noexcept {
@@ -253,7 +253,7 @@ public:
   template <class Function> answer<bool> each_reader(Function &&function) const {
     static_assert(std::is_nothrow_invocable_r_v<reader_choice, Function &, const reader_info &> &&
                       std::is_same_v<std::invoke_result_t<Function &, const reader_info &>, reader_choice>,
-                  "a function that is told of readers answers with a teak::reader_choice and is noexcept");
+                  "a function for readers returns a teak::reader_choice and is noexcept");
     auto each = [](void *user, const teak_reader *reader) noexcept {
       return static_cast<int>((*static_cast<std::remove_reference_t<Function> *>(user))(*reader));
     };
@@ -305,7 +305,7 @@ inline answer<std::string> lock_file_of(const std::string &path) {
   return detail::given<std::string>(code, place, [&] { return std::string(lock_file); });
 }
 
-/// What to do about an errno of the system; empty for those that are seldom.
+/// Advice about an errno of the system; empty for rare ones.
 inline std::string_view remedy(int system_code) noexcept { return bytes_view(teak_remedy(system_code)).text(); }
 
 /// Makes a database from a backup and the increments that follow it, and checks every page: see teak_restore.

@@ -38,12 +38,12 @@ inline namespace TEAK_WAY {
 /// ```
 class error : public std::exception {
 public:
-  /// From what a function of teak.h has told.
+  /// The error that a function of teak.h reported.
   explicit error(const teak_error &told) : told_(std::make_shared<const teak_error>(told)) {}
 
   /// The teak_code.
   [[nodiscard]] teak_code code() const noexcept { return static_cast<teak_code>(told_->code); }
-  /// What happened, and what to do, in UTF-8.
+  /// A description and advice, in UTF-8.
   [[nodiscard]] const char *what() const noexcept override { return told_->message; }
   /// The details: see teak_error.
   [[nodiscard]] const teak_error &details() const noexcept { return *told_; }
@@ -109,10 +109,10 @@ public:
 TEAK_EACH_ERROR(TEAK_NAMED)
 #undef TEAK_NAMED
 
-/// What a function answers where TEAK_RESULTS is defined: a value, or why there is none. It does not say by itself whether it is
-/// good: of a `result<bool>` that would be one of two meanings. Ask ok().
+/// The result of a function where TEAK_RESULTS is defined: a value or an error. It does not convert to bool,
+/// which would be ambiguous for a `result<bool>`. Call ok().
 ///
-/// Who takes the value of an error, or the error of a value, has the program aborted.
+/// Taking the value of an error, or the error of a value, aborts the program.
 template <class T> class [[nodiscard]] result {
 public:
   /// With a value.
@@ -128,9 +128,9 @@ public:
   [[nodiscard]] const T &operator*() const & { return const_cast<result *>(this)->held(); }
   /// The value.
   [[nodiscard]] T &&operator*() && { return std::move(held()); }
-  /// What the value has.
+  /// Access to a member of the value.
   [[nodiscard]] T *operator->() { return &held(); }
-  /// What the value has.
+  /// Access to a member of the value.
   [[nodiscard]] const T *operator->() const { return &const_cast<result *>(this)->held(); }
   /// The error.
   [[nodiscard]] const teak::error &error() const {
@@ -171,10 +171,10 @@ private:
 };
 
 #if defined(TEAK_RESULTS)
-/// What functions answer: here a result.
+/// The result type of functions: here a result.
 template <class T> using answer = result<T>;
 #else
-/// What functions answer: here the value itself; errors are thrown.
+/// The result type of functions: here the value itself; errors are thrown.
 template <class T> using answer = T;
 #endif
 

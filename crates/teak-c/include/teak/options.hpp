@@ -13,13 +13,13 @@ inline namespace TEAK_WAY {
 
 /// Whether a database is created: see teak_create.
 enum class create : std::uint32_t { if_missing = TEAK_CREATE_IF_MISSING, never = TEAK_CREATE_NEVER, always = TEAK_CREATE_NEW };
-/// What a database is opened for: see teak_access.
+/// The access to a database: see teak_access.
 enum class access : std::uint32_t { write = TEAK_ACCESS_WRITE, read = TEAK_ACCESS_READ };
-/// Who may have a database open at the same time: see teak_sharing.
+/// Whether others may have a database open at the same time: see teak_sharing.
 enum class sharing : std::uint32_t { processes = TEAK_SHARING_PROCESSES, alone = TEAK_SHARING_ALONE, unlocked = TEAK_SHARING_UNLOCKED };
 /// Whether a database may be on a network file system: see teak_network.
 enum class network : std::uint32_t { refuse = TEAK_NETWORK_REFUSE, allow = TEAK_NETWORK_ALLOW };
-/// What becomes of parts of the file that cannot be read: see teak_faults.
+/// How to treat parts of the file that cannot be read: see teak_faults.
 enum class faults : std::uint32_t { handle = TEAK_FAULTS_HANDLE, leave = TEAK_FAULTS_LEAVE };
 /// When a commit is on the disk: see teak_durability.
 enum class durability : std::uint32_t {
@@ -41,7 +41,7 @@ enum class order : std::uint32_t {
   reverse_bytes = TEAK_ORDER_REVERSE_BYTES,
   integer = TEAK_ORDER_INTEGER
 };
-/// What has happened: see teak_event_kind. New kinds may come.
+/// An event: see teak_event_kind. Later versions may add kinds.
 enum class event : std::uint32_t {
   opened = TEAK_EVENT_OPENED,
   commit = TEAK_EVENT_COMMIT,
@@ -55,7 +55,7 @@ enum class event : std::uint32_t {
   other = TEAK_EVENT_OTHER,
   name_lost = TEAK_EVENT_NAME_LOST
 };
-/// What a write transaction does about a slow reader: see teak_slow_reader_choice.
+/// The answer to a slow reader: see teak_slow_reader_choice.
 enum class slow_reader_choice : int {
   grow = TEAK_SLOW_READER_GROW,
   wait = TEAK_SLOW_READER_WAIT,
@@ -67,11 +67,11 @@ enum class slow_reader_choice : int {
 using slow_reader = teak_slow_reader;
 /// How long a file may be, and how it grows and shrinks: see teak_geometry.
 using geometry = teak_geometry;
-/// Is told now and then how much of how much is done.
+/// A function that receives the work done and the total from time to time.
 using watch = std::function<void(std::uint64_t done, std::uint64_t total)>;
-/// What was saved of a damaged database: see teak_salvage_report.
+/// The saved part of a damaged database: see teak_salvage_report.
 using salvage_report = teak_salvage_report;
-/// An order of the application's: below zero, zero or above zero. It throws nothing, and captures nothing, so that nobody has to keep it.
+/// An order of the application: returns less than zero, zero or more than zero. It throws nothing and captures nothing, so that it need not be kept.
 using comparison = int (*)(bytes_view a, bytes_view b) noexcept;
 
 namespace detail {
@@ -104,7 +104,7 @@ inline void watched(void *user, std::uint64_t done, std::uint64_t total) noexcep
 
 } // namespace detail
 
-/// How a database is opened. What is not set is as teak_options has it by default.
+/// The options for opening a database. Fields that are not set have the defaults of teak_options.
 ///
 /// ```cpp
 /// auto options = teak::options().page_size(16384).sharing(teak::sharing::alone).durability(teak::durability::lazy);
@@ -118,15 +118,15 @@ public:
   options &page_size(std::uint32_t bytes) noexcept { return set(raw_.page_size, bytes); }
   /// Whether it is created.
   options &create(teak::create create) noexcept { return set(raw_.create, create); }
-  /// What it is opened for.
+  /// The access.
   options &access(teak::access access) noexcept { return set(raw_.access, access); }
-  /// Who may have it open at the same time.
+  /// Whether others may have it open at the same time.
   options &sharing(teak::sharing sharing) noexcept { return set(raw_.sharing, sharing); }
   /// Whether it may be on a network file system.
   options &network(teak::network network) noexcept { return set(raw_.network, network); }
   /// Whether a commit fails when the file was removed, renamed or replaced since it was opened.
   options &require_name(bool is_required) noexcept { return set(raw_.require_name, is_required ? 1 : 0); }
-  /// What becomes of parts of the file that cannot be read.
+  /// How to treat parts of the file that cannot be read.
   options &faults(teak::faults faults) noexcept { return set(raw_.faults, faults); }
   /// Of commits that ask for no other. Kept in the file.
   options &durability(teak::durability durability) noexcept { return set(raw_.durability, durability); }
@@ -159,7 +159,7 @@ public:
     comparisons_.add(std::move(name), compare);
     return *this;
   }
-  /// Where the lock file is, if not beside the database. All who have the database open at the same time say the same.
+  /// The path of the lock file, if it is not next to the database. Everyone who has the database open at the same time must use the same path.
   options &lock_file(std::string path) {
     lock_file_ = std::move(path);
     return *this;
@@ -167,7 +167,7 @@ public:
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
 
-  /// Has a function object of the caller's, which stays as long as the process has the database open, told of events: `void (event, std::string_view) noexcept`.
+  /// Calls a function object with events: `void (event, std::string_view) noexcept`. It has to live as long as the process has the database open.
   /// It is called by whichever thread something happens in, several at a time; it must not use this library.
   ///
   /// ```cpp
@@ -232,7 +232,7 @@ private:
   detail::comparisons comparisons_;
 };
 
-/// What was in the way of a compaction: see teak_compact_obstacle. New ones may come.
+/// The obstacle of a compaction: see teak_compact_obstacle. Later versions may add some.
 enum class compact_obstacle : std::uint64_t {
   reached = TEAK_COMPACT_REACHED,
   limit = TEAK_COMPACT_LIMIT,
@@ -243,13 +243,13 @@ enum class compact_obstacle : std::uint64_t {
   other = TEAK_COMPACT_OTHER
 };
 
-/// What a compaction has done.
+/// The result of a compaction.
 struct compact_report {
   /// Pages that were moved.
   std::uint64_t moved_pages;
   /// How long the file is now.
   std::uint64_t file_bytes;
-  /// What was in the way, or that the file is as short as it was to be.
+  /// The obstacle, or that the file is as short as asked for.
   compact_obstacle obstacle;
 };
 
@@ -260,9 +260,9 @@ public:
   compact_options &until_file_bytes(std::uint64_t bytes) noexcept { return set(raw_.until_file_bytes, bytes); }
   /// It ends when no more than this part of the file is free, of a hundred.
   compact_options &until_free_percent(unsigned percent) noexcept { return set(raw_.until_free_percent, percent); }
-  /// It ends when about so many bytes were moved.
+  /// Stop after moving about this many bytes.
   compact_options &max_moved_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_moved_bytes, bytes); }
-  /// About so many bytes are moved with each commit, at most.
+  /// The bytes to move per commit, at most.
   compact_options &max_commit_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_commit_bytes, bytes); }
   /// It waits so long between two commits that move something.
   compact_options &pause(std::chrono::milliseconds pause) noexcept {
@@ -292,12 +292,12 @@ public:
     comparisons_.add(std::move(name), compare);
     return *this;
   }
-  /// Has each line told of what was saved and lost, in words. The function throws nothing.
+  /// Calls a function with a line of text for each thing that was saved or lost. The function throws nothing.
   salvage_options &each_line(std::function<void(std::string_view line)> tell) {
     line_ = std::move(tell);
     return *this;
   }
-  /// Has it told how many pages of how many were read. The function throws nothing.
+  /// Calls a function with the number of pages read and the total. The function throws nothing.
   salvage_options &progress(watch tell) {
     progress_ = std::move(tell);
     return *this;
@@ -311,7 +311,7 @@ private:
   detail::comparisons comparisons_;
 };
 
-/// How a table is created in which a key has one value. What is not set is as teak_table_options has it by default.
+/// The options for creating a table with one value per key. Fields that are not set have the defaults of teak_table_options.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();

@@ -13,7 +13,7 @@ using table_stat = teak_table_stat;
 
 /// About how many records a range has: not fewer and not more than is said.
 struct estimate {
-  /// About so many.
+  /// An estimate.
   std::uint64_t records;
   /// Not fewer.
   std::uint64_t at_least;
@@ -23,7 +23,7 @@ struct estimate {
 
 /// A record that differs between two states. A value that one of them does not have is empty.
 struct difference {
-  /// What became of it.
+  /// How it changed.
   teak::change change;
   /// Its key.
   bytes_view key;
@@ -39,7 +39,7 @@ struct bulk_options {
   std::uint64_t memory_bytes = 0;
   /// The directory of the temporary files; empty for that of the database.
   std::string directory;
-  /// Is told how many records there are: of 0 while they are read and sorted, then how many of all are built into pages. It throws nothing.
+  /// Receives the number of records: with a total of 0 while they are read and sorted, then how many of the total are built into pages. It throws nothing.
   watch progress = {};
 };
 
@@ -63,7 +63,7 @@ private:
     if (is_begun_) ++at_;
     is_begun_ = true;
     if (at_ == end_) return TEAK_GIVEN_ALL;
-    // What an iterator makes stays until the next is asked for.
+    // A record of the iterator stays valid until the next one is taken.
     held_.emplace(*at_);
     const auto &[of_key, of_value] = held_->record;
     key = bytes_view(of_key).raw();
@@ -83,7 +83,7 @@ private:
 
 } // namespace detail
 
-/// What tables of both kinds have. A table is a number, to be copied, the same in all transactions as long as the database is open.
+/// The common part of both kinds of tables. A table is a number that can be copied, and is valid in all transactions while the database is open.
 class any_table {
 public:
   /// Removes all records.
@@ -102,7 +102,7 @@ public:
     return insert_many(txn, list<record>(records));
   }
   /// Loads records (of any sequence whose elements are a key and a value, like a `std::map`) that are sorted in the order of the table: pages are built from the leaves up, each written once and full. A table
-  /// that has records takes only such as are behind its last one. Says how many; with an error, or if the sequence throws, nothing is changed. Errors: not_sorted.
+  /// that is not empty takes only records after its last one. Returns their number. After an error, or if the sequence throws, nothing is changed. Errors: not_sorted.
   ///
   /// ```cpp
   /// const std::vector<std::pair<std::string, std::string>> trees = {{"ash", "1"}, {"elm", "2"}};
@@ -338,7 +338,7 @@ public:
     detail::place place;
     return detail::whether(teak_update(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Inserts a record behind the last one, without a search. Errors: not_sorted.
+  /// Inserts a record after the last one, without a search. Errors: not_sorted.
   answer<void> append(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::done(teak_append(txn.raw(), raw_, key.raw(), value.raw(), place), place);

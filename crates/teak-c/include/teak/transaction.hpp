@@ -12,7 +12,7 @@ class table;
 class multi_table;
 class database;
 
-/// What became of a record or table between two states: see teak_change.
+/// How a record or table differs between two states: see teak_change.
 enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
 
 /// How long the steps of a commit took: see teak_commit_latency.
@@ -23,7 +23,7 @@ enum class step { go_on, stop };
 
 namespace detail {
 
-/// A database that is open, closed with the last of those who need it.
+/// An open database, which is closed with its last user.
 struct opening {
   teak_db db{};
   opening() = default;
@@ -34,7 +34,7 @@ struct opening {
   }
 };
 
-/// What is called from within the library: what it throws waits here until the call is over.
+/// A function that the library calls. An exception of it is kept here until the call of the library returns.
 class catching {
 public:
   void throw_again() const {
@@ -44,7 +44,7 @@ public:
   }
 
 protected:
-  /// What `work` answers, or `otherwise` if it throws.
+  /// The result of `work`, or `otherwise` if it throws.
   template <class Work> int caught(int otherwise, Work &&work) noexcept {
 #if defined(__cpp_exceptions)
     try {
@@ -92,7 +92,7 @@ private:
 
 } // namespace detail
 
-/// What reads are made by: a read_txn or a write_txn.
+/// A transaction for reading: a read_txn or a write_txn.
 ///
 /// Values that are read are views: of a read transaction they live as long as it does, or a clone of it, and is not refreshed; of a
 /// write transaction until its next change.
@@ -376,7 +376,7 @@ public:
     ended(code);
     return detail::given<ticket>(code, place, [&] { return ticket(made); });
   }
-  /// Commits, and goes on: nobody else writes in between. Savepoints end.
+  /// Commits, and continues as a write transaction: no other writer comes in between. Savepoints end.
   answer<std::uint64_t> checkpoint() {
     detail::place place;
     std::uint64_t id = 0;

@@ -10,7 +10,7 @@ inline namespace TEAK_WAY {
 
 template <class Item> class walk;
 
-/// A range of keys, in the order of the table; it has copies of its bounds. What is not bounded goes to the end.
+/// A range of keys, in the order of the table, with copies of its bounds. Without a bound it extends to the end.
 ///
 /// ```cpp
 /// teak::range all, from_ash = teak::range::from("ash"), some = teak::range::from("ash").until("elm"), one = teak::range::of("ash");
@@ -22,7 +22,7 @@ public:
   range() = default;
   /// From a key, which belongs to it.
   [[nodiscard]] static range from(bytes_view key) { return range().bounded(0, TEAK_INCLUDED, key); }
-  /// From behind a key.
+  /// All keys after a key.
   [[nodiscard]] static range after(bytes_view key) { return range().bounded(0, TEAK_EXCLUDED, key); }
   /// Up to a key, which does not belong to it.
   [[nodiscard]] range until(bytes_view key) const { return bounded(1, TEAK_EXCLUDED, key); }
@@ -61,7 +61,7 @@ private:
 
 namespace detail {
 
-/// What a walk gives of a record.
+/// The part of a record that a walk returns.
 template <class Item> struct part;
 template <> struct part<record> {
   static record of(const teak_record &raw) noexcept { return cooked(raw); }
@@ -75,9 +75,9 @@ template <> struct part<bytes_view> {
 /// The records of a range, or the values of a key, to be gone through once, with `for` or what C++20 has for input ranges. It looks for nothing before
 /// begin() is called.
 ///
-/// What it gives is an `answer`: where TEAK_RESULTS is defined, a result, of which the one that tells of an error is the last; else
-/// what it could not read is thrown. Keys live until the next step; values as the transaction says. In a write transaction the table may be
-/// changed on the way: the walk goes on behind the key where it is, and sees the change.
+/// It returns an `answer`: a result where TEAK_RESULTS is defined, and an error is the last one; otherwise
+/// errors are thrown. Keys live until the next step; values as the transaction says. In a write transaction the table may be
+/// changed on the way: the walk continues after its current key, and sees the change.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -92,7 +92,7 @@ template <class Item> class walk {
   struct state;
 
 public:
-  /// What is behind the last.
+  /// The end of the walk.
   struct sentinel {};
 
   /// Where a walk is.
@@ -107,7 +107,7 @@ public:
     /// @endcond
 
     iterator() = default;
-    /// What is there.
+    /// The current element.
     [[nodiscard]] value_type operator*() const { return state_->current(); }
     /// The next one.
     iterator &operator++() {
@@ -228,7 +228,7 @@ private:
     return code == TEAK_OK ? cut() : code;
   }
 
-  /// Leaves out what is behind the end of the range.
+  /// Ends at the end of the range.
   teak_code cut() {
     const range::bound &bound = bounds.bounds_[direction == TEAK_FORWARD ? 1 : 0];
     if (bound.kind == TEAK_UNBOUNDED) return TEAK_OK;
@@ -247,7 +247,7 @@ private:
     return count == 0 ? TEAK_NONE : TEAK_OK;
   }
 
-  /// Whether a record is behind the end.
+  /// Whether a record is after the end.
   teak_code look(const teak_record &record, const range::bound &bound, bool &is_beyond) {
     std::int32_t order = 0;
     const teak_code code = teak_compare_keys(txn, table, record.key, bound.slice(), &order, place);

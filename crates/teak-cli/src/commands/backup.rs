@@ -296,7 +296,7 @@ fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Fai
     let advice = match is_read {
         true => "somebody is reading that state, perhaps a backup that is still running".to_owned(),
         false => format!(
-            "nobody reads that state now; if a backup that was killed has left it, and no backup of yours was made with it, drop it: \
+            "no reader uses that state now; if a killed backup left it, and no backup of yours depends on it, drop it: \
              teak snapshot drop {} {}",
             shown_path(database.path()),
             printable(name)

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &CheckArguments, style: ReportStyle) -> Result<(), 
         bar.set_position(engine::wide(progress.pages_done));
     })?;
     bar.finish_and_clear();
-    // Where they cannot be listed the report says why.
+    // If the snapshots cannot be listed, the report says why.
     let snapshots = (database.snapshots().ok()).map(|snapshots| engine::wide(snapshots.len()));
     match style {
         ReportStyle::Text => output::print(|output| {

@@ -305,7 +305,7 @@ fn write_table(
     format: ScanFormat,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    // Of some only pages were moved, so that there is nothing to say of them.
+    // In some tables only pages have moved; they are not reported.
     let mut is_named = fate != TableDifference::Changed;
     if is_named {
         write_heading(name, fate, format, output).map_err(Failure::Output)?;

@@ -58,7 +58,7 @@ enum DumpFormat {
     /// The dump format, in hexadecimal (format=bytevalue)
     #[default]
     Dump,
-    /// The dump format, with printable characters as they are (format=print)
+    /// The dump format, with printable characters unescaped (format=print)
     Print,
     /// Key, tab and value on each line, with the escapes \t \n \r \\ and \xHH
     Tsv,
@@ -137,7 +137,7 @@ fn select(txn: &ReadTxn, arguments: &DumpArguments) -> Result<Selection, Failure
         );
         return Err(Failure::Usage(message));
     }
-    // What cannot be read is known before anything is written.
+    // Read errors are reported before anything is written.
     for info in &selection.infos {
         engine::open_table(txn, &info.name)?;
     }

@@ -1,4 +1,4 @@
-//! `teak get`: the value of one key.
+//! `teak get`: prints the value of one key.
 
 use crate::common_arguments::{
     DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument,

@@ -1,4 +1,4 @@
-//! `teak page`: what one page of the file holds.
+//! `teak page`: shows the contents of one page of the file.
 
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;

@@ -1,4 +1,4 @@
-//! `teak readers`: who reads, since when, and what that keeps.
+//! `teak readers`: lists the readers, their ages, and the pages that they keep.
 
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;
@@ -27,7 +27,7 @@ pub(crate) struct ReadersArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
-    /// Cancel the read transactions of this process, or of one thread of it, and list those
+    /// Cancel the read transactions of this process, or of one of its threads, and list them
     #[arg(long, value_name = "PROCESS[:THREAD]", value_parser = parse_whom)]
     cancel: Option<ReaderFilter>,
 }

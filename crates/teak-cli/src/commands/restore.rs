@@ -153,7 +153,7 @@ fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
             let path = path(0);
             return teak::Error::NotADatabase { path, reason }.into();
         }
-        // What is written has a name already.
+        // The output exists already.
         teak::Error::Io {
             operation,
             path: None,

@@ -1,4 +1,5 @@
-//! `teak salvage`: what can be read of a damaged database goes to a new one, and what is lost is listed.
+//! `teak salvage`: copies everything readable of a damaged database to a new one, and lists the
+//! losses.
 
 use crate::engine;
 use crate::failure::Failure;

@@ -71,7 +71,7 @@ pub(crate) enum ScanFormat {
     /// Key, tab, value, with escapes
     #[default]
     Text,
-    /// The same in hexadecimal digits
+    /// The same columns in hexadecimal digits
     Hex,
     /// One JSON object on each line: key and value, or `key_hex` and `value_hex` where not UTF-8
     Json,

@@ -195,7 +195,7 @@ fn roll_back(arguments: &RollbackArguments, style: ReportStyle) -> Result<(), Fa
     find(&database, name)?;
     let (info, transaction) = engine::change(&database, arguments.snapshot.wait, |txn| {
         keep.map_or(Ok(()), |keep| txn.create_snapshot(keep))?;
-        // Nobody else changes the list of snapshots meanwhile.
+        // This transaction keeps others from changing the list of snapshots.
         let info = find(&database, name)?;
         txn.roll_back_to_snapshot(name)?;
         Ok(info)

@@ -1,4 +1,4 @@
-//! `teak stat`: how the file is filled, and with what.
+//! `teak stat`: shows how the space of the file is used.
 
 mod picture;
 
@@ -22,8 +22,8 @@ Examples:
   teak stat coins.teak --fill
   teak stat coins.teak --json | jq .free_pages
 
-Pending pages are dead, but a reader or a named snapshot may still see them. The picture shows the file from its \
-first page to its last; each character stands for the kind that most of its pages have.";
+Pending pages are dead, but a reader or a named snapshot may still use them. The picture shows the \
+file from its first page to its last; each character shows the most frequent kind of its pages.";
 
 /// Show how the file is used
 #[derive(Args)]
@@ -206,7 +206,7 @@ fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> i
     if !facts.snapshots.is_empty() {
         let count = counted(engine::wide(facts.snapshots.len()), "named snapshot");
         let kept = BinaryBytes(facts.snapshots_kept_bytes());
-        writeln!(output, "  {count}, at least {kept} kept for them alone")?;
+        writeln!(output, "  {count}, at least {kept} kept only for them")?;
     }
     if let Some(set_in) = facts.marks.set_in {
         let [first, second, third] = facts.marks.values;

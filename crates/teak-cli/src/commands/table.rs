@@ -70,7 +70,7 @@ struct CreateArguments {
     #[arg(long, value_enum, default_value_t, requires = "multi")]
     value_order: OrderArgument,
 
-    /// All values are as long as the first one
+    /// All values have the length of the first one
     #[arg(long, requires = "multi")]
     fixed_values: bool,
 }

@@ -1,4 +1,4 @@
-//! How records are passed through: from which end, between which keys, and what differs.
+//! Iteration over records: direction, bounds, and differences.
 
 use std::ops::Bound;
 
@@ -21,7 +21,7 @@ impl Direction {
     }
 }
 
-/// A record that differs between two states: its value in either, if it is there.
+/// A record that differs between two states, with its value in each, if it exists.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordChange<'a> {
     pub(crate) key: &'a [u8],

@@ -15,7 +15,7 @@ const BATCH_PAIRS: usize = 10_000;
 type RawTable = Table<Bytes, Bytes>;
 type RawMultiTable = MultiTable<Bytes, Bytes>;
 
-/// A table whose keys and values are what they are on disk.
+/// A table of raw bytes for keys and values.
 pub(crate) enum AnyTable {
     /// A key has one value.
     One(RawTable),
@@ -84,7 +84,7 @@ impl AnyTable {
         }
     }
 
-    /// Removes a key with all its values, or just this value of it. Whether there was such a one.
+    /// Removes a key with all its values, or only this value. Returns whether it existed.
     pub(crate) fn remove(
         &self,
         txn: &mut WriteTxn,
@@ -101,7 +101,8 @@ impl AnyTable {
         }
     }
 
-    /// Inserts a record, and gives the value that it replaces. A pair that is there already replaces itself.
+    /// Inserts a record, and returns the value that it replaces. A pair that exists already
+    /// replaces itself.
     pub(crate) fn insert(
         &self,
         txn: &mut WriteTxn,
@@ -270,7 +271,7 @@ fn key_order(order: Order) -> KeyOrder {
     }
 }
 
-/// An order as text formats know it.
+/// The order for text formats.
 pub(super) fn order(order: KeyOrder) -> Order {
     match order {
         KeyOrder::ReverseBytes => Order::ReverseBytes,
@@ -279,7 +280,7 @@ pub(super) fn order(order: KeyOrder) -> Order {
     }
 }
 
-/// What text formats say of a table with these options.
+/// The kind of a table with these options, for text formats.
 pub(super) fn kind(options: &TableOptions) -> TableKind {
     TableKind {
         order: order(options.key_order()),

@@ -6,7 +6,7 @@ use super::lines::{DATA_LINE_LEN_MAX, HEADER_LINE_LEN_MAX, Lines, Malformed, Rea
 use super::{escape, event::Event, hex};
 use std::io::BufRead;
 
-/// What comes next in a dump.
+/// The part of a dump that comes next.
 #[derive(Clone, Copy)]
 enum Position {
     /// The first header.
@@ -17,7 +17,7 @@ enum Position {
     InTable(Encoding),
 }
 
-/// What a line of data was.
+/// The meaning of a line of data.
 enum DataLine {
     Bytes,
     End,
@@ -42,7 +42,7 @@ impl<R: BufRead> DumpReader<R> {
         }
     }
 
-    /// What is next in the input.
+    /// Returns the next event of the input.
     pub(crate) fn next(&mut self) -> Result<Event<'_>, ReadError> {
         match self.position {
             Position::Start | Position::BetweenTables => self.table(),
@@ -101,7 +101,7 @@ impl<R: BufRead> DumpReader<R> {
         }
     }
 
-    /// Reads and decodes a line of data; none if it is no such line.
+    /// Reads and decodes a line of data; `None` if it is another kind of line.
     fn data_line(
         lines: &mut Lines<R>,
         encoding: Encoding,

@@ -1,4 +1,5 @@
-//! The dump format: what is written reads back, and what is malformed is refused where it is.
+//! The dump format: written dumps read back, and malformed ones are refused with the position of
+//! the error.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Writing the dump format as `mdb_load` and `mdbx_load` read it. (`db_load` knows no `mapsize`.)
+//! Writing the dump format in a form that `mdb_load` and `mdbx_load` read. (`db_load` knows no
+//! `mapsize`.)
 
 use super::{Encoding, Order, TableKind, escape, hex};
 use std::io::{self, Write};

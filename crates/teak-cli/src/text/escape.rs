@@ -1,9 +1,10 @@
 //! Bytes as readable text with escapes.
 //!
-//! The dump format's `print` encoding keeps the printable ASCII characters and writes all else as
-//! `\` and two hexadecimal digits. Tab-separated text keeps UTF-8 too, and writes `\t`, `\n`, `\r`,
-//! `\\`, and `\xHH` for bytes that are not UTF-8 and for [hidden](is_hidden) characters, so that no field can
-//! move a terminal's cursor, change the order of what is shown, or be taken for two.
+//! The dump format's `print` encoding keeps the printable ASCII characters and writes everything
+//! else as `\` and two hexadecimal digits. Tab-separated text also keeps UTF-8. It writes `\t`,
+//! `\n`, `\r`, `\\`, and `\xHH` for bytes that are not UTF-8 and for [hidden](is_hidden)
+//! characters. A field therefore cannot move a terminal's cursor, reorder the displayed text, or
+//! look like two fields.
 
 use super::{fault::LineFault, hex};
 use std::io::{self, Write};
@@ -23,7 +24,7 @@ pub(super) fn encode_print(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Appends the bytes that `text` stands for in the `print` encoding to `bytes`.
+/// Decodes `text` from the `print` encoding and appends it to `bytes`.
 pub(super) fn decode_print(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     decode(text, bytes, |escape, position| match escape {
         [b'\\', ..] => Ok((b'\\', 1)),
@@ -44,8 +45,9 @@ pub(crate) fn write_tsv_field(bytes: &[u8], output: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// Whether a character says nothing by itself when it is shown: it controls the terminal (Unicode's category Cc), the direction or
-/// the joining of others (Cf), ends lines (Zl, Zp), or means something to those only who have agreed about it (Co).
+/// Whether a character is invisible or changes the display of others: control characters (Unicode's
+/// category Cc), characters that change direction or joining (Cf), line ends (Zl, Zp), and
+/// private-use ones (Co).
 pub(crate) fn is_hidden(character: char) -> bool {
     match character {
         ' '..='~' => false,
@@ -75,7 +77,7 @@ pub(crate) fn is_hidden(character: char) -> bool {
     }
 }
 
-/// Writes text as it is, but for the characters that `is_special`, which `escape` writes.
+/// Writes text, with characters that `is_special` written by `escape`.
 pub(crate) fn write_escaped<W: Write + ?Sized>(
     text: &str,
     output: &mut W,
@@ -117,7 +119,7 @@ fn write_tsv_bytes(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Appends the bytes that a field of tab-separated text stands for to `bytes`.
+/// Decodes a field of tab-separated text and appends it to `bytes`.
 pub(super) fn decode_tsv_field(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     decode(text, bytes, |escape, position| match escape {
         [b't', ..] => Ok((b'\t', 1)),
@@ -144,7 +146,7 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A message with escapes for what is hidden in it. It may have lines.
+/// A message with escapes for hidden characters. It may have several lines.
 pub(crate) fn shown_message(message: &str) -> String {
     let mut text = Vec::with_capacity(message.len());
     let is_special = |character| character != '\n' && is_hidden(character);
@@ -160,8 +162,8 @@ pub(crate) fn shown_path(path: &Path) -> String {
     printable(path.as_os_str().as_encoded_bytes())
 }
 
-/// Copies `text`, asking `decode_escape` for the byte that an escape stands for and for the length
-/// of the escape. It is given what follows the backslash and the position of that.
+/// Copies `text`, and calls `decode_escape` for each backslash with the text after it and its
+/// position. That returns the decoded byte and the length of the escape.
 fn decode(
     text: &[u8],
     bytes: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! The events that readers of text return, one after the other.
+//! The events that readers of text return.
 
 use super::header::Header;
 

@@ -1,10 +1,10 @@
 //! Faults of a line.
 
-/// Where and why a line's bytes are not what the format allows.
+/// The position of a format error in a line, and its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineFault {
     /// The offending byte, counted from 0 in the text that was to be decoded.
     pub(crate) position: usize,
-    /// What should have been there.
+    /// The bytes that the format expects.
     pub(crate) expected: &'static str,
 }

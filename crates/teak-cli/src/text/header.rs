@@ -24,16 +24,16 @@ pub(crate) enum Order {
     Integer,
 }
 
-/// What a table is, as far as text formats know.
+/// The kind of a table, as far as text formats describe it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TableKind {
     /// The order of keys.
     pub(crate) order: Order,
-    /// What the values of a key are, if it has several: `duplicates=1`.
+    /// The kind of its values, if a key has several: `duplicates=1`.
     pub(crate) values: Option<ValueKind>,
 }
 
-/// What the values of a key are that has several.
+/// The kind of the values of a key that has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ValueKind {
     /// Their order: `reversedup=1`, `integerdup=1`.
@@ -42,14 +42,14 @@ pub(crate) struct ValueKind {
     pub(crate) is_fixed: bool,
 }
 
-/// What an input says of a table before its records.
+/// The description of a table before its records in an input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Header {
     /// Its name, if it has one.
     pub(crate) name: Option<Vec<u8>>,
-    /// What it is.
+    /// The kind of the table.
     pub(crate) kind: TableKind,
-    /// What of the header has no effect, in words for people.
+    /// Parts of the header that have no effect, as warnings for the user.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ const NO_EFFECT: &[&[u8]] = &[
     b"txnid",
 ];
 
-/// Reads a header whose first line, `VERSION=3`, is behind us.
+/// Reads a header after its first line, `VERSION=3`.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<(Header, Encoding), ReadError> {
     let mut header = Header::default();
     let mut encoding = None;

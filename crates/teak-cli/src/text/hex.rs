@@ -34,7 +34,7 @@ pub(super) fn pair(byte: u8) -> [u8; 2] {
     ]
 }
 
-/// Appends the bytes that the digits of `text` (of either case) stand for to `bytes`.
+/// Decodes the hexadecimal digits of `text` (upper or lower case) and appends them to `bytes`.
 pub(crate) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> {
     bytes.reserve(text.len() / 2);
     let (pairs, rest) = text.as_chunks::<2>();
@@ -51,7 +51,7 @@ pub(crate) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), LineFault> 
     }
 }
 
-/// The byte that two digits stand for, or which of the two is none.
+/// The byte of two digits, or the index of the one that is not a digit.
 pub(super) fn decode_pair([high, low]: [u8; 2]) -> Result<u8, usize> {
     let (high, low) = (VALUES[usize::from(high)], VALUES[usize::from(low)]);
     match (high, low) {

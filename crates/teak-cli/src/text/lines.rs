@@ -1,7 +1,7 @@
-//! Reading an input line by line, and saying where in it something is wrong.
+//! Reading an input line by line, with positions for error messages.
 //!
-//! A line is held whole, so each call says how long the next one may be: an input that is not text
-//! at all is refused before it fills the memory.
+//! A line is held in memory, so each call limits the length of the next one. An input that is not
+//! text is refused before it fills the memory.
 
 use super::{escape::printable, fault::LineFault};
 use std::fmt;
@@ -17,13 +17,13 @@ const EXCERPT_LEN_MAX: usize = 40;
 /// Why an input could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// It could be read, but is not what it should be.
+    /// The input is malformed.
     Malformed(Malformed),
     /// The system could not read it.
     Io(io::Error),
 }
 
-/// What is wrong with an input, and where.
+/// A format error of an input, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// The name of the input.
@@ -32,9 +32,9 @@ pub(crate) struct Malformed {
     pub(crate) line: u64,
     /// The byte of the line, counted from 1.
     pub(crate) column: u64,
-    /// What should have been there.
+    /// The text that the format expects.
     pub(crate) expected: String,
-    /// What was there.
+    /// The text that was found.
     pub(crate) found: String,
 }
 
@@ -115,7 +115,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// That something else was expected in the present line.
+    /// An error at a column of the present line.
     pub(super) fn malformed(&self, column: usize, expected: impl Into<String>) -> Malformed {
         Malformed {
             input: self.name.clone(),
@@ -126,7 +126,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The same of a `fault` in the text that begins behind `skipped` bytes of the present line.
+    /// The error for a `fault` in the text after `skipped` bytes of the present line.
     pub(super) fn fault(&self, skipped: usize, fault: LineFault) -> Malformed {
         self.malformed(skipped + fault.position + 1, fault.expected)
     }

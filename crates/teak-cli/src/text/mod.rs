@@ -1,7 +1,8 @@
-//! The text formats that records are loaded from and dumped to. Nothing here knows the engine.
+//! The text formats that records are loaded from and dumped to. This module does not use the
+//! engine.
 //!
-//! Every reader streams: it holds one line and one record at a time, and reports what it cannot
-//! read as a [`Malformed`] with the line and the column.
+//! Every reader streams: it holds one line and one record at a time. Errors are a [`Malformed`]
+//! with line and column.
 
 mod dump_reader;
 mod dump_writer;

@@ -24,7 +24,7 @@ impl<R: BufRead> TsvReader<R> {
         }
     }
 
-    /// What is next in the input.
+    /// Returns the next event of the input.
     pub(crate) fn next(&mut self) -> Result<Event<'_>, ReadError> {
         if !std::mem::replace(&mut self.began, true) {
             return Ok(Event::Table(Header::default()));

@@ -1,4 +1,5 @@
-//! Tab-separated text: what is written reads back, and what is malformed is refused where it is.
+//! Tab-separated text: written records read back, and malformed text is refused with the position
+//! of the error.
 
 use super::*;
 use proptest::prelude::*;
@@ -65,7 +66,7 @@ fn fields_are_written_as_documented() {
     }
 }
 
-/// What Rust shows as it is, by the tables of its library, is what is no surprise to anybody.
+/// Characters that Rust's library prints unescaped are not hidden.
 #[test]
 fn nothing_is_hidden_that_could_be_seen() {
     for character in '\0'..=char::MAX {

@@ -1,4 +1,4 @@
-//! Databases whose files are not where, or not what, the program expects.
+//! Databases with missing or unexpected files.
 
 use crate::support::{Place, numbered_dump};
 use std::fs;
@@ -43,7 +43,7 @@ fn a_database_is_read_without_a_lock_file_or_with_another_one() {
         &["put", "--no-lock", "a.teak", "k", "w"][..],
         &["put", "--no-lock", "new.teak", "k", "w"],
         &["compact", "--no-lock", "a.teak"],
-        // It would say that nobody reads.
+        // It would report no readers.
         &["readers", "--no-lock", "a.teak"],
     ] {
         let run = place.run(arguments);
@@ -54,7 +54,7 @@ fn a_database_is_read_without_a_lock_file_or_with_another_one() {
     let arguments = ["put", "--lock-file", "other.lock", "a.teak", "k", "w"];
     place.succeed(&arguments);
     assert_eq!(place.succeed(&["get", "a.teak", "k"]), "w\n");
-    // Who uses another lock file while somebody writes is told so.
+    // Using another lock file while somebody writes is an error with advice.
     let arguments = [
         "load",
         "-",

@@ -120,8 +120,8 @@ fn tables_are_created_renamed_cleared_and_dropped() {
 #[test]
 fn a_database_in_use_can_be_changed_but_not_salvaged() {
     let place = Place::new();
-    // A load that waits for more input. It is a process of its own, since a lock of this one would
-    // be inherited, for a moment, by the programs that other tests start.
+    // A load that waits for more input. It is a separate process, because programs that other tests
+    // start would briefly inherit a lock of this one.
     let mut load = place
         .command(&["load", "-", "a.teak", "--batch", "1", "--acknowledge"])
         .stdin(Stdio::piped())
@@ -146,7 +146,7 @@ fn a_database_in_use_can_be_changed_but_not_salvaged() {
         .write_all(format!("DATA{end}").as_bytes())
         .expect("the program reads");
     drop(stdin);
-    // Its report has to be read, or it could not end.
+    // Read the report, or the process could not end.
     stdout.read_to_string(&mut line).expect("the report");
     assert!(load.wait().expect("the program ends").success());
     place.succeed(&["put", "a.teak", "k", "v"]);

@@ -1,4 +1,4 @@
-//! A database whose file was changed by somebody else.
+//! Databases whose file was changed by another program.
 
 use crate::support::{Place, numbered_dump, parse};
 

@@ -11,7 +11,7 @@ fn foreign(name: &str) -> PathBuf {
     Path::new(directory).join(name)
 }
 
-/// The argument that means such a file.
+/// The argument for a stored file.
 fn source(name: &str) -> String {
     let prefix = match name.starts_with("lmdb") {
         true => "lmdb",
@@ -20,7 +20,7 @@ fn source(name: &str) -> String {
     format!("{prefix}:{}", foreign(name).display())
 }
 
-/// Which tables an engine says that its file has, with their records; the main one as `-`.
+/// The tables of a file and their record counts, as its engine reports them; the main one as `-`.
 fn expected(name: &str) -> Vec<(String, u64)> {
     let text =
         fs::read_to_string(foreign(&format!("{name}.expected"))).expect("a file of the tests");
@@ -257,7 +257,7 @@ fn an_import_that_is_killed_leaves_no_database_or_all_of_it() {
                 expected("lmdb-0.9.mdb").len()
             );
         } else {
-            // The next one removes what was left.
+            // The next import removes the leftovers.
             place.succeed(&["import", &from, "a.teak"]);
             let left = fs::read_dir(place.path("")).expect("the directory");
             assert_eq!(left.count(), 1);

@@ -190,7 +190,7 @@ fn dense_copies_keep_to_a_pace() {
     let arguments = ["backup", "--compact", "--max-rate", "1", "a.teak"];
     let begun = Instant::now();
     place.succeed(&[&arguments[..], &["b.teak"]].concat());
-    // Less than 1,024 records may be on their way.
+    // Up to 1,024 records may be in progress.
     let data_bytes = (20_000 - 1_024) * "key-00000value-00000".len() as u64;
     assert!(begun.elapsed() >= Duration::from_micros(data_bytes));
     let begun = Instant::now();

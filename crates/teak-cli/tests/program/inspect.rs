@@ -119,7 +119,8 @@ fn a_sound_database_passes_the_check() {
     );
 }
 
-/// What belongs to an application that brings an order is listed, checked and copied, and not read.
+/// Tables of an application that brings its own order can be listed, checked and copied, but not
+/// read.
 #[test]
 fn a_table_in_an_order_of_an_applications_is_left_to_it() {
     static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));

@@ -1,4 +1,4 @@
-//! What a load and a backup leave that are killed.
+//! Files after a killed load or backup.
 
 use crate::support::{Place, numbered_dump};
 use std::io::{BufRead, BufReader, Write};

@@ -46,7 +46,7 @@ fn compile(place: &Place) -> bool {
     true
 }
 
-/// Runs a tool and gives its output.
+/// Runs a tool and returns its output.
 fn tool(place: &Place, name: &str, words: &[&str]) -> String {
     let mut command = Command::new(place.path(name));
     let output = command.args(words).current_dir(place.path("")).output();
@@ -97,7 +97,7 @@ fn dumps_go_to_lmdb_and_come_back() {
                 "{format}, {name}"
             );
         }
-        // What LMDB has is what was imported.
+        // LMDB's contents equal the imported ones.
         let imported = format!("{format}-imported.teak");
         place.succeed(&["import", &format!("lmdb:{environment}"), &imported]);
         assert_eq!(
@@ -106,7 +106,7 @@ fn dumps_go_to_lmdb_and_come_back() {
             "{format}"
         );
 
-        // The main table alone, as the unnamed database.
+        // Only the main table, as the unnamed database.
         let (file, environment) = (format!("main.{format}"), format!("main-{format}.mdb"));
         place.succeed(&["dump", "a.teak", "-f", format, "-o", &file]);
         tool(&place, "mdb_load", &["-n", "-f", &file, &environment]);

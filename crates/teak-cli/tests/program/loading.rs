@@ -1,8 +1,8 @@
-//! `teak load` beside other writers, and what failed work leaves behind.
+//! `teak load` with concurrent writers, and the files after a failure.
 
 use crate::support::{Place, numbered_dump};
 
-/// What others do to the tables of a load between two of its batches.
+/// Changes by others to the tables of a load, between two of its batches.
 const OTHERS: [&[&str]; 5] = [
     &["put", "a.teak", "b", "theirs"],
     &["put", "a.teak", "a", "theirs"],

@@ -1,4 +1,4 @@
-//! Runs the program as its users do, on databases of their own directories.
+//! Runs the program as users do, on databases in directories of their own.
 
 mod access;
 mod change;

@@ -1,4 +1,4 @@
-//! Each situation that ends a command: its exit code, what it is about, and what to do. `docs/errors.md` has all texts.
+//! The exit code and message of each failure. `docs/errors.md` has all texts.
 
 use crate::support::Place;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 struct Situation<'a> {
     command: &'a [&'a str],
     code: i32,
-    /// What the message is about, and what to do.
+    /// The subject of the message, and its advice.
     says: [&'a str; 2],
 }
 
@@ -179,7 +179,7 @@ fn every_situation_has_its_message_and_exit_code() {
         situation(
             &["backup", "a.teak", "file"],
             4,
-            ["file exists", "remove it first"],
+            ["already exists", "remove it first"],
         ),
     ];
     for Situation {
@@ -196,7 +196,8 @@ fn every_situation_has_its_message_and_exit_code() {
     }
 }
 
-/// Runs a script in a place, as root in a mount namespace of its own if `is_mounting`; nothing where that is not possible.
+/// Runs a script in a directory, as root in a mount namespace of its own if `is_mounting`. Returns
+/// nothing where that is not possible.
 pub(crate) fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(i32, String)> {
     let path = place.path("").display().to_string();
     let script = format!(
@@ -238,7 +239,7 @@ fn limits_and_mounts_are_named_with_what_to_do() {
             "new.teak",
             "ulimit -f",
         ),
-        // The program writes this one itself, where a file that is too long was a signal.
+        // The program reports this itself; a file that is too long used to raise a signal.
         (
             false,
             "for i in 1 2 3 4 5 6; do teak put large.teak k$i $(printf %099999d 0); done; ulimit -f 900; teak dump large.teak -o large.dump",

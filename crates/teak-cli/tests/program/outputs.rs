@@ -1,11 +1,12 @@
-//! Outputs: never onto an input, a database or a lock file, complete or not there, and readable by nobody who may not read the source.
+//! Outputs never overwrite an input, a database or a lock file, are either complete or absent, and
+//! are readable only by users who may read the source.
 
 use crate::support::{Place, numbered_dump};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
 
-/// A place with a database of some records, and another one.
+/// A directory with a database of some records, and another one.
 fn place() -> Place {
     let place = Place::new();
     place.write("in.dump", numbered_dump(500));
@@ -14,7 +15,7 @@ fn place() -> Place {
     place
 }
 
-/// What must be as it was, whatever was refused.
+/// The files that must be unchanged after a refusal.
 fn all_files(place: &Place) -> Vec<(String, u64, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(place.path("."))
         .expect("lists the directory")
@@ -101,7 +102,7 @@ fn lock_files_in_use_are_no_outputs() {
     place
         .run(&["dump", "other", "-o", "db-lock"])
         .fails(2, "lock file");
-    // Another name of it, which does not tell.
+    // Another name of the lock file, which does not look like one.
     fs::hard_link(place.path("db-lock"), place.path("innocent")).expect("a hard link");
     place
         .run(&["dump", "other", "-o", "innocent"])
@@ -182,12 +183,12 @@ fn a_dump_is_complete_or_not_there() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(&place), ["db", "in.dump", "other", "out"]);
-    // A link goes on leading to the file.
+    // The link still leads to the file.
     symlink("out", place.path("link")).expect("a symbolic link");
     place.succeed(&["dump", "db", "-o", "link"]);
     assert!(place.read("out").ends_with("DATA=END\n"));
     assert!(place.path("link").is_symlink());
-    // What is no file is not replaced.
+    // An output that is not a regular file is not replaced.
     place.succeed(&["dump", "db", "-o", "/dev/null"]);
     symlink("nowhere", place.path("dangling")).expect("a symbolic link");
     place

@@ -2,7 +2,7 @@
 
 use crate::support::Place;
 
-/// A database with a table of such a kind, and one of the other.
+/// A database with a table of each kind: several values per key, and one.
 fn with_values() -> Place {
     let place = Place::new();
     place.succeed(&["table", "create", "a.teak", "symbols", "--multi"]);
@@ -81,7 +81,7 @@ fn values_are_listed_dumped_loaded_and_compared() {
         assert_eq!(place.succeed(&["dump", name, "--all"]), dump, "{name}");
         place.succeed(&["check", name]);
     }
-    // Loaded again, all pairs are there already.
+    // On a second load all pairs exist already.
     let report = place.json(&["load", "all.dump", "b.teak", "--json"]);
     assert_eq!(
         (&report["records"], &report["replaced"]),

@@ -116,7 +116,7 @@ fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
     );
     place.succeed(&["check", "a.teak"]);
 
-    // What cannot be done leaves no name behind.
+    // A rollback that fails leaves no snapshot.
     let run = place.run(&["snapshot", "rollback", "a.teak", "none", "--keep", "left"]);
     run.fails(1, "there is no snapshot \"none\"");
     assert!(
@@ -138,7 +138,7 @@ fn check_and_stat_tell_of_snapshots() {
         (&stat["snapshots"], &stat["snapshots_kept_bytes"]),
         (&1.into(), &list[0]["kept_bytes"])
     );
-    // Another name of the same state keeps the same pages, which count once.
+    // Another name of the same state keeps the same pages, which are counted once.
     place.succeed(&["snapshot", "rollback", "a.teak", "monday", "--keep", "one"]);
     let text = place.succeed(&["stat", "a.teak"]);
     assert!(text.contains("  2 named snapshots, at least "), "{text}");
@@ -148,7 +148,7 @@ fn check_and_stat_tell_of_snapshots() {
     assert!(!place.succeed(&["check", "a.teak"]).contains("named"));
 }
 
-/// The state that gets the name is the one just before the rollback.
+/// The snapshot has the state just before the rollback.
 #[test]
 fn a_rollback_while_others_write_keeps_just_the_state_before() {
     let place = changed();

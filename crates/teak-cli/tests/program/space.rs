@@ -156,7 +156,7 @@ fn a_backup_is_restored() {
         assert_eq!(place.succeed(&["dump", "d.teak"]), dump);
         fs::remove_file(place.path("d.teak")).unwrap();
     }
-    // Nothing that is there is overwritten.
+    // Existing files are not overwritten.
     for arguments in [
         &["backup", "a.teak", "b.teak"][..],
         &["restore", "b.teak", "c.teak"],
@@ -167,7 +167,7 @@ fn a_backup_is_restored() {
     assert_eq!(place.succeed(&["dump", "c.teak"]), dump);
 }
 
-/// Some named a directory that was gone by then.
+/// Regression: some messages named a directory that had been removed.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_named_and_keeps_no_half_copy() {

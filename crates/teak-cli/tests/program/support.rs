@@ -12,7 +12,7 @@ pub(crate) struct Place {
     directory: TempDir,
 }
 
-/// What a run of the program gave.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -62,7 +62,7 @@ impl Place {
         Run::new(command.output().expect("the program runs"))
     }
 
-    /// Starts the program, which is told what to do step by step.
+    /// Starts the program with a pipe to its standard input.
     pub(crate) fn hold(&self, arguments: &[&str]) -> Held {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -90,7 +90,7 @@ impl Place {
         Run::new(child.wait_with_output().expect("the program ends"))
     }
 
-    /// Runs the program, which must succeed, and gives its standard output.
+    /// Runs the program, which must succeed, and returns its standard output.
     pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
         assert_eq!(run.code, 0, "teak {arguments:?}: {run:?}");
@@ -130,7 +130,7 @@ impl Held {
         self.child.id()
     }
 
-    /// Ends its standard input, waits for its end, and gives its exit code.
+    /// Closes its standard input, waits for its end, and returns its exit code.
     pub(crate) fn end(mut self) -> i32 {
         self.stdin = None;
         let ended = self.child.wait().expect("it ends");
@@ -147,7 +147,7 @@ impl Run {
         }
     }
 
-    /// Checks the exit code and that the message says `text`.
+    /// Checks the exit code and that the message contains `text`.
     pub(crate) fn fails(&self, code: i32, text: &str) {
         assert_eq!(self.code, code, "{self:?}");
         assert!(self.stderr.contains(text), "no {text:?} in {self:?}");

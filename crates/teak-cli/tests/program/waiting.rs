@@ -1,4 +1,4 @@
-//! Commands that write while another process does: they say for whom they wait, and for how long.
+//! Commands that write while another process does report whom they wait for, and for how long.
 
 use crate::support::{Held, Place, numbered_dump, parse};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A database in which a load has an open write transaction until it is told to go on.
+/// A database in which a load holds an open write transaction until it gets more input.
 fn held() -> (Place, Held) {
     let place = Place::new();
     place.succeed(&["put", "a.teak", "k", "v"]);

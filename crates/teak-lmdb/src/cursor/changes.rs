@@ -1,12 +1,13 @@
-//! What cursors change.
+//! Changes through cursors.
 
 use super::CursorState;
 use crate::{
     border::Value,
     codes::{self, CallResult, Code},
+    compare::ComparisonScope,
     flags,
     handles::{MAIN, TableHandle},
-    orders::{ComparisonScope, RankComparison, SoughtValue},
+    orders::{RankComparison, SoughtValue},
     put::{self, check_len, check_len_of_several, of_size, reset_cursor_positions},
     transaction::Transaction,
     untracked_cursor::UntrackedCursor,
@@ -22,7 +23,7 @@ fn value_of_several(walk: &UntrackedCursor) -> CallResult<Vec<u8>> {
 }
 
 impl CursorState {
-    /// Puts a record, and goes to it.
+    /// Puts a record, and moves to it.
     pub(crate) fn put(
         &mut self,
         txn: &mut Transaction,
@@ -33,11 +34,12 @@ impl CursorState {
         if asked & flags::CURRENT != 0 {
             return self.put_here(txn, passed_key.len, data, asked);
         }
-        // They may lead to what is about to change.
-        // SAFETY: the client gives a key that is there while the function runs.
+        // The pointers may lead into a page that is about to change. SAFETY: the client's key is
+        // valid while the function runs.
         let key = unsafe { passed_key.bytes() }?.to_vec();
         let value = match asked & flags::RESERVE {
-            // SAFETY: the client gives a value that is there while the function runs; of a reserved one only the length counts.
+            // SAFETY: the client's value is valid while the function runs; of a reserved one only
+            // the length is used.
             0 => unsafe { data.bytes() }?.to_vec(),
             _ => Vec::new(),
         };
@@ -77,7 +79,7 @@ impl CursorState {
             return put::put_stored(txn, self.handle, &open, &key, data, asked);
         };
         check_len_of_several(data.len)?;
-        // SAFETY: the client gives a value that is there while the function runs.
+        // SAFETY: the client's value is valid while the function runs.
         let new = unsafe { data.bytes() }?.to_vec();
         let has_other_size = new.len() != old.len() && txn.view()?.has_sizes(&open)?;
         if has_other_size && (is_one_of_several || asked & flags::APPENDDUP != 0) {
@@ -86,7 +88,7 @@ impl CursorState {
         self.freeze();
         let _sought = SoughtValue::new(&open, ComparisonScope::Values, data, &new);
         if asked & flags::APPENDDUP != 0 {
-            // One more value of the key that it is on, which `mdb_load -a` does not look for.
+            // Another value of the current key; `mdb_load -a` does not search for it.
             let put = txn.change(|txn| table.append_value(txn, &key, &new));
             put.map_err(of_size)?;
         } else if new != old {
@@ -104,7 +106,7 @@ impl CursorState {
         Ok(())
     }
 
-    /// Puts several values of one size; says of how many it was done, also if not of all.
+    /// Puts several values of one size. Reports the number of values put, even if not all were.
     pub(crate) fn put_several(
         &mut self,
         txn: &mut Transaction,
@@ -112,7 +114,7 @@ impl CursorState {
         (values, size): (&[u8], usize),
         asked: c_uint,
     ) -> (usize, CallResult) {
-        // They may lead to what is about to change.
+        // The values may be in a page that is about to change.
         let values = values.to_vec();
         for (index, value) in values.chunks_exact(size).enumerate() {
             let mut data = Value::new(value);

@@ -4,9 +4,10 @@ use super::{Cursor, CursorPosition, CursorState, ResolvedPosition};
 use crate::{
     border::Value,
     codes::{self, CallResult, Code},
+    compare::ComparisonScope,
     flags::{self, Operation},
     handles::MAIN,
-    orders::{ComparisonScope, SoughtValue},
+    orders::SoughtValue,
     put::of_size,
     transaction::Transaction,
     untracked_cursor::UntrackedCursor,
@@ -208,15 +209,33 @@ impl CursorState {
                     StepUnit::Key if is_of_key => walk.next_key()?,
                     StepUnit::Key => walk.is_on_record(),
                 };
-                if !is_there {
-                    self.be_at(&key, &value);
-                    return Err(NOT_FOUND);
+                if is_there {
+                    self.is_at_end = false;
+                    self.be_on(walk);
+                    return Ok(());
                 }
-                self.is_at_end = false;
-                self.be_on(walk);
-                Ok(())
+                if step == StepUnit::Key {
+                    self.be_at(&key, &value);
+                } else {
+                    self.leave_gap(walk, &key, &value)?;
+                }
+                Err(NOT_FOUND)
             }
         }
+    }
+
+    /// Goes from a gap to the record after it, of the same key if that still exists. Otherwise the
+    /// cursor stays in the gap. `walk` is where [`Self::find`] has left it.
+    fn leave_gap(&mut self, walk: UntrackedCursor, key: &[u8], value: &[u8]) -> CallResult<bool> {
+        let is_of_key = walk.is_on_record() && walk.key() == key;
+        let has_key = matches!(walk, UntrackedCursor::Multi(_)) && walk.clone().seek_exact(key)?;
+        let is_left = walk.is_on_record() && (is_of_key || !has_key);
+        if is_left {
+            self.be_on(walk);
+        } else {
+            self.be_at(key, value);
+        }
+        Ok(is_left)
     }
 
     /// A step from the record of the walk, which stays where it is: scans go this way.
@@ -313,6 +332,7 @@ impl CursorState {
         };
         let (key, value) = gap;
         let step = step.by(&walk);
+        let after = walk.clone();
         let mut is_there = match walk.is_on_record() {
             true => walk.prev()?,
             false => walk.last()?,
@@ -321,7 +341,9 @@ impl CursorState {
             is_there = step == StepUnit::Key && walk.prev_key()?;
         }
         if !is_there {
-            self.be_at(&key, &value);
+            // As in LMDB, where such a step forgets the deletion.
+            self.is_at_end = false;
+            self.leave_gap(after, &key, &value)?;
             return Err(NOT_FOUND);
         }
         self.is_at_end = false;
@@ -368,14 +390,10 @@ impl CursorState {
             }
             ResolvedPosition::Gap(walk, key, value) => (walk, key, value),
         };
-        let is_of_key = walk.is_on_record() && walk.key() == key;
-        let has_key = matches!(walk, UntrackedCursor::Multi(_)) && walk.clone().seek_exact(&key)?;
-        if walk.is_on_record() && (is_of_key || !has_key) {
-            self.be_on(walk);
-            return Ok(());
+        match self.leave_gap(walk, &key, &value)? {
+            true => Ok(()),
+            false => Err(NOT_FOUND),
         }
-        self.be_at(&key, &value);
-        Err(NOT_FOUND)
     }
 
     fn set(&mut self, txn: &mut Transaction, key: &Value, operation: Operation) -> CallResult {

@@ -1,14 +1,16 @@
-//! The databases that a transaction knows, and what it makes of them.
+//! The databases that a transaction knows, creates and changes.
 
 use super::Transaction;
 use crate::{
     border::Stat,
     codes::{self, CallResult, Code},
+    compare::ComparisonScope,
     description,
-    environment::{OpenEnvironment, PAGE_SIZE},
+    environment::OpenEnvironment,
     flags,
     handles::{FIRST_NAMED, MAIN, OpenDatabase, TableHandle},
-    orders::{self, CompareFunction, ComparisonScope},
+    limits::PAGE_SIZE,
+    orders::{self, CompareFunction},
     read_view::ReadView,
     writer::main_flags,
 };
@@ -23,7 +25,7 @@ impl Transaction {
             .map(Option::<&Arc<OpenDatabase>>::cloned)
     }
 
-    /// Looks for the main database, if that is what the handle means, for [`Self::prepared`].
+    /// Finds the main database for [`Self::prepared`], if the handle means that.
     pub(crate) fn prepare(&mut self, handle: c_uint) -> CallResult {
         match handle == MAIN && self.main.is_none() && !self.is_reset() {
             true => self.find_main(),
@@ -31,7 +33,7 @@ impl Transaction {
         }
     }
 
-    /// The same as [`Self::open`] behind [`Self::prepare`].
+    /// Like [`Self::open`], after [`Self::prepare`].
     pub(crate) fn prepared(&self, handle: c_uint) -> CallResult<Option<&Arc<OpenDatabase>>> {
         if handle == MAIN && !self.is_reset() {
             return Ok(self.main.as_ref());
@@ -65,14 +67,14 @@ impl Transaction {
             return Ok(());
         }
         self.main = view.open(&self.opened, b"", main_flags(view))?;
-        // What a transaction writes is seen when it is committed.
+        // Other transactions see a writer's database when it is committed.
         if let (Some(main), false) = (&self.main, self.is_writing()) {
             self.opened.see_main(main);
         }
         Ok(())
     }
 
-    /// The main database, if it is there.
+    /// The main database, if it exists.
     fn main(&mut self) -> CallResult<Option<Arc<OpenDatabase>>> {
         if self.main.is_none() {
             self.find_main()?;
@@ -141,7 +143,8 @@ impl Transaction {
         Ok(noted?)
     }
 
-    /// Has a database be in an order of the client's. One that is not yet must be empty, and is made anew.
+    /// Orders a database by the client's function. A database in another order must be empty, and
+    /// is recreated.
     pub(crate) fn set_order(
         &mut self,
         handle: c_uint,
@@ -159,7 +162,7 @@ impl Transaction {
         let orders = [Some(options.key_order()), options.order_of_values()];
         let is_custom =
             |of: ComparisonScope| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
-        let order_of = |of| orders::order_of(&self.opened, &name, of, open.flags);
+        let order_of = |of| orders::order_of(&self.opened.database, &name, of, open.flags);
         if is_custom(of) {
             let (given, _) = order_of(of)?;
             given.give(function);
@@ -191,7 +194,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Has the values of a database be of any size, as LMDB lets them, though the flags say that all have one: the engine's table is made anew.
+    /// Recreates the table so that values can have any size, as LMDB allows although the flags say
+    /// otherwise.
     pub(crate) fn free_sizes(&mut self, open: &OpenDatabase) -> CallResult {
         /// No client can call a database so.
         const COPY: &[u8] = b"\0copy";
@@ -203,8 +207,12 @@ impl Transaction {
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let mut options = options.value_size(ValueSize::Any);
         if options.order_of_values() == Some(KeyOrder::Integer) {
-            let (given, order) =
-                orders::order_of(&self.opened, &name, ComparisonScope::Values, open.flags)?;
+            let (given, order) = orders::order_of(
+                &self.opened.database,
+                &name,
+                ComparisonScope::Values,
+                open.flags,
+            )?;
             options = options.value_order(KeyOrder::Custom(order));
             open.set_order(given);
         }
@@ -225,7 +233,7 @@ impl Transaction {
         })
     }
 
-    /// The handle by which this transaction knows a named database.
+    /// The handle under which this transaction knows a named database.
     pub(crate) fn handle_of(&self, name: &[u8]) -> Option<c_uint> {
         let own = self.own.iter().chain(&self.inherited);
         let mut own = own.filter(|(_, open)| open.name() == name && !open.is_closed());
@@ -247,7 +255,7 @@ impl Transaction {
         self.own.push((handle, open));
     }
 
-    /// Closes a handle whose database it has dropped, for everybody.
+    /// Closes a handle whose database this transaction has dropped, for all transactions.
     pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &OpenDatabase) {
         self.dropped.push(handle);
         self.reset_cursors(handle);

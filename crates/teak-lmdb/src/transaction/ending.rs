@@ -5,6 +5,7 @@ use crate::{
     codes::{self, CallResult, Code},
     flags,
     read_view::ReadView,
+    readers::TakenSlot,
     writer::Writer,
 };
 use std::{ptr, sync::Arc};
@@ -72,7 +73,7 @@ impl Transaction {
     }
 
     /// Has a reader's place.
-    pub(super) fn set_reader_slot(&mut self, taken: usize) {
+    pub(super) fn set_reader_slot(&mut self, taken: TakenSlot) {
         if let TransactionKind::Reading { reader_slot, .. } = &mut self.side {
             *reader_slot = Some(taken);
         }

@@ -68,6 +68,20 @@ int main(void)
     mdb_cursor_close(cursor);
     mdb_cursor_close(cursor);
 
+    /* Handles of one kind are none of another. */
+    MUST(mdb_txn_begin(env, NULL, 0, &txn));
+    MUST(mdb_cursor_open(txn, dbi, &cursor));
+    WANT((void *)env == (void *)txn || (void *)txn == (void *)cursor || (void *)env == (void *)cursor, 0);
+    WANT(mdb_get((MDB_txn *)env, dbi, &key, &data), EINVAL);
+    WANT(mdb_get((MDB_txn *)cursor, dbi, &key, &data), EINVAL);
+    WANT(mdb_cursor_get((MDB_cursor *)txn, &key, &data, MDB_FIRST), EINVAL);
+    WANT(mdb_cursor_get((MDB_cursor *)env, &key, &data, MDB_FIRST), EINVAL);
+    WANT(mdb_env_sync((MDB_env *)txn, 1), EINVAL);
+    mdb_txn_abort((MDB_txn *)env);
+    mdb_cursor_close((MDB_cursor *)env);
+    mdb_env_close((MDB_env *)txn);
+    mdb_txn_abort(txn);
+
     MUST(mdb_txn_begin(env, NULL, 0, &txn));
     mdb_env_close(env);
     mdb_env_close(env);

@@ -431,11 +431,28 @@ static void same_at(struct slot *slot)
     slot->is_in_gap = 0;
 }
 
+/* Whether a cursor is on the last key. */
+static int is_on_last(struct slot *slot)
+{
+    MDB_cursor *other;
+    MDB_val key, last, data;
+    int is_last;
+    if (mdb_cursor_get(slot->cursor, &key, &data, MDB_GET_CURRENT))
+        return 0;
+    MUST(mdb_cursor_open(writers[depth - 1], slot->table->dbi, &other));
+    MUST(mdb_cursor_get(other, &last, &data, MDB_LAST));
+    is_last = key.mv_size == last.mv_size && !memcmp(key.mv_data, last.mv_data, key.mv_size);
+    mdb_cursor_close(other);
+    return is_last;
+}
+
 static void del_at(struct slot *slot)
 {
     unsigned flags = below(4) ? 0 : MDB_NODUPDATA;
     if (slot->is_stale || slot->is_in_gap)
         return;
+    /* A put by the cursor does not end that. */
+    slot->was_last |= is_on_last(slot);
     printf("del at %d %s %x", (int)(slot - slots), slot->table->name, flags);
     slot->is_in_gap = !tell(mdb_cursor_del(slot->cursor, flags));
     changed(slot->table, slot);

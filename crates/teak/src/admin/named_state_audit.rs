@@ -34,6 +34,9 @@ pub(super) struct NamedStateAudit<'p, 'a> {
     values_left: u64,
     /// Whether the page entered last was visited before.
     is_known: bool,
+    /// The page or value entered last, and the first transaction that it is kept for, if it is dead.
+    last_entered: PageNumber,
+    kept_since: TransactionId,
     tables: Vec<(Vec<u8>, TreeRoot)>,
 }
 
@@ -48,6 +51,8 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
             name: &[],
             values_left: audit.uses.len() as u64,
             is_known: false,
+            last_entered: PageNumber(0),
+            kept_since: TransactionId(0),
             audit,
             tables: Vec::new(),
         }
@@ -82,10 +87,16 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
         let first = self
             .deaths
             .partition_point(|death| death.extent.end() <= u64::from(extent.start.0));
-        let deaths = self.deaths[first..].iter();
-        let unkept = deaths
-            .take_while(|death| u64::from(death.extent.start.0) < extent.end())
-            .find(|death| !(death.birth..death.died).contains(&self.transaction));
+        let mut unkept = None;
+        for death in &self.deaths[first..] {
+            if u64::from(death.extent.start.0) >= extent.end() {
+                break;
+            }
+            self.kept_since = self.kept_since.max(death.birth);
+            if !(death.birth..death.died).contains(&self.transaction) {
+                unkept = Some(death);
+            }
+        }
         if let Some(death) = unkept {
             let (birth, died) = (death.birth.0, death.died.0);
             let detail =
@@ -114,6 +125,7 @@ impl Visitor for NamedStateAudit<'_, '_> {
             self.damage(extent.start, "it is used twice");
             return false;
         }
+        (self.last_entered, self.kept_since) = (extent.start, TransactionId(0));
         let pages = extent.start.index()..extent.end() as usize;
         let (uses, visited) = (
             self.audit.uses.get(pages.clone()),
@@ -136,7 +148,10 @@ impl Visitor for NamedStateAudit<'_, '_> {
             return false;
         }
         self.is_known = match (first, role) {
-            (PageUse::Pending, _) if visited[0] => true,
+            (PageUse::Pending, _) if visited[0] => {
+                self.check_deaths(extent);
+                true
+            }
             (PageUse::Pending, _) if !visited.contains(&true) => {
                 visited.fill(true);
                 self.check_deaths(extent);
@@ -174,7 +189,16 @@ impl Visitor for NamedStateAudit<'_, '_> {
         };
     }
 
-    fn descend(&mut self, _birth: TransactionId) -> bool {
+    fn descend(&mut self, birth: TransactionId) -> bool {
+        // Older states that share this page, or what leads to it, may need it from its birth on.
+        // Pages below a known one are not visited again, so each page is compared once here.
+        if !self.is_known && self.kept_since > birth {
+            let detail = format!(
+                "it was born in transaction {}, and is kept only from {} on",
+                birth.0, self.kept_since.0
+            );
+            self.damage(self.last_entered, &detail);
+        }
         !self.is_known
     }
 

@@ -417,18 +417,19 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
                     return Ok(());
                 }
                 self.visitor.value(pages, &extent);
-                if !self.visitor.descend(extent.birth) {
-                    return Ok(());
-                }
-                let bounds = KeyBounds {
+                let bounds_of_value = || KeyBounds {
                     low: key.to_vec(),
                     high: bounds.high.clone(),
                     records: Some(1),
                     ..*bounds
                 };
                 if extent.birth > bounds.written {
-                    self.report(extent.start, &bounds, BORN_LATER);
+                    self.report(extent.start, &bounds_of_value(), BORN_LATER);
                 }
+                if !self.visitor.descend(extent.birth) {
+                    return Ok(());
+                }
+                let bounds = bounds_of_value();
                 match self.source.value(&extent) {
                     Ok(bytes) if Checksum::of(bytes) == extent.checksum => {}
                     Ok(_) => self.report(

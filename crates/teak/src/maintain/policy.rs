@@ -70,7 +70,7 @@ pub(crate) struct PunchGoal {
 }
 
 impl WriterState {
-    /// The policy for the file as it is, with the limits of `geometry`.
+    /// The policy for the present file, with the limits of `geometry`.
     pub(crate) fn shrink_policy(&self, geometry: Geometry) -> ShrinkPolicy {
         let space = &self.space;
         ShrinkPolicy {

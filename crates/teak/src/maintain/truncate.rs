@@ -127,7 +127,7 @@ impl WriteTransaction {
         }
     }
 
-    /// The policy for the file as it is, and the geometry that this transaction leaves.
+    /// The policy for the present file, with the geometry that this transaction leaves.
     pub(super) fn shrink_policy(&self) -> ShrinkPolicy {
         let geometry = self.pages.limits.geometry;
         self.pages.writer.shrink_policy(geometry)

@@ -2,12 +2,17 @@
 
 use crate::transaction_tests::test_kit::{BOOT, CAPACITY};
 use crate::{
-    Database, Error, Options,
+    Database, Error, Options, Result, SlowReaderChoice,
     codec::{Bytes, Str},
     io::sim::SimDisk,
     testing,
 };
-use std::{mem, sync::mpsc, thread, time::Duration};
+use std::{
+    mem,
+    sync::{Arc, Mutex, OnceLock, mpsc},
+    thread,
+    time::Duration,
+};
 
 fn new_database() -> Database {
     testing::open(&SimDisk::new(CAPACITY), &Options::new(), true, BOOT).unwrap()
@@ -46,4 +51,40 @@ fn closing_succeeds_once_the_transaction_has_ended() {
     txn.commit().unwrap();
     close(database.clone()).unwrap();
     assert!(database.begin_read().is_err());
+}
+
+/// The callback runs inside of a write transaction, whose end closing waits for.
+#[test]
+fn closing_in_the_callback_for_slow_readers_is_an_error() {
+    let cell: Arc<OnceLock<Database>> = Arc::default();
+    let outcomes: Arc<Mutex<Vec<Result<()>>>> = Arc::default();
+    let (own, noted) = (Arc::downgrade(&cell), Arc::clone(&outcomes));
+    let options = Options::new().on_slow_reader(move |_| {
+        if let Some(database) = own.upgrade().and_then(|cell| cell.get().cloned()) {
+            noted.lock().unwrap().push(close(database));
+        }
+        SlowReaderChoice::Grow
+    });
+    let database = testing::open(&SimDisk::new(CAPACITY), &options, true, BOOT).unwrap();
+    cell.set(database.clone()).unwrap();
+    let fill = |value: &[u8]| {
+        let mut txn = database.begin_write().unwrap();
+        let table = txn.create_table::<Str, Bytes>("a").unwrap();
+        for number in 0..2000 {
+            table.insert(&mut txn, &number.to_string(), value).unwrap();
+        }
+        txn.commit().unwrap();
+        database.sync().unwrap();
+    };
+    fill(&[0; 1000]);
+    let reader = database.begin_read().unwrap();
+    fill(&[1; 1000]);
+    fill(&[2; 1000]);
+    drop(reader);
+    let outcomes = outcomes.lock().unwrap();
+    assert!(!outcomes.is_empty());
+    let is_refused = |outcome: &Result<()>| matches!(outcome, Err(Error::InvalidArgument(_)));
+    assert!(outcomes.iter().all(is_refused), "{outcomes:?}");
+    // Nothing was closed.
+    database.begin_read().unwrap();
 }

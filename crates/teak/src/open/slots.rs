@@ -81,11 +81,11 @@ impl SlotRecords {
         (0..SLOT_COUNT).filter(is_unread).collect()
     }
 
-    /// A slot whose record of a cleanly closed database is certainly on the disk, if there is one. The
-    /// two records of the clean close may only be in the system's cache, if their flush failed or the
-    /// process ended before it. The file was not truncated in that case, and the record that they
-    /// repeat is on the disk. If that record refers to a longer file, and the file has that length, the
-    /// answer is unknown: the file may have been truncated and have grown again since.
+    /// A slot whose record of a cleanly closed database is certainly on the disk, if there is one.
+    /// The two records of the clean close may only be in the system's cache, if their flush failed
+    /// or the process ended before it. The file was not truncated in that case, and the record that
+    /// they repeat is on the disk. If that record refers to a longer file, and the file has that
+    /// length, the answer is unknown: the file may have been truncated and have grown again since.
     pub(super) fn durable_slot(&self, file_len: u64) -> Option<u8> {
         let newest = self.newest();
         let repeated = self

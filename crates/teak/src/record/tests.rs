@@ -130,6 +130,24 @@ fn a_full_record_fills_its_page() {
     assert_eq!(Record::decode(&bytes, 2), Ok(full));
 }
 
+/// A record that was read from shared memory may be followed by bytes of its caller. One that is
+/// longer than a page cannot be encoded again.
+#[test]
+fn a_record_longer_than_its_page_is_refused() {
+    let room = Record::log_room(4096, 0);
+    let decode = |log_len: usize| {
+        let record = record(None, vec![1; log_len]);
+        Record::decode(&record.encode(65_536), record.slot)
+    };
+    assert!(decode(room).is_ok());
+    for log_len in [room + 1, 8_000, 60_000] {
+        assert!(
+            matches!(decode(log_len), Err(RecordFault::Nonsense(_))),
+            "{log_len}"
+        );
+    }
+}
+
 #[test]
 fn faults_are_told_apart() {
     let bytes = record(None, vec![5; 10]).encode(4096);

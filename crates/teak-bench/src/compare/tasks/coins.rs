@@ -1,5 +1,5 @@
-//! A chain, replayed as a node does: the coins that a block spends are looked up, what it changes is kept in memory, and all that has changed is
-//! written in one durable transaction when it has become too much.
+//! Replays a chain like a node: looks up the coins that a block spends, keeps the changes in
+//! memory, and writes all of them in one durable transaction when they exceed a limit.
 
 use crate::{
     compare::{
@@ -14,23 +14,23 @@ use crate::{
 use anyhow::{Result, ensure};
 use std::{collections::HashMap, path::Path};
 
-/// Keys that are looked up at once.
+/// Keys per lookup call.
 const GROUP: usize = 512;
-/// What an entry takes in memory, about as a node counts: key, value, and what holds them together.
+/// The memory of an entry, about as a node counts it: key, value and overhead.
 const ENTRY_BYTES: u64 = 136;
 /// Coins of a transaction while the first ones are loaded.
 const BATCH: usize = 10_000;
 
-/// A chain, what is in the database of it, and what is not yet.
+/// A chain, its coins in the database, and its unwritten changes.
 pub(crate) struct Coins {
     chain: Chain,
-    /// What the database has.
+    /// The digest of the database.
     pub(crate) flushed: Digest,
     pub(crate) flushed_bytes: u64,
     changes: HashMap<Coin, CoinChange>,
 }
 
-/// What a coin has become that was not written yet.
+/// The unwritten change of a coin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CoinChange {
     Created,
@@ -38,7 +38,7 @@ enum CoinChange {
 }
 
 impl Coins {
-    /// A chain with so many coins, none of which is in the database.
+    /// A chain with `count` coins, none of which is in the database.
     pub(crate) fn new(count: u64) -> Self {
         Self {
             chain: Chain::new(count),
@@ -65,7 +65,7 @@ impl Coins {
         store.rest()
     }
 
-    /// About how many bytes of memory this takes.
+    /// The approximate memory of this value in bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
         let of_chain = self.chain.count_coins() * size_of::<Coin>() as u64;
         of_chain + self.changes.len() as u64 * ENTRY_BYTES
@@ -78,7 +78,7 @@ impl Coins {
         }
     }
 
-    /// The next block: the coins that have to be looked up.
+    /// The next block: the coins to look up.
     fn next_block(&mut self) -> (Vec<Coin>, u64) {
         let block = self.chain.next_block();
         let touched = (block.spent.len() + block.created.len()) as u64;
@@ -96,7 +96,7 @@ impl Coins {
         (wanted, touched)
     }
 
-    /// All changes, to be written now: what is new, and what is gone.
+    /// Takes all changes for writing: new coins and spent ones.
     fn take_changes(&mut self) -> (RecordBlock, RecordBlock) {
         let mut changes: Vec<(Coin, CoinChange)> = self.changes.drain().collect();
         // The order of the map is another in each process.
@@ -112,7 +112,8 @@ impl Coins {
     }
 }
 
-/// Replays blocks. What is on the clock are lookups and writes; an operation is a coin that is spent or created, and what is timed are blocks.
+/// Replays blocks. Lookups and writes are timed. An operation is a coin that is spent or created;
+/// latencies are those of blocks.
 pub(crate) fn replay<S: Store>(
     store: &S,
     coins: &mut Coins,

@@ -16,14 +16,14 @@ use rand::{SeedableRng, rngs::SmallRng};
 use rand_distr::{Distribution, Zipf};
 use std::{hint::black_box, path::Path};
 
-/// Keys of a group that is looked up at once.
+/// Keys in a group that is looked up by one call.
 const GROUP: usize = 32;
-/// For so many lookups that are not timed one by one there is one that is.
+/// One lookup of this many more is timed individually.
 const TIMED_EVERY: u64 = 5;
-/// What the `zeta` of YCSB's distribution is.
+/// The exponent of YCSB's Zipf distribution.
 const ZIPF_EXPONENT: f64 = 0.99;
 
-/// Looks up keys, first without a look at the clock, then others one by one with it.
+/// Looks up keys, first without individual times, then others with them.
 pub(crate) fn look_up<S: Store>(
     store: &S,
     model: &DatabaseModel,
@@ -50,7 +50,7 @@ pub(crate) fn look_up<S: Store>(
     meter.finish()
 }
 
-/// Keys to look up, and what that comes to.
+/// Keys to look up, and the expected digest.
 fn keys(model: &DatabaseModel, part: TaskPart, count: u64) -> Result<(RecordBlock, Digest)> {
     let (mut block, mut expected) = (RecordBlock::default(), Digest::default());
     let live = model.live();

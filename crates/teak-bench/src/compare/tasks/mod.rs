@@ -1,6 +1,7 @@
-//! The works themselves, written once for every engine.
+//! The workloads, written once for every engine.
 //!
-//! Each does a part of a work: what it needs is made first, then the clock runs, then what came of it is looked at.
+//! Each does one part: it first makes the records, then works with the clock running, then checks
+//! the results.
 
 mod coins;
 mod load;
@@ -30,7 +31,7 @@ fn ahead(model: &DatabaseModel) -> u64 {
     (AHEAD_BYTES / (model.value_len as u64 + 64)).clamp(1, AHEAD_RECORDS)
 }
 
-/// The records with these numbers as they are now.
+/// The present records with these numbers.
 fn block(model: &DatabaseModel, numbers: impl Iterator<Item = u64>) -> RecordBlock {
     let mut block = RecordBlock::default();
     numbers.for_each(|number| block.add(model, number));

@@ -14,7 +14,7 @@ use anyhow::{Result, ensure};
 use fastrand::Rng;
 use std::path::Path;
 
-/// For so many ranges that are not timed one by one there is one that is.
+/// One range of this many more is timed individually.
 const TIMED_EVERY: u64 = 5;
 
 /// Goes over everything.
@@ -44,7 +44,7 @@ pub(crate) fn scan<S: Store>(
     meter.finish()
 }
 
-/// Goes over records from random keys on. Whoever gave the order compares what the engines found.
+/// Reads ranges from random keys on. The parent process compares the results of the engines.
 pub(crate) fn range<S: Store>(
     store: &S,
     model: &DatabaseModel,

@@ -1,4 +1,4 @@
-//! Works of several threads at the same time.
+//! Workloads of several threads at the same time.
 
 use crate::{
     compare::{
@@ -82,8 +82,8 @@ pub(crate) fn commits<S: Store>(
     meter.finish_durable(store)
 }
 
-/// Lookups from all threads at once while one more gives records the values that they have, a transaction each, without
-/// waiting for the disk, until they are through.
+/// Lookups from several threads, while another one rewrites records with their present values, one
+/// transaction each, without waiting for the disk, until the lookups are done.
 pub(crate) fn mixed<S: Store>(
     store: &S,
     model: &DatabaseModel,

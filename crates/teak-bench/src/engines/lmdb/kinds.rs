@@ -40,7 +40,7 @@ impl KindsEngine for Lmdb {
         transaction.commit()
     }
 
-    /// LMDB takes many values of a key at once if all have one length.
+    /// LMDB takes many values of a key in one call if all have one length.
     fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let is_fixed = batch.packed.len() == batch.pairs.len() * FIXED_LEN;
         if batch.per_key == 1 || !is_fixed {

@@ -6,8 +6,8 @@ mod store;
 
 use super::{
     Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
-    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space, in_key_order,
-    reading::fold_keys,
+    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space,
+    engine::in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -46,7 +46,7 @@ impl Lmdb {
         Self::open_with(directory, opening, writing, table_flags)
     }
 
-    /// The same, with flags of the table.
+    /// Like [`Self::open`], with flags of the table.
     fn open_with(
         directory: &Path,
         opening: &OpenSettings,
@@ -89,7 +89,7 @@ impl Engine for Lmdb {
         if insertion == Insertion::Presorted {
             in_key_order(records).into_iter().try_for_each(put)?;
         } else {
-            // LMDB has no call for many records: one after the other is what its users do.
+            // LMDB has no call for many records; its users put them one by one.
             records.iter().try_for_each(&mut put)?;
         }
         transaction.commit()
@@ -134,7 +134,7 @@ impl Engine for Lmdb {
         Ok(digest)
     }
 
-    /// LMDB has no call for many keys: one lookup after the other is what its users do.
+    /// LMDB has no call for many keys; its users look them up one by one.
     fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest> {
         let transaction = self.environment.begin(LmdbAccess::Read)?;
         let mut digest = Digest::default();

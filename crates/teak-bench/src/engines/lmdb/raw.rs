@@ -1,9 +1,10 @@
-//! The part of LMDB's C interface that is needed, with lifetimes and nothing else added.
+//! The required part of LMDB's C interface, with lifetimes added.
 //!
-//! Invariants: an [`LmdbEnvironment`] is open from its making to its drop; each transaction borrows it, and
-//! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from LMDB
-//! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
-//! Threads may share an environment. Nothing else may leave its thread: LMDB ties a transaction to it.
+//! Invariants: an [`LmdbEnvironment`] is open from its creation to its drop. Each transaction
+//! borrows it, and each cursor borrows its transaction, so that they end in the order that LMDB
+//! requires. Slices from LMDB borrow the transaction, and a write transaction changes only through
+//! `&mut`, so that no slice is held across a change. Threads may share an environment. Everything
+//! else stays in its thread, because LMDB ties a transaction to it.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +23,7 @@ use std::{
 
 const FILE_MODE: ffi::mdb_mode_t = 0o644;
 
-/// What a transaction may do.
+/// The access of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LmdbAccess {
     Read,
@@ -40,14 +41,14 @@ pub(super) enum LmdbTable {
     Records = 1,
 }
 
-/// Where a cursor goes.
+/// A movement of a cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LmdbMove {
     /// To the next record; the first, if it has not been anywhere.
     Next,
     /// To the one before; the last, if it has not been anywhere.
     Previous,
-    /// The same, behind all values of the key.
+    /// To the next key, past all values of the current one.
     NextKey,
 }
 
@@ -59,7 +60,7 @@ pub(super) struct LmdbSettings {
     pub(super) map_bytes: usize,
     /// How many slots for readers there are, if not as many as by default.
     pub(super) max_readers: Option<u32>,
-    /// What the unnamed database is made with.
+    /// The flags of the unnamed database.
     pub(super) table_flags: c_uint,
 }
 
@@ -68,7 +69,8 @@ pub(crate) struct LmdbEnvironment {
     handle: NonNull<ffi::MDB_env>,
 }
 
-// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of its own.
+// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of
+// its own.
 unsafe impl Sync for LmdbEnvironment {}
 
 impl LmdbEnvironment {
@@ -76,10 +78,10 @@ impl LmdbEnvironment {
     pub(super) fn open(path: &Path, settings: &LmdbSettings) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` is a place to write the new handle to.
+        // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no environment")?;
-        // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
+        // From here on the drop closes it, even if opening fails, as LMDB requires.
         let environment = Self { handle };
         // SAFETY: the handle is live and not yet open.
         check(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), settings.map_bytes) })?;
@@ -120,7 +122,7 @@ impl LmdbEnvironment {
         check(unsafe { ffi::mdb_env_copy2(self.handle.as_ptr(), target.as_ptr(), flags) })
     }
 
-    /// Sizes of the map and of what is used of it.
+    /// The sizes of the map and of its used part.
     pub(super) fn info(&self) -> Result<ffi::MDB_envinfo> {
         let mut info = ffi::MDB_envinfo {
             me_mapaddr: ptr::null_mut(),
@@ -130,7 +132,7 @@ impl LmdbEnvironment {
             me_maxreaders: 0,
             me_numreaders: 0,
         };
-        // SAFETY: the environment is open, and `info` is a place for what is asked.
+        // SAFETY: the environment is open, and `info` is memory for the result.
         check(unsafe { ffi::mdb_env_info(self.handle.as_ptr(), &raw mut info) })?;
         Ok(info)
     }
@@ -145,7 +147,7 @@ impl LmdbEnvironment {
             ms_overflow_pages: 0,
             ms_entries: 0,
         };
-        // SAFETY: the environment is open, and `stat` is a place for what is asked.
+        // SAFETY: the environment is open, and `stat` is memory for the result.
         check(unsafe { ffi::mdb_env_stat(self.handle.as_ptr(), &raw mut stat) })?;
         Ok(stat)
     }
@@ -170,7 +172,7 @@ impl<'e> LmdbTransaction<'e> {
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
         let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
-        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        // SAFETY: the transaction is live; LMDB reads the key and writes only to `value`.
         match unsafe { ffi::mdb_get(handle, table, &raw mut key, &raw mut value) } {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
@@ -190,7 +192,7 @@ impl<'e> LmdbTransaction<'e> {
         check(unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut value, flags) })
     }
 
-    /// Removes a record that is there.
+    /// Removes an existing record.
     pub(super) fn remove(&mut self, key: &[u8]) -> Result<()> {
         let mut key = borrowed(key);
         let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
@@ -198,11 +200,13 @@ impl<'e> LmdbTransaction<'e> {
         check(unsafe { ffi::mdb_del(handle, table, &raw mut key, ptr::null_mut()) })
     }
 
-    /// Readies the unnamed database, whose order LMDB settles when it is first opened; ends the transaction.
+    /// Opens the unnamed database, whose order LMDB fixes when it is first opened, and ends the
+    /// transaction.
     fn prepare(self, flags: c_uint) -> Result<()> {
         let mut table = 0;
         let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
-        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        // SAFETY: the transaction is live; no name means the unnamed database, and `table` is
+        // memory for its number.
         check(unsafe { ffi::mdb_dbi_open(handle, no_name, flags, &raw mut table) })?;
         ensure!(
             table == LmdbTable::Records as c_uint,
@@ -214,7 +218,8 @@ impl<'e> LmdbTransaction<'e> {
     /// Commits.
     pub(super) fn commit(self) -> Result<()> {
         let transaction = ManuallyDrop::new(self);
-        // SAFETY: the transaction runs, and is forgotten, since the handle is gone even if committing fails.
+        // SAFETY: the transaction is live, and is forgotten, since the handle is invalid even if
+        // committing fails.
         check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
     }
 
@@ -230,7 +235,8 @@ impl<'e> LmdbTransaction<'e> {
     pub(super) fn cursor(&self, table: LmdbTable) -> Result<LmdbCursor<'_>> {
         let mut handle = ptr::null_mut();
         let (transaction, table) = (self.handle.as_ptr(), table as c_uint);
-        // SAFETY: the transaction runs, both tables are always open, and `handle` is a place for the new one.
+        // SAFETY: the transaction is live, both tables are always open, and `handle` is memory for
+        // the new one.
         check(unsafe { ffi::mdb_cursor_open(transaction, table, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("LMDB gave no cursor")?;
         Ok(LmdbCursor {
@@ -254,7 +260,7 @@ pub(super) struct LmdbResetTransaction<'e> {
 }
 
 impl<'e> LmdbResetTransaction<'e> {
-    /// Begins it anew, with the newest snapshot.
+    /// Renews the transaction with the newest snapshot.
     #[inline]
     pub(super) fn renew(self) -> Result<LmdbTransaction<'e>> {
         // SAFETY: the handle is live and was reset.
@@ -270,7 +276,7 @@ pub(super) struct LmdbCursor<'t> {
 }
 
 impl<'t> LmdbCursor<'t> {
-    /// Moves, and gives the record there, or `None` behind the last.
+    /// Moves, and returns the record there, or `None` after the last.
     #[inline]
     pub(super) fn go(&mut self, to: LmdbMove) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
@@ -280,7 +286,7 @@ impl<'t> LmdbCursor<'t> {
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; LMDB writes only to `key` and `value`.
         match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, to) } {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
@@ -299,7 +305,8 @@ impl Drop for LmdbCursor<'_> {
     }
 }
 
-/// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
+/// Begins a transaction, nested in `parent` unless that is null. A parent is live, and not used
+/// while this transaction is.
 #[inline]
 fn begin_within(
     environment: &LmdbEnvironment,
@@ -307,7 +314,8 @@ fn begin_within(
     flags: c_uint,
 ) -> Result<LmdbTransaction<'_>> {
     let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
-    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
+    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is memory
+    // for the new handle.
     check(unsafe { ffi::mdb_txn_begin(open, parent, flags, &raw mut handle) })?;
     let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
     Ok(LmdbTransaction {
@@ -335,7 +343,8 @@ unsafe fn as_slice<'a>(value: ffi::MDB_val) -> &'a [u8] {
     if value.mv_size == 0 {
         return &[];
     }
-    // SAFETY: LMDB points to that many bytes of its map, which stand still as long as the caller promises.
+    // SAFETY: LMDB points to that many bytes of its map, which do not change as long as the caller
+    // promises.
     unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
 }
 
@@ -351,7 +360,8 @@ fn check(code: c_int) -> Result<()> {
 
 #[cold]
 fn failed(code: c_int) -> Result<()> {
-    // SAFETY: LMDB answers every code with a text that stands for ever, or until the next call on this thread.
+    // SAFETY: LMDB returns a string for every code, which is valid forever, or until the next call
+    // on this thread.
     let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) };
     bail!("LMDB: {} (code {code})", text.to_string_lossy())
 }

@@ -1,4 +1,5 @@
-//! The functions that RocksDB and LevelDB share, as their C headers have them, but for what their names begin with.
+//! The functions that RocksDB and LevelDB share, as in their C headers, without the prefixes of
+//! their names.
 
 use std::ffi::{c_char, c_uchar, c_void};
 
@@ -45,7 +46,7 @@ pub(super) struct LogStructuredCalls {
     pub(super) iter_get_error: unsafe extern "C" fn(LibraryHandle, *mut *mut c_char),
 }
 
-/// What a library says went wrong.
+/// The error text of a library.
 pub(super) struct Errors {
     pub(super) text: *mut c_char,
     pub(super) free: unsafe extern "C" fn(*mut c_void),

@@ -12,9 +12,9 @@ use std::{
     path::Path,
 };
 
-/// What is collected in memory before it becomes a file.
+/// The size of the write buffer in memory.
 const BUFFER_BYTES: usize = 64 << 20;
-/// The same where memory is short.
+/// The size of the write buffer where memory is limited.
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 const FILE_BYTES: usize = 32 << 20;
 const BLOOM_BITS: c_int = 10;
@@ -76,7 +76,8 @@ pub(crate) fn open(
     let path = CString::new(directory.join("leveldb").as_os_str().as_bytes())?;
     let cache_bytes = usize::try_from(room.cache_bytes)?;
     let mut errors = Errors::new(&FUNCTIONS);
-    // SAFETY: options are made, set and used as the header says; cache and filter live as long as the process, which has one database.
+    // SAFETY: options are made, set and used as the header says; cache and filter live as long as
+    // the process, which has one database.
     let database = unsafe {
         let options = leveldb_options_create();
         leveldb_options_set_create_if_missing(options, 1);

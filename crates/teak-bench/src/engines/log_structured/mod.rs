@@ -1,14 +1,19 @@
-//! RocksDB and LevelDB, through the C interfaces that they share: a batch stands for a write transaction, a snapshot for one that reads.
+//! RocksDB and LevelDB, through the C interfaces that they share. A batch serves as write
+//! transaction, a snapshot as read transaction.
 //!
-//! Both have the same functions with other names; [`calls`] lists them. What RocksDB has besides is in [`rocksdb`].
+//! Both have the same functions with different names; [`calls`] lists them. The lookups that only
+//! RocksDB has are in [`pinned`].
 //!
-//! Invariants: handles are freed once, by the drop of what has them; snapshots and batches borrow the database.
+//! Invariants: handles are freed once, by the drop of their owner; snapshots and batches borrow the
+//! database.
 
 #![allow(unsafe_code)]
 
 mod calls;
 #[cfg(feature = "leveldb")]
 pub(crate) mod leveldb;
+#[cfg(feature = "rocksdb")]
+mod pinned;
 #[cfg(feature = "rocksdb")]
 pub(crate) mod rocksdb;
 
@@ -32,12 +37,13 @@ pub(crate) struct LogStructured {
     sync: LibraryHandle,
     /// How it is read without a snapshot.
     reads: LibraryHandle,
-    /// What RocksDB has besides; goes before the database.
+    /// RocksDB's own lookups; dropped before the database.
     #[cfg(feature = "rocksdb")]
-    pinned: Option<rocksdb::PinnedLookups>,
+    pinned: Option<pinned::PinnedLookups>,
 }
 
-// SAFETY: the libraries let threads use a database, and options that do not change, at the same time.
+// SAFETY: the libraries let threads use a database, and options that do not change, at the same
+// time.
 unsafe impl Sync for LogStructured {}
 
 /// A snapshot, and how it is read.
@@ -47,7 +53,7 @@ pub(crate) struct LogStructuredRead<'s> {
     options: LibraryHandle,
 }
 
-/// What is to be written.
+/// A write transaction.
 pub(crate) struct LogStructuredWrite<'s> {
     store: &'s LogStructured,
     batch: LibraryHandle,
@@ -55,7 +61,7 @@ pub(crate) struct LogStructuredWrite<'s> {
 
 impl LogStructured {
     fn new(calls: &'static LogStructuredCalls, database: LibraryHandle, is_durable: bool) -> Self {
-        // SAFETY: making options asks for nothing, and setting one for options that are there.
+        // SAFETY: creating options has no preconditions, and they exist when they are set.
         unsafe {
             let (commits, sync) = ((calls.writeoptions_create)(), (calls.writeoptions_create)());
             (calls.writeoptions_set_sync)(commits, c_uchar::from(is_durable));
@@ -84,7 +90,7 @@ impl LogStructured {
         }
         let (mut errors, mut len) = (Errors::new(self.calls), 0);
         let (start, key_len) = (key.as_ptr().cast::<c_char>(), key.len());
-        // SAFETY: database and options are there, and the key is of that length.
+        // SAFETY: database and options are valid, and the key has that length.
         let value = unsafe {
             (self.calls.get)(
                 self.database,
@@ -109,7 +115,7 @@ impl LogStructured {
 
     fn write_batch(&self, options: LibraryHandle, batch: LibraryHandle) -> Result<()> {
         let mut errors = Errors::new(self.calls);
-        // SAFETY: database, options and batch are there.
+        // SAFETY: database, options and batch are valid.
         unsafe { (self.calls.write)(self.database, options, batch, errors.out_pointer()) };
         errors.check()
     }
@@ -119,7 +125,7 @@ impl Drop for LogStructured {
     fn drop(&mut self) {
         #[cfg(feature = "rocksdb")]
         drop(self.pinned.take());
-        // SAFETY: all of them are there, and nothing borrows the database any more.
+        // SAFETY: all handles are valid, and nothing borrows the database any more.
         unsafe {
             (self.calls.readoptions_destroy)(self.reads);
             (self.calls.writeoptions_destroy)(self.commits);
@@ -137,7 +143,7 @@ impl Store for LogStructured {
     }
 
     fn sync(&self) -> Result<()> {
-        // A batch that waits for the disk takes what is in the log before it along.
+        // A batch that waits for the disk flushes the earlier part of the log too.
         let mut connection = self;
         let batch = connection.write()?;
         self.write_batch(self.sync, batch.batch)
@@ -159,7 +165,7 @@ impl Connection for &LogStructured {
         Self: 'w;
 
     fn read(&mut self) -> Result<LogStructuredRead<'_>> {
-        // SAFETY: the database is open, and the options are told a snapshot that lives as long as they do.
+        // SAFETY: the database is open, and the snapshot lives as long as the options.
         unsafe {
             let snapshot = (self.calls.create_snapshot)(self.database);
             let options = (self.calls.readoptions_create)();
@@ -175,7 +181,7 @@ impl Connection for &LogStructured {
     fn write(&mut self) -> Result<LogStructuredWrite<'_>> {
         Ok(LogStructuredWrite {
             store: self,
-            // SAFETY: making a batch asks for nothing.
+            // SAFETY: creating a batch has no preconditions.
             batch: unsafe { (self.calls.writebatch_create)() },
         })
     }
@@ -184,7 +190,7 @@ impl Connection for &LogStructured {
 impl Drop for LogStructuredRead<'_> {
     fn drop(&mut self) {
         let calls = self.store.calls;
-        // SAFETY: both are there, and nothing uses them any more.
+        // SAFETY: both are valid, and nothing uses them any more.
         unsafe {
             (calls.readoptions_destroy)(self.options);
             (calls.release_snapshot)(self.store.database, self.snapshot);
@@ -215,9 +221,10 @@ impl Read for LogStructuredRead<'_> {
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let calls = self.store.calls;
-        // SAFETY: database and options are there; the iterator lives until the end of this function.
+        // SAFETY: database and options are valid; the iterator lives until the end of this
+        // function.
         let cursor = unsafe { (calls.create_iterator)(self.store.database, self.options) };
-        // SAFETY: the iterator is there; what it points to stands still until it moves.
+        // SAFETY: the iterator is valid; the bytes it points to do not change until it moves.
         unsafe {
             match way {
                 ScanDirection::Forwards => (calls.iter_seek_to_first)(cursor),
@@ -251,7 +258,7 @@ impl Read for LogStructuredRead<'_> {
 
 impl Drop for LogStructuredWrite<'_> {
     fn drop(&mut self) {
-        // SAFETY: the batch is there, and nothing uses it any more.
+        // SAFETY: the batch is valid, and nothing uses it any more.
         unsafe { (self.store.calls.writebatch_destroy)(self.batch) };
     }
 }
@@ -266,7 +273,7 @@ impl Write for LogStructuredWrite<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());
         let put = self.store.calls.writebatch_put;
-        // SAFETY: the batch is there; it copies key and value, which are of these lengths.
+        // SAFETY: the batch is valid; it copies key and value, which have these lengths.
         unsafe { put(self.batch, start, key.len(), value_start, value.len()) };
         Ok(())
     }
@@ -279,7 +286,7 @@ impl Write for LogStructuredWrite<'_> {
 
     fn remove(&mut self, key: &[u8]) -> Result<()> {
         let delete = self.store.calls.writebatch_delete;
-        // SAFETY: the batch is there; it copies the key, which is of that length.
+        // SAFETY: the batch is valid; it copies the key, which has that length.
         unsafe { delete(self.batch, key.as_ptr().cast(), key.len()) };
         Ok(())
     }
@@ -297,7 +304,7 @@ impl Errors {
         }
     }
 
-    /// Where the library writes what went wrong.
+    /// Where the library writes its error text.
     fn out_pointer(&mut self) -> *mut *mut c_char {
         &raw mut self.text
     }

@@ -1,8 +1,9 @@
-//! RocksDB, as its C interface opens it, and what it has that LevelDB has not: values that are not copied, and lookups of many keys.
+//! RocksDB, opened through its C interface.
 
 use super::{
     LogStructured,
     calls::{Errors, LibraryHandle, LogStructuredCalls, calls},
+    pinned::PinnedLookups,
 };
 use crate::engines::{Durability, store::CacheBudget};
 use anyhow::Result;
@@ -10,12 +11,12 @@ use std::{
     ffi::{CString, c_char, c_int, c_uchar, c_void},
     os::unix::ffi::OsStrExt,
     path::Path,
-    ptr, slice, thread,
+    ptr, thread,
 };
 
-/// What is collected in memory before it becomes a file.
+/// The size of the write buffer in memory.
 const BUFFER_BYTES: usize = 64 << 20;
-/// The same where memory is short.
+/// The size of the write buffer where memory is limited.
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 const BLOOM_BITS: f64 = 10.0;
 const NO_COMPRESSION: c_int = 0;
@@ -73,29 +74,8 @@ unsafe extern "C" {
     fn rocksdb_block_based_options_create() -> LibraryHandle;
     fn rocksdb_block_based_options_set_block_cache(_: LibraryHandle, _: LibraryHandle);
     fn rocksdb_block_based_options_set_filter_policy(_: LibraryHandle, _: LibraryHandle);
-    fn rocksdb_column_family_handle_destroy(_: LibraryHandle);
     fn rocksdb_cache_create_lru(_: usize) -> LibraryHandle;
     fn rocksdb_filterpolicy_create_bloom_full(_: f64) -> LibraryHandle;
-    fn rocksdb_get_pinned(
-        _: LibraryHandle,
-        _: LibraryHandle,
-        _: *const c_char,
-        _: usize,
-        _: *mut *mut c_char,
-    ) -> LibraryHandle;
-    fn rocksdb_pinnableslice_value(_: LibraryHandle, _: *mut usize) -> *const c_char;
-    fn rocksdb_pinnableslice_destroy(_: LibraryHandle);
-    fn rocksdb_batched_multi_get_cf(
-        _: LibraryHandle,
-        _: LibraryHandle,
-        _: LibraryHandle,
-        _: usize,
-        _: *const *const c_char,
-        _: *const usize,
-        _: *mut LibraryHandle,
-        _: *mut *mut c_char,
-        _: bool,
-    );
 }
 
 static FUNCTIONS: LogStructuredCalls = CALLS;
@@ -144,88 +124,6 @@ pub(crate) fn open(
     errors.check()?;
     let is_durable = durability == Durability::Durable;
     let mut store = LogStructured::new(&FUNCTIONS, database, is_durable);
-    store.pinned = Some(PinnedLookups { family });
+    store.pinned = Some(PinnedLookups::new(&FUNCTIONS, family));
     Ok(store)
-}
-
-/// Lookups whose values stay where they are.
-pub(super) struct PinnedLookups {
-    family: LibraryHandle,
-}
-
-impl Drop for PinnedLookups {
-    fn drop(&mut self) {
-        // SAFETY: the handle is there, and the database is open until this is gone.
-        unsafe { rocksdb_column_family_handle_destroy(self.family) };
-    }
-}
-
-impl PinnedLookups {
-    pub(super) fn get(
-        &self,
-        database: LibraryHandle,
-        options: LibraryHandle,
-        key: &[u8],
-        see: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool> {
-        let mut errors = Errors::new(&FUNCTIONS);
-        let start = key.as_ptr().cast::<c_char>();
-        // SAFETY: database and options are there, and the key is of that length.
-        let found = unsafe {
-            rocksdb_get_pinned(database, options, start, key.len(), errors.out_pointer())
-        };
-        errors.check()?;
-        Ok(show(found, see))
-    }
-
-    pub(super) fn get_many(
-        &self,
-        database: LibraryHandle,
-        options: LibraryHandle,
-        keys: &[&[u8]],
-        see: &mut dyn FnMut(&[u8]),
-    ) -> Result<()> {
-        let starts: Vec<*const c_char> = keys.iter().map(|key| key.as_ptr().cast()).collect();
-        let lens: Vec<usize> = keys.iter().map(|key| key.len()).collect();
-        let mut values: Vec<LibraryHandle> = vec![ptr::null_mut(); keys.len()];
-        let mut texts: Vec<*mut c_char> = vec![ptr::null_mut(); keys.len()];
-        // SAFETY: all are there, and there are as many keys, lengths, places for values and for errors as it is told.
-        unsafe {
-            rocksdb_batched_multi_get_cf(
-                database,
-                options,
-                self.family,
-                keys.len(),
-                starts.as_ptr(),
-                lens.as_ptr(),
-                values.as_mut_ptr(),
-                texts.as_mut_ptr(),
-                false,
-            );
-        }
-        for (value, text) in values.into_iter().zip(texts) {
-            show(value, see);
-            let errors = Errors {
-                text,
-                free: FUNCTIONS.free,
-            };
-            errors.check()?;
-        }
-        Ok(())
-    }
-}
-
-/// Shows what is there, and lets go of it.
-fn show(found: LibraryHandle, see: &mut dyn FnMut(&[u8])) -> bool {
-    if found.is_null() {
-        return false;
-    }
-    let mut len = 0;
-    // SAFETY: the library gave a value, which stands still until it is let go of, and is ours to let go of.
-    unsafe {
-        let value = rocksdb_pinnableslice_value(found, &raw mut len);
-        see(slice::from_raw_parts(value.cast::<u8>(), len));
-        rocksdb_pinnableslice_destroy(found);
-    }
-    true
 }

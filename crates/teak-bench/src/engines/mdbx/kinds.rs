@@ -14,7 +14,7 @@ use crate::{
 use anyhow::Result;
 use std::path::Path;
 
-/// A key has several values; without `MDBX_CREATE` the unnamed table stays what it is.
+/// The unnamed table with several values per key. Without `MDBX_CREATE` its kind would not change.
 const MANY: ffi::MDBX_db_flags_t = ffi::MDBX_CREATE | ffi::MDBX_DUPSORT;
 
 impl Mdbx {
@@ -43,7 +43,7 @@ impl KindsEngine for Mdbx {
         transaction.commit()
     }
 
-    /// libmdbx takes many values of a key at once if all have one length.
+    /// libmdbx takes many values of a key in one call if all have one length.
     fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let is_fixed = batch.packed.len() == batch.pairs.len() * FIXED_LEN;
         if batch.per_key == 1 || !is_fixed {

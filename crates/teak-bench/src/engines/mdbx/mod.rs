@@ -6,8 +6,8 @@ mod store;
 
 use super::{
     Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, OpenSettings,
-    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space, in_key_order,
-    reading::fold_keys,
+    PageWriteMode, ReadStart, ReadStep, Reader, RecordChange, SlotOwner, Space,
+    engine::in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -47,7 +47,7 @@ impl Mdbx {
         Self::open_with(directory, opening, writing, table_flags)
     }
 
-    /// The same, with flags of the table.
+    /// Like [`Self::open`], with flags of the table.
     fn open_with(
         directory: &Path,
         opening: &OpenSettings,
@@ -95,7 +95,7 @@ impl Engine for Mdbx {
         if insertion == Insertion::Presorted {
             in_key_order(records).into_iter().try_for_each(put)?;
         } else {
-            // libmdbx has no call for many records: one after the other is what its users do.
+            // libmdbx has no call for many records; its users put them one by one.
             records.iter().try_for_each(&mut put)?;
         }
         transaction.commit()
@@ -140,7 +140,7 @@ impl Engine for Mdbx {
         Ok(digest)
     }
 
-    /// libmdbx has no call for many keys: one lookup after the other is what its users do.
+    /// libmdbx has no call for many keys; its users look them up one by one.
     fn get_many(&mut self, keys: &[Key], _group: usize) -> Result<Digest> {
         self.get(keys)
     }

@@ -1,9 +1,10 @@
-//! The part of libmdbx's C interface that is needed, with lifetimes and nothing else added.
+//! The required part of libmdbx's C interface, with lifetimes added.
 //!
-//! Invariants: an [`MdbxEnvironment`] is open from its making to its drop; each transaction borrows it, and
-//! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from libmdbx
-//! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
-//! Threads may share an environment. Nothing else may leave its thread: libmdbx ties a transaction to it.
+//! Invariants: an [`MdbxEnvironment`] is open from its creation to its drop. Each transaction
+//! borrows it, and each cursor borrows its transaction, so that they end in the order that libmdbx
+//! requires. Slices from libmdbx borrow the transaction, and a write transaction changes only
+//! through `&mut`, so that no slice is held across a change. Threads may share an environment.
+//! Everything else stays in its thread, because libmdbx ties a transaction to it.
 
 #![allow(unsafe_code)]
 
@@ -24,7 +25,7 @@ const FILE_MODE: ffi::mdbx_mode_t = 0o644;
 /// The unnamed database, where the records are; number 0 has the pages that may be used again.
 const RECORDS: ffi::MDBX_dbi = 1;
 
-/// What a transaction may do.
+/// The access of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MdbxAccess {
     Read,
@@ -38,7 +39,7 @@ pub(super) enum MdbxAccess {
 pub(super) struct MdbxGeometry {
     /// The largest size, for which addresses are set aside.
     pub(super) upper_bytes: isize,
-    /// What the file grows by.
+    /// The bytes by which the file grows.
     pub(super) step_bytes: isize,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct MdbxSettings {
     pub(super) geometry: MdbxGeometry,
     /// How many slots for readers there are, if not as many as by default.
     pub(super) max_readers: Option<u32>,
-    /// What the unnamed database is made with.
+    /// The flags of the unnamed database.
     pub(super) table_flags: ffi::MDBX_db_flags_t,
 }
 
@@ -67,12 +68,13 @@ impl MdbxEnvironment {
         log_errors_only();
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` is a place to write the new handle to.
+        // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdbx_env_create(&raw mut handle) })?;
         let handle = NonNull::new(handle).context("libmdbx gave no environment")?;
-        // From here on the drop closes it, also where opening fails, which is what libmdbx asks for.
+        // From here on the drop closes it, even if opening fails, as libmdbx requires.
         let environment = Self { handle };
-        // Zero is the smallest, and never to shrink; less than zero what is there already, or the default.
+        // Zero is the minimum, and never to shrink; a negative number keeps the present value or
+        // the default.
         let (lower, now, shrink, page_size) = (0, -1, 0, -1);
         let (flags, geometry) = (settings.flags, settings.geometry);
         let (upper, step) = (geometry.upper_bytes, geometry.step_bytes);
@@ -131,7 +133,7 @@ impl MdbxEnvironment {
     pub(super) fn page_size(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
         let (out, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
-        // SAFETY: the environment is open, and `stat` is a place of that size for what is asked.
+        // SAFETY: the environment is open, and `stat` is memory of that size for the result.
         check(unsafe { ffi::mdbx_env_stat_ex(self.handle.as_ptr(), ptr::null(), out, size) })?;
         // SAFETY: it is made of numbers, all of which were zero before the call filled them.
         Ok(u64::from(unsafe { stat.assume_init() }.ms_psize))
@@ -158,7 +160,7 @@ impl<'e> MdbxTransaction<'e> {
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
         let (key, mut value) = (borrowed(key), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the transaction runs; libmdbx reads the key and writes to `value` alone.
+        // SAFETY: the transaction is live; libmdbx reads the key and writes only to `value`.
         match unsafe { ffi::mdbx_get(handle, RECORDS, &raw const key, &raw mut value) } {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
@@ -183,7 +185,7 @@ impl<'e> MdbxTransaction<'e> {
         check(unsafe { ffi::mdbx_put(handle, RECORDS, &raw const key, &raw mut value, flags) })
     }
 
-    /// Removes a record that is there.
+    /// Removes an existing record.
     pub(super) fn remove(&mut self, key: &[u8]) -> Result<()> {
         let key = borrowed(key);
         // SAFETY: the transaction runs; libmdbx only reads the key, and is given no value.
@@ -194,7 +196,8 @@ impl<'e> MdbxTransaction<'e> {
     fn prepare(self, flags: ffi::MDBX_db_flags_t) -> Result<()> {
         let mut table = 0;
         let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
-        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        // SAFETY: the transaction is live; no name means the unnamed database, and `table` is
+        // memory for its number.
         check(unsafe { ffi::mdbx_dbi_open(handle, no_name, flags, &raw mut table) })?;
         ensure!(
             table == RECORDS,
@@ -207,7 +210,8 @@ impl<'e> MdbxTransaction<'e> {
     pub(super) fn commit(self) -> Result<()> {
         let transaction = ManuallyDrop::new(self);
         let handle = transaction.handle.as_ptr();
-        // SAFETY: the transaction runs, and is forgotten, since the handle is gone even if committing fails.
+        // SAFETY: the transaction is live, and is forgotten, since the handle is invalid even if
+        // committing fails.
         check(unsafe { ffi::mdbx_txn_commit_ex(handle, ptr::null_mut()) })
     }
 
@@ -222,7 +226,8 @@ impl<'e> MdbxTransaction<'e> {
     /// Opens a cursor, on nothing yet.
     pub(super) fn cursor(&self) -> Result<MdbxCursor<'_>> {
         let mut handle = ptr::null_mut();
-        // SAFETY: the transaction runs, the table is always open, and `handle` is a place for the new one.
+        // SAFETY: the transaction is live, the table is always open, and `handle` is memory for the
+        // new one.
         check(unsafe { ffi::mdbx_cursor_open(self.handle.as_ptr(), RECORDS, &raw mut handle) })?;
         let handle = NonNull::new(handle).context("libmdbx gave no cursor")?;
         Ok(MdbxCursor {
@@ -246,9 +251,10 @@ impl<'e> MdbxTransaction<'e> {
         let mut info = MaybeUninit::<ffi::MDBX_gc_info_t>::zeroed();
         let (out, size) = (info.as_mut_ptr(), size_of::<ffi::MDBX_gc_info_t>());
         let (handle, no_context) = (self.handle.as_ptr(), ptr::null_mut());
-        // SAFETY: the transaction runs, `info` is a place of that size for what is asked, and nothing is to be called.
+        // SAFETY: the transaction is live, `info` is memory of that size for the result, and there
+        // is no callback.
         let code = unsafe { ffi::mdbx_gc_info(handle, out, size, None, no_context) };
-        // Where nothing is free it says that, behind having filled in the rest.
+        // If no page is free, it returns this code after filling in the rest.
         if code != ffi::MDBX_NOTFOUND {
             check(code)?;
         }
@@ -271,7 +277,7 @@ pub(super) struct MdbxResetTransaction<'e> {
 }
 
 impl<'e> MdbxResetTransaction<'e> {
-    /// Begins it anew, with the newest snapshot.
+    /// Renews the transaction with the newest snapshot.
     #[inline]
     pub(super) fn renew(self) -> Result<MdbxTransaction<'e>> {
         // SAFETY: the handle is live and was reset.
@@ -280,14 +286,14 @@ impl<'e> MdbxResetTransaction<'e> {
     }
 }
 
-/// Where a cursor goes.
+/// A movement of a cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MdbxMove {
     /// To the next record; the first, if it has not been anywhere.
     Next,
     /// To the one before; the last, if it has not been anywhere.
     Previous,
-    /// The same, behind all values of the key.
+    /// To the next key, past all values of the current one.
     NextKey,
 }
 
@@ -298,7 +304,7 @@ pub(super) struct MdbxCursor<'t> {
 }
 
 impl<'t> MdbxCursor<'t> {
-    /// Moves, and gives the record there, or `None` behind the last.
+    /// Moves, and returns the record there, or `None` after the last.
     #[inline]
     pub(super) fn go(&mut self, to: MdbxMove) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
@@ -308,7 +314,8 @@ impl<'t> MdbxCursor<'t> {
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; libmdbx writes only to `key` and
+        // `value`.
         match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, to) } {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
@@ -327,14 +334,15 @@ impl Drop for MdbxCursor<'_> {
     }
 }
 
-/// Has libmdbx keep to itself on standard error what is no error.
+/// Limits libmdbx's messages on standard error to errors.
 fn log_errors_only() {
     let (level, flags) = (ffi::MDBX_LOG_ERROR, ffi::MDBX_DBG_DONTCHANGE);
-    // SAFETY: it sets numbers of the library's own, and nothing is to be called.
+    // SAFETY: it sets numbers of the library's own, and there is no callback.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };
 }
 
-/// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
+/// Begins a transaction, nested in `parent` unless that is null. A parent is live, and not used
+/// while this transaction is.
 #[inline]
 fn begin_within(
     environment: &MdbxEnvironment,
@@ -343,7 +351,8 @@ fn begin_within(
 ) -> Result<MdbxTransaction<'_>> {
     let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
     let no_context = ptr::null_mut();
-    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
+    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is memory
+    // for the new handle.
     check(unsafe { ffi::mdbx_txn_begin_ex(open, parent, flags, &raw mut handle, no_context) })?;
     let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
     Ok(MdbxTransaction {
@@ -371,7 +380,8 @@ unsafe fn as_slice<'a>(value: ffi::MDBX_val) -> &'a [u8] {
     if value.iov_len == 0 {
         return &[];
     }
-    // SAFETY: libmdbx points to that many bytes of its map, which stand still as long as the caller promises.
+    // SAFETY: libmdbx points to that many bytes of its map, which do not change as long as the
+    // caller promises.
     unsafe { slice::from_raw_parts(value.iov_base.cast::<u8>(), value.iov_len) }
 }
 
@@ -387,7 +397,8 @@ fn check(code: c_int) -> Result<()> {
 
 #[cold]
 fn failed(code: c_int) -> Result<()> {
-    // SAFETY: libmdbx answers every code with a text that stands for ever, or until the next call on this thread.
+    // SAFETY: libmdbx returns a string for every code, which is valid forever, or until the next
+    // call on this thread.
     let text = unsafe { CStr::from_ptr(ffi::mdbx_strerror(code)) };
     bail!("libmdbx: {} (code {code})", text.to_string_lossy())
 }

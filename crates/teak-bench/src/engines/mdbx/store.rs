@@ -13,7 +13,7 @@ use mdbx_sys as ffi;
 use std::time::Duration;
 
 impl Mdbx {
-    /// Has a commit flush what is older than this and was not flushed.
+    /// Sets the age at which unflushed commits are flushed by a later one.
     pub(crate) fn flush_after(&self, age: Duration) -> Result<()> {
         // In parts of 65,536 of a second.
         let parts = age.as_secs() << 16;

@@ -1,8 +1,9 @@
-//! Berkeley DB and WiredTiger. Their C interfaces are structures of functions, which only C can name, so that a few lines of C stand between:
-//! the same functions for both.
+//! Berkeley DB and WiredTiger. Their C interfaces are structures of functions, which only C code
+//! can use, so a few lines of C define the same functions for both.
 //!
-//! Invariants: a store outlives its connections, these their transactions, and those their cursors, and each ends once; what a
-//! lookup or a step shows is only borrowed until the next call of the connection.
+//! Invariants: a store outlives its connections, these their transactions, and those their cursors,
+//! and each ends once. The bytes of a lookup or a step are borrowed only until the next call of the
+//! connection.
 
 #![allow(unsafe_code)]
 
@@ -109,10 +110,11 @@ pub(crate) struct Shim {
     handle: ShimHandle,
 }
 
-// SAFETY: both engines let threads connect to a database at the same time; what a thread has then is its own.
+// SAFETY: both engines let threads connect to a database at the same time; each thread has its own
+// connection.
 unsafe impl Sync for Shim {}
 
-/// What a thread has of it.
+/// A thread's connection.
 pub(crate) struct ShimConnection<'s> {
     calls: &'s ShimCalls,
     handle: ShimHandle,
@@ -159,7 +161,7 @@ impl Shim {
             Durability::Careless => 2,
         };
         let mut handle = ptr::null_mut();
-        // SAFETY: the path ends with a zero byte, and there is a place to write the new handle to.
+        // SAFETY: the path is zero-terminated, and there is memory for the new handle.
         let code = unsafe { (calls.open)(path.as_ptr(), mode, room.cache_bytes, &raw mut handle) };
         let opened = Self { calls, handle };
         check(calls, code)?;
@@ -181,7 +183,7 @@ impl Store for Shim {
 
     fn connect(&self) -> Result<ShimConnection<'_>> {
         let mut handle = ptr::null_mut();
-        // SAFETY: the database is open, and there is a place to write the new handle to.
+        // SAFETY: the database is open, and there is memory for the new handle.
         let code = unsafe { (self.calls.connect)(self.handle, &raw mut handle) };
         let calls = self.calls;
         let connected = ShimConnection { calls, handle };
@@ -211,7 +213,7 @@ impl Drop for ShimConnection<'_> {
 impl ShimConnection<'_> {
     fn begin(&mut self, writes: c_int) -> Result<ShimTransaction<'_>> {
         let mut handle = ptr::null_mut();
-        // SAFETY: the connection is live, and there is a place to write the new handle to.
+        // SAFETY: the connection is live, and there is memory for the new handle.
         let code = unsafe { (self.calls.begin)(self.handle, writes, &raw mut handle) };
         check(self.calls, code)?;
         Ok(ShimTransaction {
@@ -254,12 +256,13 @@ impl LookupTransaction for ShimTransaction<'_> {
         let (mut value, mut len) = (ptr::null(), 0);
         let start = key.as_ptr().cast();
         let (value_out, len_out) = (&raw mut value, &raw mut len);
-        // SAFETY: the transaction runs, the key is of that length, and there are places for what is found.
+        // SAFETY: the transaction is live, the key has that length, and there is memory for the
+        // result.
         match unsafe { (self.calls.get)(self.handle, start, key.len(), value_out, len_out) } {
             MISSING => Ok(false),
             code => {
                 check(self.calls, code)?;
-                // SAFETY: the call succeeded, and the next one comes behind this.
+                // SAFETY: the call succeeded, and the next one comes later.
                 see(unsafe { shown(value, len) });
                 Ok(true)
             }
@@ -275,7 +278,7 @@ impl Read for ShimTransaction<'_> {
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let (calls, mut cursor) = (self.calls, ptr::null_mut());
-        // SAFETY: the transaction runs, and there is a place to write the new handle to.
+        // SAFETY: the transaction is live, and there is memory for the new handle.
         check(calls, unsafe {
             (calls.cursor)(self.handle, &raw mut cursor)
         })?;
@@ -286,7 +289,8 @@ impl Read for ShimTransaction<'_> {
         };
         let mut go = |key: Option<&[u8]>| {
             let (data_out, lens_out) = (data.as_mut_ptr(), lens.as_mut_ptr());
-            // SAFETY: the cursor is live, a key is of that length, and there are places for what is found.
+            // SAFETY: the cursor is live, a key has that length, and there is memory for the
+            // result.
             let code = unsafe {
                 match key {
                     Some(key) => {
@@ -297,7 +301,7 @@ impl Read for ShimTransaction<'_> {
                 }
             };
             if code == 0 {
-                // SAFETY: the call succeeded, and the next one comes behind this.
+                // SAFETY: the call succeeded, and the next one comes later.
                 unsafe { see(shown(data[0], lens[0]), shown(data[1], lens[1])) };
             }
             code
@@ -336,7 +340,7 @@ impl Write for ShimTransaction<'_> {
     }
 
     fn commit(mut self) -> Result<()> {
-        // The handle is gone even if committing fails.
+        // The handle is invalid even if committing fails.
         let handle = std::mem::replace(&mut self.handle, ptr::null_mut());
         // SAFETY: the transaction runs.
         check(self.calls, unsafe { (self.calls.commit)(handle) })
@@ -347,12 +351,14 @@ impl Write for ShimTransaction<'_> {
 ///
 /// # Safety
 ///
-/// They were found by a call that succeeded, and the next call of the connection comes behind the last use of what is returned.
+/// They were found by a successful call, and the connection makes its next call after the last use
+/// of the result.
 unsafe fn shown<'a>(data: Bytes, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: the engine points to that many bytes, which stand still as long as the caller promises.
+    // SAFETY: the engine points to that many bytes, which do not change as long as the caller
+    // promises.
     unsafe { slice::from_raw_parts(data.cast(), len) }
 }
 
@@ -360,7 +366,8 @@ fn check(calls: &ShimCalls, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
     }
-    // SAFETY: the engine answers every code with a text that stands until the next call of this thread.
+    // SAFETY: the engine returns a string for every code, which is valid until this thread's next
+    // call.
     let text = unsafe { CStr::from_ptr((calls.error)(code)) };
     bail!("{} (code {code})", text.to_string_lossy())
 }

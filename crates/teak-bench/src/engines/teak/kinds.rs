@@ -16,7 +16,7 @@ use teak::{
 };
 
 /// An open database with a table of some kind.
-pub(in crate::engines) struct Kinds {
+pub(in crate::engines) struct TeakKinds {
     database: Database,
     table: OpenTable,
 }
@@ -26,7 +26,7 @@ enum OpenTable {
     Pairs(MultiTable<Bytes, Bytes>),
 }
 
-impl Kinds {
+impl TeakKinds {
     /// Creates the database in `directory`, with the table.
     pub(in crate::engines) fn open(
         directory: &Path,
@@ -72,7 +72,7 @@ impl Kinds {
     }
 }
 
-impl KindsEngine for Kinds {
+impl KindsEngine for TeakKinds {
     fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()> {
         let (mut txn, table) = (self.database.begin_write()?, self.pairs()?);
         for pair in pairs {

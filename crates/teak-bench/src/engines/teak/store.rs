@@ -17,7 +17,7 @@ const LOAD_BATCH: usize = 10_000;
 /// A key and its value.
 type OwnedPair = (Box<[u8]>, Box<[u8]>);
 
-/// Teak, and the ticket of a thread's last commit that nobody has waited for yet.
+/// Teak, and the ticket of the thread's last commit, if nothing has waited for it yet.
 pub(crate) struct TeakConnection<'s> {
     teak: &'s Teak,
     last: Option<Ticket>,
@@ -105,7 +105,7 @@ impl Connection for TeakConnection<'_> {
     }
 
     fn wait(&mut self) -> Result<()> {
-        // Commits become durable in their order: the last one stands for all.
+        // Commits become durable in order, so the last one stands for all.
         if let Some(ticket) = self.last.take() {
             ticket.wait()?;
         }

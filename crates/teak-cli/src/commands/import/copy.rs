@@ -10,7 +10,7 @@ use std::fs::File;
 use teak::{Database, Durability, WriteTxn};
 use teak_foreign::{PageSlice, Records, TableScan};
 
-/// What was copied of a table.
+/// The result of copying a table.
 pub(super) struct CopiedTable {
     pub(super) name: Vec<u8>,
     pub(super) records: u64,
@@ -61,7 +61,7 @@ fn copy(
         true => table.load_sorted(txn, &mut feed),
         false => table.load_unsorted(txn, &mut feed),
     };
-    // What stopped the source comes first: the engine only saw its records end.
+    // A failure of the source takes precedence: the engine only saw its records end.
     feed.end.map_err(|error| source.failure(error))?;
     let copied = CopiedTable {
         name: item.name.clone(),
@@ -83,7 +83,7 @@ fn copy(
     Ok(copied)
 }
 
-/// What it means that the engine does not take a record.
+/// The failure for a record that the engine refuses.
 fn refused(item: &PlannedTable, error: teak::Error) -> Failure {
     let name = printable(&item.old_name);
     let context = match &error {
@@ -104,7 +104,8 @@ fn refused(item: &PlannedTable, error: teak::Error) -> Failure {
     }
 }
 
-/// The records of a table, for the engine to draw from. They end where the table does or where reading fails; `end` says which.
+/// The records of a table, as an iterator for the engine. It ends at the end of the table or at a
+/// read error; `end` says which.
 struct RecordFeed<'a, 'p, 'e> {
     records: Records<'p, 'e, File>,
     progress: &'a ImportProgress,

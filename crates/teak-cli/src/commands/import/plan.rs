@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use teak_foreign::Table;
 
-/// A table of the source, and what it becomes.
+/// A table of the source, and the table that is made of it.
 pub(super) struct PlannedTable {
     pub(super) table: Table,
-    /// The name that it gets.
+    /// Its new name.
     pub(super) name: Vec<u8>,
-    /// The name by which the command line knows it.
+    /// Its name on the command line.
     pub(super) old_name: Vec<u8>,
     pub(super) kind: TableKind,
     pub(super) is_sorted: bool,
@@ -57,19 +57,19 @@ impl ImportPlan {
         Ok(Self { items })
     }
 
-    /// The records that are to be copied, as the source describes them.
+    /// The number of records to copy, according to the source.
     pub(super) fn records(&self) -> u64 {
         let records = self.items.iter().map(|item| item.table.records);
         records.fold(0, u64::saturating_add)
     }
 }
 
-/// Whether a main table has anything of its own.
+/// Whether a main table has records of its own.
 fn has_something(main: &Table) -> bool {
     main.records > 0 || main.sequence > 0
 }
 
-/// What the command line says of tables, and which of it was met.
+/// The tables named on the command line, and which of them were found.
 struct TableChoice<'a> {
     tables: BTreeSet<&'a [u8]>,
     renamed: Vec<(&'a [u8], &'a [u8])>,

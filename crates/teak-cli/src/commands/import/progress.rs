@@ -4,10 +4,10 @@ use super::plan::{ImportPlan, PlannedTable};
 use crate::output::table_name;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Records between two looks at the bar.
+/// Records between two updates of the bar.
 const INTERVAL: u64 = 10_000;
 
-/// A bar: what was copied, then what was checked, then what was compared. It goes with this.
+/// A progress bar for copying, then checking, then comparing. Dropping this removes it.
 pub(super) struct ImportProgress {
     bar: ProgressBar,
     records: u64,

@@ -1,4 +1,4 @@
-//! The source of an import: which file it is, and what its errors are for the program.
+//! The source of an import: finding its file, and translating its errors.
 
 use crate::failure::Failure;
 use crate::outputs;
@@ -16,7 +16,7 @@ pub(super) struct ForeignSource {
 }
 
 impl ForeignSource {
-    /// Opens what `lmdb:PATH` or `mdbx:PATH` means.
+    /// Opens the file that `lmdb:PATH` or `mdbx:PATH` names.
     pub(super) fn open(argument: &OsString) -> Result<Self, Failure> {
         let bytes = argument.as_bytes();
         let (engine, path) = if let Some(path) = bytes.strip_prefix(b"lmdb:") {
@@ -63,12 +63,13 @@ impl ForeignSource {
         Ok(())
     }
 
-    /// What an error of reading means.
+    /// The failure for a read error.
     pub(super) fn failure(&self, error: Error) -> Failure {
         failure(&self.path, error)
     }
 
-    /// The failure of an import, whatever it was: if the source has changed that comes first, since all else may follow from it.
+    /// The failure to report for a failed import. If the source has changed, that is reported,
+    /// because it may have caused any other failure.
     pub(super) fn explain(&self, other: Failure) -> Failure {
         match self.environment.refuse_changed() {
             Err(changed @ Error::Changed { .. }) => self.failure(changed),
@@ -76,7 +77,7 @@ impl ForeignSource {
         }
     }
 
-    /// Makes sure that nobody has written meanwhile.
+    /// Fails if the source was written to during the import.
     pub(super) fn refuse_changed(&self) -> Result<(), Failure> {
         (self.environment.refuse_changed()).map_err(|error| self.failure(error))
     }
@@ -89,7 +90,7 @@ fn prefix(engine: Engine) -> &'static str {
     }
 }
 
-/// The file that a path means: it itself, or the one that the engine puts into such a directory.
+/// The file that a path names: itself, or the engine's data file in such a directory.
 fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
     let metadata = fs::metadata(path).map_err(Failure::opening(path))?;
     if metadata.is_file() {
@@ -117,7 +118,7 @@ fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// What an error of a foreign file is for the program.
+/// The failure for an error of a foreign file.
 fn failure(path: &Path, error: Error) -> Failure {
     match error {
         Error::Io { source, .. } => Failure::file("reading", path)(source),

@@ -3,7 +3,8 @@ use crate::failure::Failure;
 use std::ffi::OsString;
 use std::fs;
 
-/// Pages that a writer used again made an import say that records were not in order, since it did not look whether there was a writer.
+/// Regression: an import did not notice a concurrent writer, and reported records out of order when
+/// it read pages that were in use again.
 #[test]
 fn that_the_source_changed_comes_before_what_follows_from_it() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,6 @@
-//! Where the new database is until it is complete: in a directory beside its place, which is locked as long as somebody works there. So
-//! what a killed import leaves is no database, and the next one removes it.
+//! The directory in which a new database is built, next to its target. It is locked while an import
+//! works in it. A killed import therefore leaves no incomplete database under the target's name,
+//! and the next import removes its directory.
 
 use crate::failure::Failure;
 use std::fs::{self, File, TryLockError};
@@ -11,15 +12,15 @@ const PREFIX: &str = ".teak-import-";
 /// The only file in it.
 const FILE: &str = "database";
 
-/// A directory for a database that is not complete yet. With this all of it goes.
+/// A directory for an incomplete database. Dropping this removes it.
 pub(super) struct StagingDirectory {
-    // In this order: the lock goes last.
+    // Fields are dropped in this order: the lock goes last.
     directory: TempDir,
     _lock: Option<File>,
 }
 
 impl StagingDirectory {
-    /// A place beside `target`, where there must be nothing.
+    /// Creates a directory next to `target`, which must not exist.
     pub(super) fn beside(target: &Path) -> Result<Self, Failure> {
         if target.symlink_metadata().is_ok() {
             return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
@@ -46,7 +47,7 @@ impl StagingDirectory {
         self.directory.path().join(FILE)
     }
 
-    /// Gives what is complete and on the disk its name, which must still be free.
+    /// Renames the complete and durable database to its target, which must still not exist.
     pub(super) fn finish(&self, target: &Path) -> Result<(), Failure> {
         let naming = Failure::file("naming", target);
         match give_name(&self.path(), target) {
@@ -62,10 +63,11 @@ impl StagingDirectory {
     }
 }
 
-/// Renames a file, unless there is something of that name.
+/// Renames a file, unless the target exists.
 fn give_name(file: &Path, target: &Path) -> io::Result<()> {
     match TempPath::try_from_path(file)?.persist_noclobber(target) {
-        // File systems that have neither links nor such renames. The name is locked, so that nobody takes it for a new database.
+        // The file system has neither links nor such renames. The target is locked, so that nobody
+        // takes it for a new database.
         Err(failed) if failed.error.kind() == io::ErrorKind::PermissionDenied => {
             let claim = File::create_new(target)?;
             if claim.try_lock().is_err() {
@@ -115,7 +117,8 @@ fn lock(directory: &Path) -> StagingLock {
     }
 }
 
-/// Removes places that nobody works in. One that has more than is made in such ones stays, as does what cannot be removed.
+/// Removes directories that no import works in. A directory with other contents stays, and so does
+/// one that cannot be removed.
 fn remove_left(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -1,4 +1,4 @@
-//! What an import says at its end.
+//! The summary at the end of an import.
 
 use super::copy::CopiedTable;
 use super::source::ForeignSource;
@@ -31,7 +31,7 @@ struct ImportedTableReport {
     data_bytes: u64,
 }
 
-/// Prints what was copied, in how many seconds before and after it was compared.
+/// Prints the copied tables, and the seconds spent copying and comparing.
 pub(super) fn print(
     source: &ForeignSource,
     copied: &[CopiedTable],

@@ -1,4 +1,5 @@
-//! The look at what was made: its pages are checked, and its records compared with those of the source, which is read again.
+//! Verification of the new database: checks its pages, and compares its records with those of the
+//! source, which is read again.
 
 use super::plan::{ImportPlan, PlannedTable};
 use super::progress::ImportProgress;

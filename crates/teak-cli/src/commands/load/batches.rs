@@ -1,4 +1,4 @@
-//! Loading in batches: each so many records are one transaction.
+//! Loading in batches of a fixed number of records, one transaction each.
 
 use super::input::LoadInput;
 use super::state::LoadState;

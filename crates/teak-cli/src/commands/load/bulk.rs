@@ -22,7 +22,7 @@ pub(super) fn load(
     Ok(())
 }
 
-/// Loads one table and gives the header of the next.
+/// Loads one table and returns the header of the next.
 fn load_table(
     state: &mut LoadState<'_>,
     input: &mut LoadInput,
@@ -51,7 +51,7 @@ fn load_table(
     let BulkRecords {
         mut checksum, end, ..
     } = records;
-    // What stopped the input comes first: the engine only saw its records end.
+    // A failure of the input takes precedence: the engine only saw its records end.
     let next_header = end?;
     let loaded = loaded?;
     state.commit(txn)?;
@@ -63,8 +63,8 @@ fn load_table(
     Ok(next_header)
 }
 
-/// The records of one table of the input, for the engine to draw from. They end where the table
-/// does or where the input fails; `end` says which.
+/// The records of one table of the input, as an iterator for the engine. It ends at the end of the
+/// table or at an error of the input; `end` says which.
 struct BulkRecords<'a, 'b> {
     state: &'a mut LoadState<'b>,
     input: &'a mut LoadInput,

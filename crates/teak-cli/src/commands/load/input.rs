@@ -13,7 +13,7 @@ const BUFFER_LEN: usize = 256 << 10;
 
 type InputSource = BufReader<Box<dyn Read>>;
 
-/// What is loaded.
+/// The input of a load.
 pub(super) struct LoadInput {
     reader: InputReader,
     path: PathBuf,
@@ -54,7 +54,7 @@ impl LoadInput {
         })
     }
 
-    /// What is next in the input.
+    /// Returns the next event of the input.
     pub(super) fn next(&mut self) -> Result<Event<'_>, Failure> {
         let next = match &mut self.reader {
             InputReader::Dump(reader) => reader.next(),

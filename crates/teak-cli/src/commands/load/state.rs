@@ -1,4 +1,4 @@
-//! What one load knows and has done so far, whichever way it writes.
+//! The state of a load, for both ways of writing.
 
 use super::arguments::LoadArguments;
 use crate::checksum::Checksum;
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use teak::Transaction as _;
 use teak::{Database, ReadTxn, TransactionId, WriteTxn};
 
-/// What a table must hold after the load.
+/// The expected contents of a table after the load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedTable {
     pub(super) checksum: Checksum,
@@ -29,7 +29,7 @@ impl ExpectedTable {
         }
     }
 
-    /// Adds what others changed in the table between two states.
+    /// Applies the changes that others made to the table between two states.
     fn follow(&mut self, older: &ReadTxn, newer: &ReadTxn, name: &[u8]) -> Result<(), Failure> {
         let is_there = |txn| AnyTable::open(txn, name).is_ok();
         if is_there(older) && is_there(newer) {
@@ -49,13 +49,13 @@ impl ExpectedTable {
                 return Ok(());
             }
         }
-        // It was dropped meanwhile, and perhaps created again with other options.
+        // The table was dropped in between, and perhaps created again with other options.
         self.checksum = checksum_of(newer, name)?;
         Ok(())
     }
 }
 
-/// The checksum of a table; that of an empty one if there is none.
+/// The checksum of a table; that of an empty one if the table does not exist.
 fn checksum_of(txn: &ReadTxn, name: &[u8]) -> Result<Checksum, Failure> {
     match engine::open_table(txn, name) {
         Ok(table) => Checksum::of_table(txn, &table),
@@ -64,7 +64,7 @@ fn checksum_of(txn: &ReadTxn, name: &[u8]) -> Result<Checksum, Failure> {
     }
 }
 
-/// Counts of what was loaded.
+/// Counts of loaded records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LoadTally {
     pub(super) records: u64,
@@ -80,9 +80,11 @@ pub(super) struct LoadState<'a> {
     pub(super) database: &'a Database,
     pub(super) arguments: &'a LoadArguments,
     pub(super) tally: LoadTally,
-    /// Of the tables that are to be read back, as of `seen` and what the open transaction has changed.
+    /// The expectations for the tables to read back, as of `seen` and the changes of the open
+    /// transaction.
     pub(super) expectations: BTreeMap<Vec<u8>, ExpectedTable>,
-    /// The newest state that the expectations know: one before the load, or that of its last commit. It is read back in the end.
+    /// The newest state that the expectations include: the one before the load, or that of its last
+    /// commit. It is read back at the end.
     seen: Option<ReadTxn>,
     /// The tables of the input so far.
     pub(super) table_names: BTreeSet<Vec<u8>>,
@@ -101,7 +103,8 @@ impl<'a> LoadState<'a> {
         }
     }
 
-    /// The table that a header of the input means; tells what of the header has no effect.
+    /// Opens or creates the table that a header of the input names. Reports the header fields that
+    /// have no effect.
     pub(super) fn begin_table(&mut self, header: &Header) -> Result<Vec<u8>, Failure> {
         for warning in &header.warnings {
             output::warn(warning);
@@ -119,7 +122,7 @@ impl<'a> LoadState<'a> {
         Ok(name)
     }
 
-    /// Has a table read back in the end, with what it holds before the load.
+    /// Includes a table in the final comparison, with its contents before the load.
     pub(super) fn expect(&mut self, name: &[u8]) -> Result<(), Failure> {
         if self.arguments.no_verify || self.expectations.contains_key(name) {
             return Ok(());
@@ -145,7 +148,7 @@ impl<'a> LoadState<'a> {
         Ok(txn)
     }
 
-    /// Expects what others have committed before `txn` began.
+    /// Adds to the expectations the changes that others committed before `txn` began.
     fn follow_others(&mut self, txn: &WriteTxn) -> Result<(), Failure> {
         let is_newest = |seen: &ReadTxn| seen.id().next() == txn.id();
         let Some(older) = self.seen.take_if(|seen| !is_newest(seen)) else {
@@ -153,7 +156,7 @@ impl<'a> LoadState<'a> {
         };
         let mut newer = self.database.begin_read()?;
         if !is_newest(&newer) {
-            // Readers see what others commit when it is on the disk.
+            // Readers see other processes' commits once they are on the disk.
             self.database.sync()?;
             newer = self.database.begin_read()?;
         }
@@ -189,7 +192,7 @@ impl<'a> LoadState<'a> {
             self.tally.committed_records
         )
         .and_then(|()| output.flush())
-        // A load whose reader has gone has not done its work, so this is no quiet end.
+        // The load is incomplete, so a closed pipe is an error here.
         .map_err(|source| Failure::File {
             action: "writing to",
             path: "standard output".into(),
@@ -197,7 +200,7 @@ impl<'a> LoadState<'a> {
         })
     }
 
-    /// A failure of the load, with what of it is in the database.
+    /// A failure of the load, with the amount that has been committed.
     pub(super) fn interrupted(&self, cause: Failure) -> Failure {
         let context = match self.tally.last_transaction {
             None => "nothing was loaded".to_owned(),

@@ -1,4 +1,4 @@
-//! What a load says at its end.
+//! The summary at the end of a load.
 
 use super::arguments::DurabilityArgument;
 use super::state::LoadState;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::PageUse;
 
-/// How a kind of page looks.
+/// The character and colour for a kind of page.
 struct PageGlyph {
     kind: PageUse,
     name: &'static str,
@@ -118,7 +118,7 @@ pub(super) fn write(pages: &[PageUse], output: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
-/// The look of each of at most `cells_max` stretches of pages of nearly one length.
+/// At most `cells_max` characters, each for a section of the pages of nearly equal length.
 fn cells(pages: &[PageUse], cells_max: usize) -> Vec<&'static PageGlyph> {
     let cell_count = pages.len().min(cells_max);
     let stretch = |cell: usize| {

@@ -1,4 +1,4 @@
-//! What tables in which a key has several values need, with nested transactions and cursors that write.
+//! Calls for tables with several values per key, with nested transactions and cursors that write.
 
 use super::{
     LmdbCursor, LmdbEnvironment, LmdbMove, LmdbTable, LmdbTransaction, as_slice, begin_within,
@@ -9,15 +9,15 @@ use lmdb_master_sys as ffi;
 use std::ffi::{c_uint, c_void};
 
 impl<'e> LmdbTransaction<'e> {
-    /// Begins a transaction in this one; to commit it is to keep what it does.
+    /// Begins a nested transaction; committing it keeps its changes.
     pub(in super::super) fn nested(&mut self) -> Result<LmdbTransaction<'_>> {
         let environment: &LmdbEnvironment = self.environment;
         begin_within(environment, self.handle.as_ptr(), 0)
     }
 
     /// Opens a cursor that writes, on nothing yet.
-    pub(in super::super) fn write_cursor(&mut self) -> Result<WriteCursor<'_>> {
-        Ok(WriteCursor(self.cursor(LmdbTable::Records)?))
+    pub(in super::super) fn write_cursor(&mut self) -> Result<LmdbWriteCursor<'_>> {
+        Ok(LmdbWriteCursor(self.cursor(LmdbTable::Records)?))
     }
 
     /// Pairs or records that the table keeps count of.
@@ -31,7 +31,7 @@ impl<'e> LmdbTransaction<'e> {
             ms_entries: 0,
         };
         let (handle, table) = (self.handle.as_ptr(), LmdbTable::Records as c_uint);
-        // SAFETY: the transaction runs, and `stat` is a place for what is asked.
+        // SAFETY: the transaction is live, and `stat` is memory for the result.
         check(unsafe { ffi::mdb_stat(handle, table, &raw mut stat) })?;
         Ok(stat.ms_entries as u64)
     }
@@ -45,11 +45,12 @@ impl<'e> LmdbTransaction<'e> {
 }
 
 impl<'t> LmdbCursor<'t> {
-    /// Goes to the first record that is not before `key`; `None` if there is none.
+    /// Moves to the first record at or after `key`; `None` if there is none.
     pub(in super::super) fn seek(&mut self, key: &[u8]) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB reads the key that it is given and writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; LMDB reads the given key and writes only
+        // to `key` and `value`.
         let code = unsafe {
             ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDB_SET_RANGE)
         };
@@ -61,13 +62,13 @@ impl<'t> LmdbCursor<'t> {
         Ok(Some(unsafe { (as_slice(key), as_slice(value)) }))
     }
 
-    /// Goes to the first value of `key`; says whether there is one.
+    /// Moves to the first value of `key`; returns whether it exists.
     #[inline]
     pub(in super::super) fn find_key(&mut self, key: &[u8]) -> Result<bool> {
         self.find(key, &[], ffi::MDB_SET)
     }
 
-    /// Goes to a pair; says whether it is there.
+    /// Moves to a pair; returns whether it exists.
     #[inline]
     pub(in super::super) fn find_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.find(key, value, ffi::MDB_GET_BOTH)
@@ -77,7 +78,8 @@ impl<'t> LmdbCursor<'t> {
     fn find(&mut self, key: &[u8], value: &[u8], flags: ffi::MDB_cursor_op) -> Result<bool> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and writes
+        // only to `key` and `value`.
         match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDB_NOTFOUND => Ok(false),
             code => check(code).map(|()| true),
@@ -88,19 +90,20 @@ impl<'t> LmdbCursor<'t> {
     #[inline]
     pub(in super::super) fn count(&self) -> Result<u64> {
         let mut count = 0;
-        // SAFETY: the cursor and its transaction are live, and `count` is a place for what is asked.
+        // SAFETY: the cursor and its transaction are live, and `count` is memory for the result.
         check(unsafe { ffi::mdb_cursor_count(self.handle.as_ptr(), &raw mut count) })?;
         Ok(count as u64)
     }
 
-    /// Values from the one that it is on, which is `first`, up to the end of their page. LMDB gives nothing for a key of one value.
+    /// The values from the current one, which is `first`, to the end of their page. LMDB returns
+    /// nothing for a key with one value.
     #[inline]
     pub(in super::super) fn packed(&mut self, first: &'t [u8]) -> Result<&'t [u8]> {
         let packed = self.multiple(first, ffi::MDB_GET_MULTIPLE)?;
         Ok(packed.unwrap_or(first))
     }
 
-    /// Values of the next page of the same key, if there is one.
+    /// The values of the next page of the same key, if there is one.
     #[inline]
     pub(in super::super) fn next_packed(&mut self) -> Result<Option<&'t [u8]>> {
         self.multiple(&[], ffi::MDB_NEXT_MULTIPLE)
@@ -110,7 +113,7 @@ impl<'t> LmdbCursor<'t> {
     fn multiple(&mut self, first: &'t [u8], flags: ffi::MDB_cursor_op) -> Result<Option<&'t [u8]>> {
         let (mut key, mut value) = (borrowed(&[]), borrowed(first));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; LMDB writes only to `key` and `value`.
         match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
@@ -122,11 +125,11 @@ impl<'t> LmdbCursor<'t> {
     }
 }
 
-/// A cursor of a write transaction. It gives no slices out, since what it does may move them.
-pub(in super::super) struct WriteCursor<'t>(LmdbCursor<'t>);
+/// A cursor of a write transaction. It returns no slices, since its changes may move them.
+pub(in super::super) struct LmdbWriteCursor<'t>(LmdbCursor<'t>);
 
-impl WriteCursor<'_> {
-    /// Gives `key` values of `size` bytes that stand one behind the other.
+impl LmdbWriteCursor<'_> {
+    /// Adds adjacent values of `size` bytes to `key`.
     pub(in super::super) fn put_packed(
         &mut self,
         key: &[u8],
@@ -155,7 +158,7 @@ impl WriteCursor<'_> {
     pub(in super::super) fn remove_range(&mut self, low: &[u8], high: &[u8]) -> Result<u64> {
         let (mut found, mut removed) = (self.0.seek(low)?, 0);
         while found.is_some_and(|(key, _)| key < high) {
-            // SAFETY: cursor and transaction are live, and the slices that it gave are not looked at any more.
+            // SAFETY: cursor and transaction are live, and no slice from them is used any more.
             check(unsafe { ffi::mdb_cursor_del(self.0.handle.as_ptr(), 0) })?;
             removed += 1;
             found = self.0.go(LmdbMove::Next)?;

@@ -1,4 +1,4 @@
-//! What tables in which a key has several values need, with nested transactions and cursors that write.
+//! Calls for tables with several values per key, with nested transactions and cursors that write.
 
 use super::{
     MdbxCursor, MdbxEnvironment, MdbxTransaction, RECORDS, as_slice, begin_within, borrowed, check,
@@ -8,22 +8,22 @@ use mdbx_sys as ffi;
 use std::{ffi::c_void, mem::MaybeUninit, ptr};
 
 impl<'e> MdbxTransaction<'e> {
-    /// Begins a transaction in this one; to commit it is to keep what it does.
+    /// Begins a nested transaction; committing it keeps its changes.
     pub(in super::super) fn nested(&mut self) -> Result<MdbxTransaction<'_>> {
         let environment: &MdbxEnvironment = self.environment;
         begin_within(environment, self.handle.as_ptr(), ffi::MDBX_TXN_READWRITE)
     }
 
     /// Opens a cursor that writes, on nothing yet.
-    pub(in super::super) fn write_cursor(&mut self) -> Result<WriteCursor<'_>> {
-        Ok(WriteCursor(self.cursor()?))
+    pub(in super::super) fn write_cursor(&mut self) -> Result<MdbxWriteCursor<'_>> {
+        Ok(MdbxWriteCursor(self.cursor()?))
     }
 
     /// Pairs or records that the table keeps count of.
     pub(in super::super) fn len(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
         let (out, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
-        // SAFETY: the transaction runs, and `stat` is a place of that size for what is asked.
+        // SAFETY: the transaction is live, and `stat` is memory of that size for the result.
         check(unsafe { ffi::mdbx_dbi_stat(self.handle.as_ptr(), RECORDS, out, size) })?;
         // SAFETY: it is made of numbers, all of which were zero before the call filled them.
         Ok(unsafe { stat.assume_init() }.ms_entries)
@@ -41,7 +41,8 @@ impl<'e> MdbxTransaction<'e> {
         let (low, high, mut about) = (borrowed(low), borrowed(high), 0);
         let (handle, no_value) = (self.handle.as_ptr(), ptr::null());
         let (begin, end) = (&raw const low, &raw const high);
-        // SAFETY: the transaction runs; libmdbx reads the keys, and `about` is a place for what is asked.
+        // SAFETY: the transaction is live; libmdbx reads the keys, and `about` is memory for the
+        // result.
         check(unsafe {
             ffi::mdbx_estimate_range(
                 handle,
@@ -66,7 +67,8 @@ impl<'e> MdbxTransaction<'e> {
         );
         let (begin, end, mut removed) = (begin.handle, end.handle, 0);
         let (is_end_removed, out) = (false, &raw mut removed);
-        // SAFETY: both cursors are live and of this transaction, of which no slice is held, and `removed` is a place for what is asked.
+        // SAFETY: both cursors are live and of this transaction, no slice of it is held, and
+        // `removed` is memory for the result.
         check(unsafe {
             ffi::mdbx_cursor_delete_range(begin.as_ptr(), end.as_ptr(), is_end_removed, out)
         })?;
@@ -75,11 +77,12 @@ impl<'e> MdbxTransaction<'e> {
 }
 
 impl<'t> MdbxCursor<'t> {
-    /// Goes to the first record that is not before `key`; `None` if there is none.
+    /// Moves to the first record at or after `key`; `None` if there is none.
     pub(in super::super) fn seek(&mut self, key: &[u8]) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let (mut key, mut value) = (borrowed(key), borrowed(&[]));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; libmdbx reads the key that it is given and writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; libmdbx reads the given key and writes
+        // only to `key` and `value`.
         let code = unsafe {
             ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDBX_SET_RANGE)
         };
@@ -91,13 +94,13 @@ impl<'t> MdbxCursor<'t> {
         Ok(Some(unsafe { (as_slice(key), as_slice(value)) }))
     }
 
-    /// Goes to the first value of `key`; says whether there is one.
+    /// Moves to the first value of `key`; returns whether it exists.
     #[inline]
     pub(in super::super) fn find_key(&mut self, key: &[u8]) -> Result<bool> {
         self.find(key, &[], ffi::MDBX_SET)
     }
 
-    /// Goes to a pair; says whether it is there.
+    /// Moves to a pair; returns whether it exists.
     #[inline]
     pub(in super::super) fn find_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.find(key, value, ffi::MDBX_GET_BOTH)
@@ -107,7 +110,8 @@ impl<'t> MdbxCursor<'t> {
     fn find(&mut self, key: &[u8], value: &[u8], flags: ffi::MDBX_cursor_op) -> Result<bool> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; libmdbx reads key and value, and writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; libmdbx reads key and value, and writes
+        // only to `key` and `value`.
         match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDBX_NOTFOUND => Ok(false),
             code => check(code).map(|()| true),
@@ -118,19 +122,20 @@ impl<'t> MdbxCursor<'t> {
     #[inline]
     pub(in super::super) fn count(&self) -> Result<u64> {
         let mut count = 0;
-        // SAFETY: the cursor and its transaction are live, and `count` is a place for what is asked.
+        // SAFETY: the cursor and its transaction are live, and `count` is memory for the result.
         check(unsafe { ffi::mdbx_cursor_count(self.handle.as_ptr(), &raw mut count) })?;
         Ok(count as u64)
     }
 
-    /// Values from the one that it is on, which is `first`, up to the end of their page. libmdbx gives nothing for a key of one value.
+    /// The values from the current one, which is `first`, to the end of their page. libmdbx returns
+    /// nothing for a key with one value.
     #[inline]
     pub(in super::super) fn packed(&mut self, first: &'t [u8]) -> Result<&'t [u8]> {
         let packed = self.multiple(first, ffi::MDBX_GET_MULTIPLE)?;
         Ok(packed.unwrap_or(first))
     }
 
-    /// Values of the next page of the same key, if there is one.
+    /// The values of the next page of the same key, if there is one.
     #[inline]
     pub(in super::super) fn next_packed(&mut self) -> Result<Option<&'t [u8]>> {
         self.multiple(&[], ffi::MDBX_NEXT_MULTIPLE)
@@ -144,7 +149,8 @@ impl<'t> MdbxCursor<'t> {
     ) -> Result<Option<&'t [u8]>> {
         let (mut key, mut value) = (borrowed(&[]), borrowed(first));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
+        // SAFETY: the cursor and its transaction are live; libmdbx writes only to `key` and
+        // `value`.
         match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, flags) } {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
@@ -156,11 +162,11 @@ impl<'t> MdbxCursor<'t> {
     }
 }
 
-/// A cursor of a write transaction. It gives no slices out, since what it does may move them.
-pub(in super::super) struct WriteCursor<'t>(MdbxCursor<'t>);
+/// A cursor of a write transaction. It returns no slices, since its changes may move them.
+pub(in super::super) struct MdbxWriteCursor<'t>(MdbxCursor<'t>);
 
-impl WriteCursor<'_> {
-    /// Gives `key` values of `size` bytes that stand one behind the other.
+impl MdbxWriteCursor<'_> {
+    /// Adds adjacent values of `size` bytes to `key`.
     pub(in super::super) fn put_packed(
         &mut self,
         key: &[u8],

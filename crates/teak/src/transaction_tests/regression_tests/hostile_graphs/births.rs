@@ -160,3 +160,32 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     let mut txn = database.begin_write().unwrap();
     assert!(is_damage(&txn.roll_back_to_snapshot("old")));
 }
+
+/// The free-space map keeps a dead page from the birth in its entry on. A page with an earlier birth
+/// may belong to an older snapshot too, which would lose it with the snapshot that it is kept for.
+#[test]
+fn a_dead_page_older_than_the_states_it_is_kept_for_is_found() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(3, b"one"));
+    for name in [&b"first"[..], b"second"] {
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        insert(&mut txn, b"a", b"key", name).unwrap();
+        txn.create_snapshot(name).unwrap();
+        txn.commit().unwrap();
+    }
+    let page = root_of(&engine.begin_read().unwrap(), &engine).page;
+    fill(&engine, records(3, b"last"));
+    engine.close().unwrap();
+    drop(engine);
+    let mut image = disk.process_crash();
+    let header = page.0 as usize * PAGE_SIZE;
+    let birth = &mut image[header + 8..][..8];
+    assert!(birth[0] > 1);
+    birth.copy_from_slice(&1u64.to_le_bytes());
+    testing::repair(&mut image);
+    let disk = SimDisk::from_image(image, 4 << 20);
+    let report = open(&disk).check(&mut |_| {}).unwrap();
+    let is_named =
+        |damage: &crate::Damage| damage.page == Some(page) && damage.detail.contains("\"second\"");
+    assert!(report.damages.iter().any(is_named), "{report:?}");
+}

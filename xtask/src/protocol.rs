@@ -7,6 +7,23 @@
 //! are on the disk, kills, power cuts that leave any of what was written since the last flush, and
 //! recovery, which may be interrupted by all of these.
 //!
+//! Its steps are the transitions of the engine, in `crates/teak/src/commit`, under the same names where
+//! a step is one call:
+//!
+//! | step of the model | in the engine |
+//! |---|---|
+//! | `Commit`, `FailRecord` (`write_commit`) | `write_commit` in `write_commit.rs`, with the slot of `next_slot` |
+//! | `BeginFlush` | `begin_flush` in `state.rs` |
+//! | `CompleteFlush`, `CompleteEntry` (`complete_flush`) | `complete_flush` in `state.rs` |
+//! | `FailFlush`, `FailEntry` (`fail_flush`) | `fail_flush` in `state.rs`, then `note_failure` in `failure.rs` |
+//! | `BeginEntry` | `append` in `journal.rs` |
+//! | `WriteVisibleAgain`, `EraseHidden` (`take_back`) | `write_visible_again`, `erase_hidden` (`take_back`) in `failure.rs` |
+//! | `CompleteFlush` of what is journaled (`flush_journaled`) | `flush_journaled` in `close.rs` |
+//! | `WriteClose`, `CompleteClose`, `FailClose` | `write_close`, `fail_close` in `close.rs` |
+//! | reuse of pages (`reclaim`) | `pins` in `pins.rs` and `state/records.rs`, then `Space::reclaim` |
+//!
+//! Deferred commits have no steps of their own: they are written as one commit.
+//!
 //! The search looks for: an acknowledged commit that is lost; a visible commit that is lost without
 //! a power cut; a wrong page in a state that is visible or was recovered; a commit that reappears
 //! after it was rolled back; corruption that is reported where nothing has rotted. Errors can be

@@ -134,12 +134,12 @@ pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> CallResult<&'h mut T> {
 ///
 /// # Safety
 ///
-/// Each is null or leads to a value that nobody else uses for `'h`.
-pub(crate) unsafe fn key_and_data<'h>(
+/// Each is null or leads to a value that nobody else uses as long as `copy` is borrowed.
+pub(crate) unsafe fn key_and_data(
     key: *mut Value,
     data: *mut Value,
-    copy: &'h mut Value,
-) -> CallResult<(&'h Value, &'h mut Value)> {
+    copy: &mut Value,
+) -> CallResult<(&Value, &mut Value)> {
     if key != data {
         // SAFETY: the caller's promise; they are two.
         return Ok(unsafe { (shared(key)?, own(data)?) });

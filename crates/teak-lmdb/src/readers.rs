@@ -1,11 +1,11 @@
-//! The places of readers that clients see: as many as were asked for, and one for a thread unless readers belong to transactions.
+//! The slots of readers that clients see: as many as were asked for, and one for a thread unless readers belong to transactions.
 //!
-//! Taking a place and giving it back takes no lock: a place is a cache line of its own, and a thread looks first at the one that it had last.
+//! Taking a slot and giving it back takes no lock: a slot is a cache line of its own, and a thread looks first at the one that it had last.
 //! There it finds the handle of the transaction that was there last, which is the next one's.
 //!
-//! A place of a thread is freed when the thread ends, as in LMDB, also if its transaction goes on. That
-//! transaction keeps its snapshot until it ends. Then the place may be another thread's, so a transaction
-//! compares the thread before it gives the place back.
+//! A slot of a thread is freed when the thread ends, as in LMDB, also if its transaction goes on. That
+//! transaction keeps its snapshot until it ends. Then the slot may be another thread's, so a transaction
+//! compares the thread before it gives the slot back.
 
 use crate::{
     codes::{self, CallResult, Code},
@@ -20,7 +20,7 @@ use std::{
     },
 };
 
-/// What a place is for: nothing, a transaction that was reset, or, above these, reading a state.
+/// The use of a slot: nothing, a transaction that was reset, or, above these, reading a state.
 const FREE: u64 = 0;
 const KEPT: u64 = 1;
 const READING: u64 = 2;
@@ -28,23 +28,23 @@ const READING: u64 = 2;
 /// Places are made so many at a time.
 const CHUNK: usize = 64;
 
-/// A place, and the thread that has taken it: 0 while it is free.
+/// A slot, and the thread that has taken it: 0 while it is free.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct ReaderSlot {
     used: AtomicU64,
     thread: AtomicUsize,
-    /// A handle without a transaction, of a `Box`, or null. Who has taken the place may take it.
+    /// A handle without a transaction, of a `Box`, or null. Who has taken the slot may take it.
     handle: AtomicPtr<Transaction>,
 }
 
-/// A place that was shown: its thread, and the state that is read there.
+/// A slot that was shown: its thread, and the state that is read there.
 pub(crate) type ListedReader = (usize, Option<u64>);
 
 /// So many bits of a thread are the system's number of it, which the next thread may have; above them is a count of threads.
 const THREAD_BITS: u32 = 48;
 
-/// This thread, and no other one: one that has ended leaves its place where it is, if it is still reading.
+/// This thread, and no other one: one that has ended leaves its slot where it is, if it is still reading.
 pub(crate) fn this_thread() -> usize {
     static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local! {
@@ -66,19 +66,19 @@ fn listed_thread(thread: usize) -> usize {
     (thread as u64 & ((1 << THREAD_BITS) - 1)) as usize
 }
 
-/// A place that was taken.
+/// A slot that was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenSlot {
     index: usize,
-    /// The thread with whose end the place is freed; 0 if it belongs to its transaction.
+    /// The thread with whose end the slot is freed; 0 if it belongs to its transaction.
     thread: usize,
 }
 
-/// The environments in which a thread has or had a place of its own.
+/// The environments in which a thread has or had a slot of its own.
 #[derive(Default)]
-struct OwnPlaces(RefCell<Vec<Weak<ReaderSlots>>>);
+struct OwnSlots(RefCell<Vec<Weak<ReaderSlots>>>);
 
-impl OwnPlaces {
+impl OwnSlots {
     fn note(&self, slots: &Arc<ReaderSlots>) {
         let slots = Arc::downgrade(slots);
         let mut noted = self.0.borrow_mut();
@@ -89,7 +89,7 @@ impl OwnPlaces {
     }
 }
 
-impl Drop for OwnPlaces {
+impl Drop for OwnSlots {
     /// The thread ends.
     fn drop(&mut self) {
         let thread = this_thread();
@@ -101,7 +101,7 @@ impl Drop for OwnPlaces {
     }
 }
 
-/// The places of an environment.
+/// The slots of an environment.
 #[derive(Debug)]
 pub(crate) struct ReaderSlots {
     /// No other environment of this process has or had it.
@@ -112,9 +112,9 @@ pub(crate) struct ReaderSlots {
 }
 
 thread_local! {
-    /// The environment in which this thread had a place last, and which that was.
+    /// The environment in which this thread had a slot last, and which that was.
     static LAST: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
-    static OWN: OwnPlaces = OwnPlaces::default();
+    static OWN: OwnSlots = OwnSlots::default();
 }
 
 impl ReaderSlots {
@@ -134,7 +134,7 @@ impl ReaderSlots {
         &self.chunks[index / CHUNK].get_or_init(made)[index % CHUNK]
     }
 
-    /// Takes a place for `thread`, which is this one. With `is_for_thread` it must not have one yet.
+    /// Takes a slot for `thread`, which is this one. With `is_for_thread` it must not have one yet.
     pub(crate) fn take(
         self: &Arc<Self>,
         thread: usize,
@@ -189,18 +189,18 @@ impl ReaderSlots {
         taken
     }
 
-    /// Notes which state is read at a place that was taken.
+    /// Notes which state is read at a slot that was taken.
     pub(crate) fn read(&self, taken: TakenSlot, state: u64) {
         let used = state.saturating_add(READING);
         self.slot(taken.index).used.store(used, Ordering::Release);
     }
 
-    /// Notes that nothing is read at a place, which stays taken.
-    pub(crate) fn keep(&self, taken: TakenSlot) {
+    /// Notes that nothing is read at a slot, which stays taken.
+    pub(crate) fn retain(&self, taken: TakenSlot) {
         self.slot(taken.index).used.store(KEPT, Ordering::Release);
     }
 
-    /// Gives a place back, unless it was freed with its thread.
+    /// Gives a slot back, unless it was freed with its thread.
     pub(crate) fn release(&self, taken: TakenSlot) {
         match taken.thread {
             0 => self.free(taken.index),
@@ -208,7 +208,7 @@ impl ReaderSlots {
         }
     }
 
-    /// Gives a place back if it is this thread's. Another thread may be doing the same.
+    /// Gives a slot back if it is this thread's. Another thread may be doing the same.
     fn release_of(&self, index: usize, thread: usize) {
         let slot = self.slot(index);
         let owner = &slot.thread;
@@ -217,7 +217,7 @@ impl ReaderSlots {
         }
     }
 
-    /// Whether a place that was taken is not freed before it is released. That may be so without this
+    /// Whether a slot that was taken is not freed before it is released. That may be so without this
     /// being true, in another thread than that which has taken it.
     fn is_held(&self, taken: TakenSlot) -> bool {
         let owner = self.slot(taken.index).thread.load(Ordering::Relaxed);
@@ -230,13 +230,13 @@ impl ReaderSlots {
         slot.used.store(FREE, Ordering::Release);
     }
 
-    /// The handle that was left at a place that was taken.
+    /// The handle that was left at a slot that was taken.
     pub(crate) fn handle(&self, taken: TakenSlot) -> Option<Box<Transaction>> {
         self.handle_at(taken.index)
     }
 
     fn handle_at(&self, index: usize) -> Option<Box<Transaction>> {
-        // Whoever had the place before gave it back behind leaving the handle, and nobody else has it now.
+        // Whoever had the slot before gave it back behind leaving the handle, and nobody else has it now.
         let slot = self.slot(index);
         let handle = slot.handle.load(Ordering::Relaxed);
         if handle.is_null() {
@@ -247,7 +247,7 @@ impl ReaderSlots {
         Some(unsafe { Box::from_raw(handle) })
     }
 
-    /// Gives a place back, and leaves a handle there that has no transaction and no place.
+    /// Gives a slot back, and leaves a handle there that has no transaction and no slot.
     pub(crate) fn release_with_handle(&self, taken: TakenSlot, handle: Box<Transaction>) {
         if !self.is_held(taken) {
             self.release(taken);
@@ -269,12 +269,12 @@ impl ReaderSlots {
         }
     }
 
-    /// As many places as were ever needed at once.
+    /// As many slots as were ever needed at once.
     pub(crate) fn high_water(&self) -> usize {
         self.high_water.load(Ordering::Acquire)
     }
 
-    /// The places that are taken.
+    /// The slots that are taken.
     pub(crate) fn listed(&self) -> impl Iterator<Item = ListedReader> {
         let slots = (0..self.high_water()).map(|index| self.slot(index));
         slots.filter_map(|slot| {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_one_place_and_all_have_so_many() {
+    fn a_thread_has_one_slot_and_all_have_so_many() {
         let slots = slots(2);
         assert_eq!(slots.take(7, true), Ok(bound(0, 7)));
         assert_eq!(slots.take(7, true), Err(Code(codes::BAD_RSLOT)));
@@ -323,14 +323,14 @@ mod tests {
         slots.read(bound(1, 0), 12);
         slots.release(bound(0, 7));
         assert_eq!(slots.listed().collect::<Vec<_>>(), [(8, Some(12))]);
-        slots.keep(bound(1, 0));
+        slots.retain(bound(1, 0));
         assert_eq!(line(5, slots.listed().next().unwrap()), "         5 8 -\n");
         assert_eq!(slots.take(7, false), Ok(bound(0, 0)));
         assert_eq!(slots.high_water(), 2);
     }
 
     #[test]
-    fn a_place_in_another_environment_is_none_here() {
+    fn a_slot_in_another_environment_is_none_here() {
         let (one, other) = (slots(4), slots(4));
         assert_eq!(one.take(7, true), Ok(bound(0, 7)));
         assert_eq!(other.take(7, true), Ok(bound(0, 7)));
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_freed_when_its_thread_ends_and_is_not_the_threads_to_release_then() {
+    fn a_slot_is_freed_when_its_thread_ends_and_is_not_the_threads_to_release_then() {
         let slots = slots(1);
         let take = || slots.take(this_thread(), true);
         let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_a_transaction_outlives_the_thread_that_has_taken_it() {
+    fn a_slot_of_a_transaction_outlives_the_thread_that_has_taken_it() {
         let slots = slots(1);
         let take = || slots.take(this_thread(), false);
         let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_come_at_once_have_different_places() {
+    fn threads_that_come_at_once_have_different_slots() {
         let count = CHUNK + 8;
         let (slots, taken) = (slots(count), Mutex::new(HashSet::new()));
         thread::scope(|scope| {

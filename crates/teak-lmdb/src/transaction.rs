@@ -262,7 +262,7 @@ impl Transaction {
         self.writer()?.is_database(&opened, key)
     }
 
-    /// What is to be read.
+    /// The state to read.
     pub(crate) fn view(&self) -> CallResult<ReadView<'_>> {
         match &self.side {
             TransactionKind::Reading { txn, .. } => {

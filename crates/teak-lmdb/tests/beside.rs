@@ -176,7 +176,7 @@ fn a_thread_that_ends_while_it_reads_is_none_that_comes_later() {
 }
 
 #[test]
-fn a_thread_that_ends_gives_its_place_back() {
+fn a_thread_that_ends_gives_its_slot_back() {
     is_the_same("ended_threads.c");
 }
 

@@ -183,14 +183,14 @@ pub(super) fn failing(
     };
     let mut completed = state.clone();
     let mut durable = engine.clone();
-    complete(&mut completed, &mut durable, rules);
+    complete_flush(&mut completed, &mut durable, rules);
     completed.phase = EnginePhase::Poisoned {
         engine: durable,
         is_rewritten: false,
     };
     steps.push(completion(state, target), Ok(completed));
     if state.mishaps_left > 0 {
-        fail(state, engine, target, rules, steps);
+        fail_flush(state, engine, target, rules, steps);
     }
     if rules.has(Planted::TakenBackEarly) {
         taken_back_early(state, engine, steps);
@@ -252,10 +252,12 @@ fn readers(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
 
 fn flushes(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     if let Some(target) = engine.target {
-        let completed = after(state, rules, |next, engine| complete(next, engine, rules));
+        let completed = after(state, rules, |next, engine| {
+            complete_flush(next, engine, rules)
+        });
         steps.push(completion(state, target), Ok(completed));
         if state.mishaps_left > 0 {
-            fail(state, engine, target, rules, steps);
+            fail_flush(state, engine, target, rules, steps);
         }
     } else if engine.newest != engine.durable {
         let name = state.name(engine.newest);
@@ -289,7 +291,7 @@ fn flush_journaled(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, 
     });
     steps.push(Action::CompleteFlush { name }, Ok(flushed));
     if state.mishaps_left > 0 {
-        fail(state, engine, target, rules, steps);
+        fail_flush(state, engine, target, rules, steps);
     }
 }
 
@@ -302,7 +304,7 @@ fn completion(state: &ProtocolState, target: FlushTarget) -> Action {
 }
 
 /// The target of the flush or entry is on the disk.
-fn complete(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
+fn complete_flush(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
     match engine.target.map(|target| target.means) {
         Some(SyncMethod::Flush) => next.locations_mut().for_each(|at| at.complete_flush()),
         Some(SyncMethod::Entry(index)) => next.journal[usize::from(index)].secure(),
@@ -312,7 +314,7 @@ fn complete(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) 
 }
 
 /// A flush fails, or the write of an entry. The disk may or may not have the entry then.
-fn fail(
+fn fail_flush(
     state: &ProtocolState,
     engine: &EngineMemory,
     target: FlushTarget,
@@ -358,7 +360,7 @@ fn fail(
 
 /// The steps of a poisoned engine, each of which may be its last: it writes the record of the
 /// visible commit with the highest sequence, then erases those of invisible commits.
-pub(super) fn poisoned(
+pub(super) fn take_back(
     state: &ProtocolState,
     engine: &EngineMemory,
     is_rewritten: bool,

@@ -19,7 +19,7 @@ pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps
         EnginePhase::Poisoned {
             engine,
             is_rewritten,
-        } => engine::poisoned(state, engine, *is_rewritten, rules, steps),
+        } => engine::take_back(state, engine, *is_rewritten, rules, steps),
         EnginePhase::Closing(engine) => engine::close_ends(state, engine, steps),
     }
     crash::mishaps(state, steps);

@@ -140,19 +140,19 @@ fn exercise_pair<T: Transaction>(
         collector.find("packed values have more bytes than the file".to_owned());
     }
     let rank = collector.note("a rank", table.rank(txn, key, value));
-    let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
+    let before = (Bound::Unbounded, Bound::Excluded((key, value)));
     let count = collector.note("a count of pairs", table.count_range_pairs(txn, before));
     if rank.is_some() {
         collector.agree("a rank and a count of pairs differ", &rank, &count);
     }
     let number = rank.unwrap_or_else(|| collector.rng.u64(..));
     collector.note("the n-th pair", table.nth(txn, number));
-    collector.note("a count", table.count_range(txn, ..&key[..]));
-    collector.note("an estimate", table.estimate_range(txn, &key[..]..));
+    collector.note("a count", table.count_range(txn, ..key));
+    collector.note("an estimate", table.estimate_range(txn, key..));
     collector.note("an estimate", table.estimate_range_pairs(txn, before));
     collector.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
-    collector.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
-    collector.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
+    collector.exhaust("pairs", table.range(txn, key..)?.take(40));
+    collector.note("pairs that split", table.split_pairs(txn, key.., 5));
     Ok(())
 }
 

@@ -76,20 +76,23 @@ fn load(contenders: &mut [KindsContender], table: TableKind, sorted: &SortedKeys
     Ok(())
 }
 
+/// An engine, and how far its counts are from the right ones on average, in percent.
+type Deviation = (EngineKind, f64);
+
 /// The times of each contender, and how far its counts are from the right ones on average, in percent.
 fn count(
     bench: &mut KindsBench,
     counting: CountMethod,
     sorted: &SortedKeys,
     repeats: usize,
-) -> Result<(Vec<Samples>, Vec<(EngineKind, f64)>)> {
+) -> Result<(Vec<Samples>, Vec<Deviation>)> {
     let in_range = (sorted.keys.len() as u64 / RANGE_PART).max(1);
     let ranges = ranges(sorted, in_range as usize);
     let mut samples = bench.samples();
     let mut deviations = Vec::new();
     for round in 0..=repeats {
         let mut times = bench.times();
-        let mut sums: Vec<(EngineKind, f64)> = Vec::new();
+        let mut sums: Vec<Deviation> = Vec::new();
         for (turn, ranges) in ranges.chunks(PER_SLICE).enumerate() {
             let slice = bench.in_turn(round + turn, |contender| {
                 let (counts, time) =

@@ -14,7 +14,7 @@ use crate::{
 };
 use std::ffi::c_uint;
 
-/// What a step goes to.
+/// The target of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepUnit {
     Record,

@@ -64,7 +64,7 @@ impl Transaction {
         {
             *reset = txn.take().map(ReadTxn::reset);
             if let (Some(reader_slot), true) = (*reader_slot, self.opened.has(flags::NOTLS)) {
-                self.opened.reader_slots.keep(reader_slot);
+                self.opened.reader_slots.retain(reader_slot);
             }
         }
         if !self.opened.has(flags::NOTLS) {

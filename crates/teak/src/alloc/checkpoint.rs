@@ -54,9 +54,9 @@ impl Space {
         places: &[Extent],
         taken: Vec<Extent>,
     ) -> SpaceCommit {
-        let place_count: u64 = places.iter().map(|extent| u64::from(extent.len)).sum();
+        let extent_pages: u64 = places.iter().map(|extent| u64::from(extent.len)).sum();
         assert_eq!(
-            place_count,
+            extent_pages,
             plan.page_count() as u64,
             "a checkpoint has as many pages as it writes"
         );

@@ -1,13 +1,13 @@
 //! The target of a flush: what it makes durable.
 
-use crate::TransactionId;
 use crate::{
-    commit::journal::changes::JournalInput, read::snapshot::Snapshot, record::record_ref::RecordRef,
+    TransactionId, commit::journal::changes::JournalInput, read::snapshot::Snapshot,
+    record::record_ref::RecordRef,
 };
 use std::sync::Arc;
 
-/// What a running flush makes durable.
-#[derive(Clone, Debug)]
+/// The target of a running flush, for its leader. Other threads see only `commit`.
+#[derive(Debug)]
 pub(crate) struct FlushTarget {
     pub(crate) commit: RecordRef,
     /// The state, if readers did not see it when the flush began.
@@ -15,8 +15,8 @@ pub(crate) struct FlushTarget {
     /// The last durable commit when the flush began, and (below) the last flushed one.
     pub(crate) durable: TransactionId,
     pub(crate) flushed: RecordRef,
-    /// The changes since the last durable commit, if they are known. Only the flush leader's copy
-    /// has them.
-    pub(crate) changes: Option<JournalInput>,
+    /// Whether a journal entry may take the place of the flush.
     pub(crate) may_be_entry: bool,
+    /// The changes since the last durable commit, if they are known.
+    pub(crate) changes: Option<JournalInput>,
 }

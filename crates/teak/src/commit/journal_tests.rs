@@ -1,4 +1,7 @@
-use super::{HEAD_LEN, Journal, JournalEntry, RECORD};
+use super::{
+    Journal,
+    entry::{HEAD_LEN, JournalEntry, RECORD},
+};
 use crate::commit::journal::changes::CommitChanges;
 use crate::{
     Checksum, Error, TransactionId,
@@ -249,7 +252,7 @@ fn nonsense_in_an_entry_is_an_error() {
 fn who_knows_only_a_part_of_what_is_new_flushes() {
     let (disk, database) = with_journal();
     database.flusher.flush_journaled().unwrap();
-    let newest = || database.flusher.commit_state.lock().newest;
+    let newest = || database.flusher.commit_state.lock().newest();
     let flushed = newest();
     change(&database, 500, Durability::Lazy);
     let first = newest();
@@ -264,7 +267,8 @@ fn who_knows_only_a_part_of_what_is_new_flushes() {
     let storage: Arc<dyn Storage> = Arc::new(disk);
     for (begun, knows_all) in [(first, false), (flushed, true)] {
         let mut state = LockedCommitState::new(begun, [0; 4], begun.slot);
-        (state.durable, state.flushed) = (flushed, flushed);
+        state.set_durable(flushed);
+        state.become_leader();
         for commit in [first, second] {
             if commit.transaction > begun.transaction {
                 state.note_changes(commit.transaction, &changes);

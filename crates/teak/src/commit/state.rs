@@ -1,5 +1,6 @@
-//! The commit state: which commits are written, deferred, flushed, durable and visible, and who
-//! waits.
+//! The commit state: which commits are written, deferred, flushed, durable and visible, and
+//! the threads and tickets that wait for them. Every change of it is a method here or of one of its
+//! parts.
 //!
 //! A commit writes its pages and its record while it holds the writer lock, notes them here, and
 //! releases the lock. A *flush* makes durable what was written before it began. Its *target* is the
@@ -10,303 +11,201 @@
 //! next writer builds on them. The next flush leader writes the pages that are still in use and the
 //! record of the last deferred commit, as one commit.
 //!
-//! Invariants:
+//! | part | what it knows |
+//! |---|---|
+//! | [`records`] | the records in the slots; which is newest, durable, flushed, target |
+//! | [`deferred`](crate::commit::deferred) | deferred commits that are not in the file |
+//! | [`requests`] | what the background thread is asked to flush |
+//! | [`waiters`] | threads and tickets that wait |
+//! | [`failure`] | the first failure |
+//! | [`shared_copy`] | the copy of the records in shared memory |
 //!
-//! 1. flushed ≤ durable ≤ newest in the file ≤ newest; durable ≤ target ≤ newest. There is one
-//!    flush at a time.
-//! 2. A record is never written to the slot of the newest commit in the file, of the flushed
-//!    commit, or of the target. Of four slots, at least one is left.
-//! 3. `unpublished` is the newest commit while readers do not see it. Readers see every durable
+//! Invariants, besides those of the parts:
+//!
+//! 1. A flush has a leader: there is a target of this process only while a thread of it leads.
+//! 2. `unpublished` is the newest commit while readers do not see it. Readers see every durable
 //!    commit. They see a commit that is not durable yet only if its durability allows that.
-//! 4. Deferred commits are newer than all commits in the file. Their pages are those of the last
-//!    deferred state that no commit in the file wrote.
-//! 5. The part of the state that all processes know (newest in the file, durable, flushed, target,
-//!    slots) equals the shared memory from [`CommitState::lock`] until its guard is dropped. One
-//!    process at a time holds that lock.
-//! 6. After a failure nothing becomes durable except the target of a flush that was already
-//!    running.
+//! 3. Deferred commits are newer than all commits in the file, and `unpublished` is the last of them.
+//! 4. The known records equal the copy in shared memory from [`LockedCommitState::lock_shared`] to
+//!    [`LockedCommitState::unlock_shared`].
+//! 5. After a failure nothing becomes durable except the target of a flush that was already running.
+//!
+//! Debug builds assert them after each transition. Where other processes share the records, their
+//! numbers are checked when they are loaded instead: no assertion depends on shared memory.
 
+mod failure;
+pub(crate) mod records;
+pub(crate) mod requests;
+mod shared_copy;
+pub(crate) mod waiters;
 mod words;
 
 use crate::{
-    Error, Result, TransactionId,
-    planted::planted,
-    record::{FlushLimits, SLOT_COUNT},
-};
-use crate::{
+    Result, TransactionId,
     commit::{
-        deferred::DeferredCommits,
+        deferred::{DeferredCommits, DeferredQueue, TakenDeferred},
         flush_target::FlushTarget,
         journal::changes::{CommitChanges, JournalInput, UnflushedChanges},
     },
     read::snapshot::Snapshot,
-    record::record_ref::RecordRef,
+    record::{FlushLimits, SLOT_COUNT, record_ref::RecordRef},
     share::attachment::Shared,
-    sync::lock,
 };
-use std::{
-    io,
-    ops::{Deref, DerefMut},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{
-            AtomicU64,
-            Ordering::{Acquire, Release},
-        },
-    },
-    task::Waker,
-    thread::{self, Thread},
-    time::{Duration, Instant},
-};
+use failure::CommitFailure;
+use records::KnownRecords;
+use requests::{FlushDue, FlushRequests};
+use std::{io, sync::Arc, task::Waker, thread::Thread};
+use waiters::Waiters;
 
-/// Lazy commits for which no flush has begun.
-#[derive(Clone, Copy, Default, Debug)]
-struct UnflushedLazyCommits {
-    bytes: u64,
-    since: Option<Instant>,
-}
-
-/// A ticket that waits to be woken.
-#[derive(Debug)]
-struct WaitingTicket {
-    /// Id of the ticket.
-    id: u64,
-    transaction: TransactionId,
-    waker: Waker,
-}
-
-/// A thread that waits for its commit to become durable.
-#[derive(Debug)]
-struct WaitingThread {
-    transaction: TransactionId,
-    thread: Thread,
-}
-
-/// When the background thread has to flush.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FlushDue {
-    Now,
-    At(Instant),
-    Never,
-}
-
-/// The failure after which nothing becomes durable.
-#[derive(Clone, Debug)]
-struct Failure {
-    operation: &'static str,
-    kind: io::ErrorKind,
-    errno: Option<i32>,
-    text: String,
-}
-
-impl Failure {
-    fn new(operation: &'static str, error: &io::Error) -> Self {
-        Self {
-            operation,
-            kind: error.kind(),
-            errno: error.raw_os_error(),
-            text: error.to_string(),
-        }
-    }
-
-    fn to_error(&self) -> Error {
-        let error = match self.errno {
-            Some(errno) => io::Error::from_raw_os_error(errno),
-            None => io::Error::new(self.kind, self.text.clone()),
-        };
-        Error::io(self.operation)(error)
-    }
+/// How this process shares its known records.
+#[derive(Default, Debug)]
+struct SharedCopy {
+    /// `None` if no other process can have the database open, or after this process has left.
+    shared: Option<Arc<Shared>>,
+    /// The shared memory has the same records. This holds until something changes here or another
+    /// process takes its lock.
+    is_current: bool,
 }
 
 /// The commit state of one open database.
 #[derive(Debug)]
 pub(crate) struct LockedCommitState {
-    /// The newest commit in the file.
-    pub(crate) newest: RecordRef,
-    deferred: Option<DeferredCommits>,
-    /// Whether there are deferred commits that are not in the file.
-    has_deferred: bool,
-    pub(crate) unpublished: Option<Arc<Snapshot>>,
-    pub(crate) durable: RecordRef,
-    /// The last commit whose pages are all on the disk, by a flush.
-    pub(crate) flushed: RecordRef,
+    records: KnownRecords,
+    deferred: DeferredQueue,
+    unpublished: Option<Arc<Snapshot>>,
     /// The changes for which no flush has begun.
     changes: UnflushedChanges,
+    requests: FlushRequests,
+    pub(crate) waiters: Waiters,
+    failure: Option<CommitFailure>,
     /// Whether a thread of this process flushes or is about to.
     has_flush_leader: bool,
-    target: Option<FlushTarget>,
-    /// The target of a flush by another process.
-    foreign_target: Option<RecordRef>,
-    /// The record in each slot; sequence 0 if there is none.
-    pub(crate) slots: [RecordRef; SLOT_COUNT as usize],
-    failure: Option<Failure>,
-    /// Commits up to this one should be flushed at once.
-    wanted: TransactionId,
-    waiting: UnflushedLazyCommits,
-    tickets: Vec<WaitingTicket>,
-    sleepers: Vec<WaitingThread>,
-    /// Number of threads that wait for tickets.
-    ticket_sleepers: usize,
-    flusher_sleeps: bool,
-    pub(crate) is_stopping: bool,
-    /// `None` if no other process can have the database open, or after this process has left.
-    shared: Option<Arc<Shared>>,
-    /// The shared memory has the same state. This holds until something changes here or another
-    /// process takes its lock.
-    pub(crate) is_given_back: bool,
+    is_stopping: bool,
+    copy: SharedCopy,
 }
 
 impl LockedCommitState {
+    /// Everything up to `newest` is durable; `sequences` are those of the records in the slots.
     pub(crate) fn new(
         newest: RecordRef,
         sequences: [u64; SLOT_COUNT as usize],
         durable_slot: u8,
     ) -> Self {
-        let mut slots = [newest; SLOT_COUNT as usize];
-        for (index, (slot, sequence)) in slots.iter_mut().zip(sequences).enumerate() {
-            (slot.slot, slot.sequence) = (index as u8, sequence);
-        }
-        let durable = RecordRef {
-            slot: durable_slot,
-            ..newest
-        };
         Self {
-            newest,
-            flushed: durable,
-            changes: UnflushedChanges::behind(newest.transaction),
-            deferred: None,
-            has_deferred: false,
+            records: KnownRecords::new(newest, sequences, durable_slot),
+            deferred: DeferredQueue::default(),
             unpublished: None,
-            durable,
-            has_flush_leader: false,
-            target: None,
-            foreign_target: None,
-            slots,
+            changes: UnflushedChanges::behind(newest.transaction),
+            requests: FlushRequests::none(),
+            waiters: Waiters::default(),
             failure: None,
-            // A process that joins others requests no flush of their commits.
-            wanted: TransactionId(0),
-            waiting: UnflushedLazyCommits::default(),
-            tickets: Vec::new(),
-            sleepers: Vec::new(),
-            ticket_sleepers: 0,
-            flusher_sleeps: false,
+            has_flush_leader: false,
             is_stopping: false,
-            shared: None,
-            is_given_back: false,
+            copy: SharedCopy::default(),
         }
     }
 
-    /// The slot for the next record: the oldest one that is not needed for the newest commit, the
-    /// last flushed commit, or the flush target.
-    pub(crate) fn next_slot(&self) -> u8 {
-        let oldest = self.unneeded().min_by_key(|written| written.sequence);
-        oldest.expect("three of four slots are spared").slot
+    pub(crate) fn set_shared(&mut self, shared: Option<Arc<Shared>>) {
+        self.copy = SharedCopy {
+            shared,
+            is_current: false,
+        };
     }
 
-    /// Two slots that are not needed. When everything is durable there are two; `None` only if
-    /// another program has written to the lock file.
-    pub(crate) fn spare_slots(&self) -> Option<[u8; 2]> {
-        let mut unneeded: Vec<_> = self.unneeded().collect();
-        unneeded.sort_unstable_by_key(|written| written.sequence);
-        match unneeded[..] {
-            [one, other, ..] => Some([one.slot, other.slot]),
-            _ => None,
+    /// Notes that this process may change the state, so the copy in shared memory is out of date.
+    pub(crate) fn note_changed(&mut self) {
+        self.copy.is_current = false;
+    }
+
+    /// Asserts the invariants in debug builds, if this process alone has made the state.
+    fn check(&self) {
+        if cfg!(debug_assertions) && self.copy.shared.is_none() {
+            self.assert_invariants();
         }
     }
 
-    fn unneeded(&self) -> impl Iterator<Item = &RecordRef> {
-        let target = self.targeted().map(|target| target.slot);
-        let spared = [
-            Some(self.newest.slot),
-            Some(self.flushed.slot).filter(|_| !planted!(SlotOfDurable)),
-            target.filter(|_| !planted!(SlotOfTarget)),
-        ];
-        let is_unneeded = move |written: &&RecordRef| !spared.contains(&Some(written.slot));
-        self.slots.iter().filter(is_unneeded)
+    fn assert_invariants(&self) {
+        self.records.assert_invariants();
+        self.requests.assert_invariants();
+        let newest = self.records.newest.transaction;
+        self.deferred.assert_invariants(newest);
+        assert!(
+            self.has_flush_leader || !self.records.has_own_target(),
+            "a flush has a leader"
+        );
+        // A commit whose record could not be written counts as the newest in the file.
+        if let Some(unpublished) = self.unpublished.as_ref().filter(|_| !self.has_failed()) {
+            let unpublished = unpublished.transaction();
+            assert!(
+                unpublished > self.records.durable.transaction && unpublished >= newest,
+                "only the newest commit is unpublished, and not when it is durable"
+            );
+        }
+    }
+}
+
+/// Queries.
+impl LockedCommitState {
+    /// The newest commit in the file.
+    pub(crate) fn newest(&self) -> RecordRef {
+        self.records.newest
+    }
+
+    /// The last durable commit.
+    pub(crate) fn durable(&self) -> RecordRef {
+        self.records.durable
+    }
+
+    /// The last commit whose pages are all on the disk, by a flush.
+    pub(crate) fn flushed(&self) -> RecordRef {
+        self.records.flushed
+    }
+
+    /// The newest commit, if readers do not see it.
+    pub(crate) fn unpublished(&self) -> Option<&Arc<Snapshot>> {
+        self.unpublished.as_ref()
     }
 
     /// The newest commit, whether in the file or not.
     pub(crate) fn last(&self) -> TransactionId {
         let unpublished = self.unpublished.as_ref().map(|last| last.transaction());
-        unpublished.unwrap_or(self.newest.transaction)
+        unpublished.unwrap_or(self.records.newest.transaction)
+    }
+
+    /// The slot for the next record.
+    pub(crate) fn next_slot(&self) -> u8 {
+        self.records.next_slot()
+    }
+
+    /// Two slots that are not needed; `None` only if another program has written to the lock file.
+    pub(crate) fn spare_slots(&self) -> Option<[u8; 2]> {
+        self.records.spare_slots()
+    }
+
+    /// Whether a record may be written. It always may, unless another program has written to the
+    /// lock file since its slot and sequence were chosen.
+    pub(crate) fn may_write(&self, written: RecordRef) -> bool {
+        self.records.may_overwrite(written.slot) && written.sequence > self.records.newest.sequence
+    }
+
+    /// The records in the slots.
+    pub(crate) fn slots(&self) -> &[RecordRef] {
+        &self.records.slots
     }
 
     /// The states that a crash may lead back to, and the newest state.
-    pub(crate) fn pins(&self) -> impl Iterator<Item = TransactionId> {
-        let target = self.targeted().map(|target| target.transaction);
-        let durable = Some(self.durable.transaction);
-        let flushed = Some(self.flushed.transaction);
-        [
-            Some(self.last()),
-            Some(self.newest.transaction),
-            durable.filter(|_| !planted!(FreeDurable) && !planted!(FreeAcknowledged)),
-            flushed.filter(|_| !planted!(FreeDurable)),
-            target.filter(|_| !planted!(FreeTarget)),
-        ]
-        .into_iter()
-        .flatten()
+    pub(crate) fn pins(&self) -> impl Iterator<Item = TransactionId> + use<> {
+        [self.last()].into_iter().chain(self.records.pins())
     }
 
-    /// The newest commit for which a flush has begun. A target that the journal may take does not
-    /// count: for it no flush has begun, as far as is known.
+    /// The newest commit for which a flush has begun.
     pub(crate) fn last_target(&self) -> TransactionId {
-        let is_entry = self
-            .target
-            .as_ref()
-            .is_some_and(|target| target.may_be_entry);
-        let flushing = self.targeted().filter(|_| !is_entry);
-        flushing.unwrap_or(self.flushed).transaction
-    }
-
-    /// Notes that the target is flushed and not journaled.
-    pub(crate) fn note_flushing(&mut self) {
-        if let Some(target) = &mut self.target {
-            target.may_be_entry = false;
-        }
-    }
-
-    /// The target of the running flush, by any process.
-    fn targeted(&self) -> Option<RecordRef> {
-        let own = self.target.as_ref().map(|target| target.commit);
-        own.or(self.foreign_target)
-    }
-
-    /// Notes a commit whose record is written.
-    pub(crate) fn note_written(&mut self, written: RecordRef) {
-        self.slots[usize::from(written.slot)] = written;
-        self.newest = written;
-    }
-
-    /// Notes that the deferred commits taken by [`Self::take_deferred`] are in the file.
-    pub(crate) fn note_deferred_written(&mut self) {
-        self.has_deferred = self.deferred.is_some();
-    }
-
-    /// Notes a lazy commit of `bytes` that waits for a flush. Returns whether the background thread
-    /// has to be notified.
-    pub(crate) fn note_waiting(&mut self, bytes: u64, limits: FlushLimits) -> bool {
-        self.waiting.bytes += bytes;
-        if self.waiting.since.is_some() {
-            return self.waiting.bytes >= limits.bytes;
-        }
-        self.waiting.since = Some(Instant::now());
-        true
-    }
-
-    /// Whether waiting commits have reached the limits.
-    pub(crate) fn is_due(&self, limits: FlushLimits) -> bool {
-        let UnflushedLazyCommits { bytes, since } = self.waiting;
-        since.is_some_and(|since| bytes >= limits.bytes || since.elapsed() >= limits.age)
-    }
-
-    /// Requests an immediate flush of all commits up to `transaction`.
-    pub(crate) fn want(&mut self, transaction: TransactionId) {
-        self.wanted = self.wanted.max(transaction);
+        self.records.last_target()
     }
 
     /// Whether another process flushes.
     pub(crate) fn is_flushed_elsewhere(&self) -> bool {
-        self.foreign_target.is_some()
+        self.records.has_foreign_target()
     }
 
     /// Whether a thread of this process flushes or is about to.
@@ -314,29 +213,45 @@ impl LockedCommitState {
         self.has_flush_leader
     }
 
-    /// Makes this thread the only flush leader of this process until [`Self::resign_leader`].
-    pub(crate) fn become_leader(&mut self) {
-        debug_assert!(!self.has_flush_leader, "one flush at a time");
-        self.has_flush_leader = true;
-    }
-
-    pub(crate) fn resign_leader(&mut self) {
-        self.has_flush_leader = false;
-    }
-
     /// Whether there are deferred commits in memory.
     pub(crate) fn has_deferred(&self) -> bool {
-        self.has_deferred
+        self.deferred.has_unwritten()
     }
 
     /// Whether no known commit could still become durable.
     pub(crate) fn is_all_durable(&self) -> bool {
-        !self.has_deferred && self.newest.transaction <= self.durable.transaction
+        !self.has_deferred() && self.records.newest.transaction <= self.records.durable.transaction
     }
 
-    /// Whether waiting commits should be flushed now.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
+    /// The outcome of a commit; `None` if it is not decided yet.
+    pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
+        if transaction <= self.records.durable.transaction {
+            return Some(Ok(()));
+        }
+        let is_becoming = |target: RecordRef| transaction <= target.transaction;
+        if self.records.target().is_some_and(is_becoming) {
+            return None;
+        }
+        self.failure.as_ref().map(|failure| Err(failure.to_error()))
+    }
+
+    /// Whether lazy commits have reached the limits.
+    pub(crate) fn is_due(&self, limits: FlushLimits) -> bool {
+        self.requests.is_due(limits)
+    }
+
+    /// Whether requested commits should be flushed now.
     pub(crate) fn needs_flush(&self, limits: FlushLimits) -> bool {
-        self.wanted > self.durable.transaction || self.is_due(limits)
+        self.requests
+            .needs_flush(self.records.durable.transaction, limits)
     }
 
     /// When the background thread should flush.
@@ -344,417 +259,208 @@ impl LockedCommitState {
         if self.failure.is_some() || self.is_flushing() {
             return FlushDue::Never;
         }
-        if self.needs_flush(limits) {
-            return FlushDue::Now;
-        }
-        let due_at = self
-            .waiting
-            .since
-            .and_then(|since| since.checked_add(limits.age));
-        due_at.map_or(FlushDue::Never, FlushDue::At)
-    }
-
-    /// Notes the pages that a commit wrote, and the pages that died in it.
-    pub(crate) fn note_changes(&mut self, commit: TransactionId, changes: &CommitChanges) {
-        self.changes.note(commit, changes, self.flushed.transaction);
-    }
-
-    /// Notes a deferred commit, which includes the earlier deferred ones.
-    pub(crate) fn defer(&mut self, deferred: DeferredCommits) {
-        self.unpublished = Some(Arc::clone(&deferred.snapshot));
-        self.deferred = Some(deferred);
-        self.has_deferred = true;
-    }
-
-    /// Takes the deferred commits for writing, with the reference to the record that will be
-    /// written.
-    pub(crate) fn take_deferred(&mut self) -> Option<(DeferredCommits, RecordRef)> {
-        let deferred = self.deferred.take()?;
-        let written = RecordRef {
-            transaction: deferred.snapshot.transaction(),
-            slot: self.next_slot(),
-            sequence: self.newest.sequence + 1,
-        };
-        Some((deferred, written))
-    }
-
-    /// Begins a flush of all commits up to `commit`, by the flush leader. It ends with
-    /// [`Self::end_flush`] or [`Self::end_failed_flush`].
-    pub(crate) fn begin_flush(&mut self, commit: RecordRef) -> FlushTarget {
-        debug_assert!(self.target.is_none(), "one flush at a time");
-        let changes = self.changes.take(commit.transaction);
-        let target = FlushTarget {
-            commit,
-            unpublished: self
-                .unpublished
-                .clone()
-                .filter(|snapshot| snapshot.transaction() <= commit.transaction),
-            durable: self.durable.transaction,
-            flushed: self.flushed,
-            may_be_entry: changes.as_ref().is_some_and(JournalInput::has_journal),
-            changes: None,
-        };
-        self.waiting = UnflushedLazyCommits::default();
-        self.target = Some(target.clone());
-        FlushTarget { changes, ..target }
-    }
-
-    /// Notes that a flush has succeeded, or that a journal entry replaces it. Returns the wakers
-    /// that are due.
-    pub(crate) fn end_flush(&mut self, target: &FlushTarget, is_flushed: bool) -> Vec<Waker> {
-        self.target = None;
-        self.durable = target.commit;
-        planted!(DurableIsNewest => self.durable = self.newest);
-        if is_flushed {
-            self.flushed = self.durable;
-        }
-        let durable = self.durable.transaction;
-        self.unpublished
-            .take_if(|snapshot| snapshot.transaction() <= durable);
-        self.take_due_wakers()
-    }
-
-    /// Notes that nothing becomes durable any more, except the target of a running flush.
-    pub(crate) fn fail(&mut self, operation: &'static str, error: &io::Error) {
-        self.failure
-            .get_or_insert_with(|| Failure::new(operation, error));
-    }
-
-    /// Like [`Self::fail`], for a failure in another process.
-    pub(crate) fn fail_elsewhere(&mut self) {
-        let error = io::Error::other("a write or flush by another process failed");
-        self.fail("writing", &error);
-    }
-
-    /// Notes that the running flush has failed.
-    pub(crate) fn end_failed_flush(&mut self) {
-        self.target = None;
-    }
-
-    /// After a failure, when no flush runs: drops unpublished and deferred commits, and returns the
-    /// wakers of all tickets.
-    pub(crate) fn give_up(&mut self) -> Vec<Waker> {
-        self.unpublished = None;
-        self.deferred = None;
-        self.has_deferred = false;
-        self.tickets.drain(..).map(|ticket| ticket.waker).collect()
-    }
-
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failure.is_some()
-    }
-
-    /// The outcome of a commit; `None` if it is not decided yet.
-    pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
-        if transaction <= self.durable.transaction {
-            return Some(Ok(()));
-        }
-        let is_becoming = |target: RecordRef| transaction <= target.transaction;
-        if self.targeted().is_some_and(is_becoming) {
-            return None;
-        }
-        self.failure.as_ref().map(|failure| Err(failure.to_error()))
-    }
-}
-
-/// How often a thread that waits for a ticket checks whether another process has flushed.
-const TOLD_APART: Duration = Duration::from_millis(10);
-
-impl LockedCommitState {
-    /// Whether any ticket waits for a commit.
-    fn has_tickets(&self) -> bool {
-        self.ticket_sleepers > 0 || !self.tickets.is_empty()
+        self.requests.due(self.records.durable.transaction, limits)
     }
 
     /// Whether another process has failed, and tickets or deferred commits remain that cannot
     /// succeed.
     pub(crate) fn is_to_give_up(&self) -> bool {
-        let has_some = self.has_deferred || !self.tickets.is_empty();
+        let has_some = self.has_deferred() || self.waiters.has_wakers();
         has_some
             && self.failure.is_some()
             && !self.has_flush_leader
-            && self.foreign_target.is_none()
+            && !self.records.has_foreign_target()
+    }
+}
+
+/// Transitions of a commit.
+impl LockedCommitState {
+    /// Notes a commit whose record is written, or may be.
+    pub(crate) fn note_written(&mut self, written: RecordRef) {
+        self.records.note_written(written);
+    }
+
+    /// Notes the pages that a commit wrote, and the pages that died in it.
+    pub(crate) fn note_changes(&mut self, commit: TransactionId, changes: &CommitChanges) {
+        let flushed = self.records.flushed.transaction;
+        self.changes.note(commit, changes, flushed);
+    }
+
+    /// Notes that readers do not see the newest commit yet.
+    pub(crate) fn set_unpublished(&mut self, newest: Arc<Snapshot>) {
+        self.unpublished = Some(newest);
+        self.check();
+    }
+
+    /// Notes that readers see the newest commit.
+    pub(crate) fn note_published(&mut self) {
+        self.unpublished = None;
+        self.check();
+    }
+
+    /// Forgets the unpublished commit if it is durable or not the newest any more: another process
+    /// has published it, or a later one.
+    fn forget_published(&mut self) {
+        let (newest, durable) = (
+            self.records.newest.transaction,
+            self.records.durable.transaction,
+        );
+        let is_past = |snapshot: &mut Arc<Snapshot>| {
+            snapshot.transaction() <= durable || snapshot.transaction() < newest
+        };
+        self.unpublished.take_if(is_past);
+    }
+
+    /// Notes a deferred commit, which includes the earlier deferred ones.
+    pub(crate) fn defer(&mut self, deferred: DeferredCommits) {
+        self.unpublished = Some(Arc::clone(&deferred.snapshot));
+        self.deferred.add(deferred);
+        self.check();
+    }
+
+    /// Requests an immediate flush of all commits up to `transaction`.
+    pub(crate) fn want(&mut self, transaction: TransactionId) {
+        self.requests.want(transaction);
+    }
+
+    /// Notes a lazy commit of `bytes`. Returns whether the background thread has to be notified.
+    pub(crate) fn note_lazy(&mut self, bytes: u64, limits: FlushLimits) -> bool {
+        self.requests.note_lazy(bytes, limits)
+    }
+
+    /// Takes the deferred commits to write them, if there are any.
+    pub(crate) fn take_deferred(&mut self) -> Option<TakenDeferred> {
+        let (newest, slot) = (self.records.newest, self.records.next_slot());
+        self.deferred.take(newest, slot)
+    }
+
+    /// Notes that the record of deferred commits is written, or may be.
+    pub(crate) fn note_deferred_written(&mut self, written: RecordRef) {
+        self.records.note_written(written);
+        self.deferred.note_written();
+    }
+}
+
+/// Transitions of a flush.
+impl LockedCommitState {
+    /// Makes this thread the only flush leader of this process until [`Self::resign_leader`].
+    pub(crate) fn become_leader(&mut self) {
+        assert!(!self.has_flush_leader, "one flush at a time");
+        self.has_flush_leader = true;
+    }
+
+    pub(crate) fn resign_leader(&mut self) {
+        assert!(self.has_flush_leader, "only a leader resigns");
+        self.has_flush_leader = false;
+        self.check();
+    }
+
+    /// Begins a flush of all commits up to `commit`, by the flush leader. It ends with
+    /// [`Self::complete_flush`] or [`Self::fail_flush`].
+    pub(crate) fn begin_flush(&mut self, commit: RecordRef) -> FlushTarget {
+        assert!(self.has_flush_leader, "a leader begins a flush");
+        let changes = self.changes.take(commit.transaction);
+        let may_be_entry = changes.as_ref().is_some_and(JournalInput::has_journal);
+        self.records.begin_flush(commit, may_be_entry);
+        self.requests.forget_lazy();
+        let is_included = |snapshot: &Arc<Snapshot>| snapshot.transaction() <= commit.transaction;
+        self.check();
+        FlushTarget {
+            commit,
+            unpublished: self.unpublished.clone().filter(is_included),
+            durable: self.records.durable.transaction,
+            flushed: self.records.flushed,
+            may_be_entry,
+            changes,
+        }
+    }
+
+    /// Notes that the target is flushed and not journaled.
+    pub(crate) fn begin_flush_without_entry(&mut self) {
+        self.records.begin_flush_without_entry();
+    }
+
+    /// Notes that the target is durable. Returns the wakers that are due.
+    pub(crate) fn complete_flush(&mut self, is_flushed: bool) -> Vec<Waker> {
+        self.records.complete_flush(is_flushed);
+        let durable = self.records.durable.transaction;
+        self.unpublished
+            .take_if(|snapshot| snapshot.transaction() <= durable);
+        self.check();
+        self.take_due_wakers()
+    }
+
+    /// Notes that the target did not become durable.
+    pub(crate) fn fail_flush(&mut self) {
+        self.records.fail_flush();
+        self.check();
+    }
+
+    /// Notes that everything written is flushed, of which only the journal made a part durable.
+    pub(crate) fn flush_journaled(&mut self) {
+        self.records.flush_journaled();
+        self.check();
+    }
+
+    /// Notes that the process that flushed has died, or that its flush is over.
+    pub(crate) fn forget_foreign_target(&mut self) {
+        self.records.forget_foreign_target();
     }
 
     /// Takes the wakers of tickets whose commits are durable.
     pub(crate) fn take_due_wakers(&mut self) -> Vec<Waker> {
-        let durable = self.durable.transaction;
-        let is_due_ticket = |ticket: &mut WaitingTicket| ticket.transaction <= durable;
-        let wakers = self.tickets.extract_if(.., is_due_ticket);
-        wakers.map(|ticket| ticket.waker).collect()
+        self.waiters
+            .take_due_wakers(self.records.durable.transaction)
     }
 
-    /// Notes that the process that flushed has died.
-    pub(crate) fn forget_foreign_target(&mut self) {
-        self.foreign_target = None;
-    }
-}
-
-/// The commit state, its lock, and its conditions. A thread is woken only if it has something to
-/// do.
-#[derive(Debug)]
-pub(crate) struct CommitState {
-    state: Mutex<LockedCommitState>,
-    /// The last durable commit, for threads that were woken because of it.
-    durable: AtomicU64,
-    /// Threads that wait for tickets sleep here.
-    durable_changed: Condvar,
-    /// The background thread sleeps here while it has nothing to do.
-    work: Condvar,
-}
-
-/// The locked commit state, for one thread of one process.
-#[derive(Debug)]
-pub(crate) struct CommitStateGuard<'p> {
-    /// `None` only while the guard is dropped.
-    state: Option<MutexGuard<'p, LockedCommitState>>,
-    is_shared: bool,
-}
-
-impl<'p> CommitStateGuard<'p> {
-    /// Takes the shared part of the state from the shared memory.
-    fn new(mut state: MutexGuard<'p, LockedCommitState>) -> Self {
-        let shared = state.shared.take();
-        let is_shared = shared
-            .as_ref()
-            .is_some_and(|shared| shared.take_state(&mut state));
-        state.shared = shared;
-        Self {
-            is_shared,
-            state: Some(state),
-        }
-    }
-
-    /// Gives the shared part back, and keeps this process's own part locked.
-    fn into_local(mut self) -> MutexGuard<'p, LockedCommitState> {
-        self.give_back();
-        self.state.take().expect("the state is here until it goes")
-    }
-
-    fn give_back(&mut self) {
-        if std::mem::take(&mut self.is_shared)
-            && let Some(state) = &mut self.state
-            && let Some(shared) = state.shared.take()
-        {
-            shared.give_back(state);
-            state.shared = Some(shared);
-        }
+    /// Takes the threads to wake when a flush is over, or when there will be none.
+    pub(crate) fn take_threads(&mut self) -> Vec<Thread> {
+        let durable = self.records.durable.transaction;
+        self.waiters.take_threads(durable, self.failure.is_some())
     }
 }
 
-impl Deref for CommitStateGuard<'_> {
-    type Target = LockedCommitState;
+/// Transitions of a failure, of recovery and of closing.
+impl LockedCommitState {
+    /// Notes that nothing becomes durable any more, except the target of a running flush.
+    pub(crate) fn fail(&mut self, operation: &'static str, error: &io::Error) {
+        self.failure
+            .get_or_insert_with(|| CommitFailure::new(operation, error));
+    }
 
-    fn deref(&self) -> &LockedCommitState {
-        self.state
-            .as_ref()
-            .expect("the state is here until it goes")
+    /// Like [`Self::fail`], for a failure in another process.
+    fn fail_elsewhere(&mut self) {
+        let error = io::Error::other("a write or flush by another process failed");
+        self.fail("writing", &error);
+    }
+
+    /// After a failure, when no flush runs: drops unpublished and deferred commits, and returns the
+    /// wakers of all tickets.
+    pub(crate) fn give_up(&mut self) -> Vec<Waker> {
+        assert!(self.has_failed(), "commits are given up after a failure");
+        self.unpublished = None;
+        self.deferred.clear();
+        self.waiters.take_all_wakers()
+    }
+
+    /// Notes that nothing after `durable` is known to be on the disk: a database that is opened
+    /// for reading flushes nothing.
+    pub(crate) fn distrust_after(&mut self, durable: TransactionId) {
+        self.records.distrust_after(durable);
+    }
+
+    /// Makes `durable` the last durable and flushed commit.
+    #[cfg(test)]
+    pub(crate) fn set_durable(&mut self, durable: RecordRef) {
+        (self.records.durable, self.records.flushed) = (durable, durable);
+    }
+
+    /// Tells the background thread to end.
+    pub(crate) fn stop(&mut self) {
+        self.is_stopping = true;
     }
 }
 
-impl DerefMut for CommitStateGuard<'_> {
-    fn deref_mut(&mut self) -> &mut LockedCommitState {
-        let state = self.state.as_mut();
-        let state = state.expect("the state is here until it goes");
-        state.is_given_back = false;
-        state
-    }
-}
-
-impl Drop for CommitStateGuard<'_> {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
-impl CommitState {
-    pub(crate) fn new(mut state: LockedCommitState, shared: Option<Arc<Shared>>) -> Self {
-        state.shared = shared;
-        Self {
-            durable: AtomicU64::new(state.durable.transaction.0),
-            state: Mutex::new(state),
-            durable_changed: Condvar::new(),
-            work: Condvar::new(),
-        }
-    }
-
-    pub(crate) fn lock(&self) -> CommitStateGuard<'_> {
-        CommitStateGuard::new(self.lock_local())
-    }
-
-    fn lock_local(&self) -> MutexGuard<'_, LockedCommitState> {
-        lock(&self.state)
-    }
-
-    /// Whether there are deferred commits in memory. Other processes do not know of them.
-    pub(crate) fn has_deferred(&self) -> bool {
-        self.lock_local().has_deferred()
-    }
-
-    /// Waits until a commit is durable, and then returns `None`. Returns the state instead if the
-    /// commit cannot become durable, or if the running flush is over and this thread should begin
-    /// the next one.
-    pub(crate) fn wait_flushed<'s>(
-        &'s self,
-        mut state: CommitStateGuard<'s>,
-        transaction: TransactionId,
-    ) -> Option<CommitStateGuard<'s>> {
-        let thread = thread::current();
-        let id = thread.id();
-        state.sleepers.push(WaitingThread {
-            transaction,
-            thread,
-        });
-        drop(state);
-        loop {
-            thread::park();
-            // Acquire: pairs with the store in `notify_flushed`, so that the state that became
-            // durable is visible.
-            if self.durable.load(Acquire) >= transaction.0 {
-                return None;
-            }
-            let state = self.lock();
-            if state
-                .sleepers
-                .iter()
-                .all(|sleeper| sleeper.thread.id() != id)
-            {
-                return Some(state);
-            }
-        }
-    }
-
-    /// Waits until there may be work for the background thread, or until `until`.
-    pub(crate) fn wait_work<'s>(
-        &'s self,
-        mut state: CommitStateGuard<'s>,
-        until: Option<Instant>,
-    ) -> CommitStateGuard<'s> {
-        state.flusher_sleeps = true;
-        let mut state = self.wait_for(&self.work, state, until);
-        state.flusher_sleeps = false;
-        state
-    }
-
-    /// Reports that a flush is over, or that there will be none. Returns the threads to wake: one
-    /// that begins the next flush, and those whose wait is over.
-    pub(crate) fn notify_flushed(&self, state: &mut LockedCommitState) -> Vec<Thread> {
-        let (durable, has_failed) = (state.durable.transaction, state.has_failed());
-        let is_over = |sleeper: &mut WaitingThread| has_failed || sleeper.transaction <= durable;
-        let mut over: Vec<_> = state.sleepers.extract_if(.., is_over).collect();
-        let next = (!state.sleepers.is_empty()).then(|| state.sleepers.swap_remove(0));
-        // Release: see `wait_flushed`.
-        self.durable.store(durable.0, Release);
-        if state.ticket_sleepers > 0 {
-            self.durable_changed.notify_all();
-        }
-        self.notify_flusher(state);
-        let woken = next.into_iter().chain(over.drain(..));
-        woken.map(|sleeper| sleeper.thread).collect()
-    }
-
-    /// Notifies the background thread that there may be work.
-    pub(crate) fn notify_flusher(&self, state: &LockedCommitState) {
-        if state.flusher_sleeps {
-            self.work.notify_one();
-        }
-    }
-
-    /// Whether a commit is durable, or the error because of which it cannot become durable. `None`
-    /// if neither is known yet.
-    pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
-        self.lock().outcome(transaction)
-    }
-
-    /// Like [`Self::outcome`], but registers the waker of ticket `id` if the outcome is not known.
-    pub(crate) fn poll(
-        &self,
-        id: u64,
-        transaction: TransactionId,
-        waker: Waker,
-    ) -> Option<Result<()>> {
-        let mut state = self.lock();
-        let outcome = state.outcome(transaction);
-        let known = state.tickets.iter_mut().find(|ticket| ticket.id == id);
-        let replaced = match (&outcome, known) {
-            (Some(_), _) => None,
-            (None, Some(known)) => Some(std::mem::replace(&mut known.waker, waker)),
-            (None, None) => {
-                state.tickets.push(WaitingTicket {
-                    id,
-                    transaction,
-                    waker,
-                });
-                // The background thread checks periodically what other processes have flushed.
-                self.notify_flusher(&state);
-                None
-            }
-        };
-        // Dropping a waker may run any code, so no lock is held.
-        drop(state);
-        drop(replaced);
-        outcome
-    }
-
-    /// Forgets the ticket `id`.
-    pub(crate) fn forget(&self, id: u64) {
-        let mut state = self.lock();
-        let forgotten: Vec<_> = state
-            .tickets
-            .extract_if(.., |ticket| ticket.id == id)
-            .collect();
-        drop(state);
-        drop(forgotten);
-    }
-
-    /// Waits up to `limit` until a commit is durable, and returns whether it is. Does not flush
-    /// itself.
-    pub(crate) fn wait(&self, transaction: TransactionId, limit: Option<Duration>) -> Result<bool> {
-        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let mut state = self.lock();
-        loop {
-            if let Some(outcome) = state.outcome(transaction) {
-                return outcome.map(|()| true);
-            }
-            if until.is_some_and(|until| until <= Instant::now()) {
-                return Ok(false);
-            }
-            state.ticket_sleepers += 1;
-            state = self.wait_for(&self.durable_changed, state, until);
-            state.ticket_sleepers -= 1;
-        }
-    }
-
-    /// Waits for a condition, or until `until`. With waiting tickets it wakes up periodically,
-    /// because other processes do not notify this one.
-    fn wait_for<'s>(
-        &'s self,
-        condition: &Condvar,
-        state: CommitStateGuard<'s>,
-        until: Option<Instant>,
-    ) -> CommitStateGuard<'s> {
-        let is_shared = state.is_shared && state.has_tickets();
-        let state = state.into_local();
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let left = match (left, is_shared) {
-            (left, true) => Some(left.unwrap_or(TOLD_APART).min(TOLD_APART)),
-            (left, false) => left,
-        };
-        let state = match left {
-            None => condition
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner),
-            Some(left) => {
-                let waited = condition.wait_timeout(state, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-        };
-        CommitStateGuard::new(state)
-    }
-
-    /// Stops sharing the state with other processes, and calls `end`, under the lock.
-    pub(crate) fn leave(&self, end: impl FnOnce()) {
-        self.lock_local().shared = None;
-        end();
-    }
-}
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -1,7 +1,9 @@
 //! Tickets: waiting for a commit to become durable.
 
-use crate::{Error, Result, TransactionId, io::ForkGeneration};
-use crate::{commit::state::CommitState, unique_id::unique_id};
+use crate::{
+    Error, Result, TransactionId, commit::state_lock::CommitState, io::ForkGeneration,
+    unique_id::unique_id,
+};
 use std::{
     future::Future,
     pin::Pin,

@@ -84,6 +84,12 @@ impl WrittenExtents {
         taken: &[Extent],
         last_target: TransactionId,
     ) {
+        debug_assert!(
+            self.generations
+                .iter()
+                .all(|generation| generation.until <= transaction),
+            "commits come in order"
+        );
         match self.generations.last_mut() {
             Some(last) if last.until > last_target => {
                 last.until = transaction;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    commit::journal::{JournalEntry, RECORD},
+    commit::journal::entry::{JournalEntry, RECORD},
     record::{FlushLimits, JOURNAL, JournalPages},
 };
 use std::time::Duration;

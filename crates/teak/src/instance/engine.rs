@@ -6,7 +6,7 @@ use crate::{
     share::{LockOutcome, WriterLock, WriterLockGuard},
 };
 use crate::{
-    commit::{flush::Flusher, ticket::Ticket},
+    commit::{flusher::Flusher, ticket::Ticket},
     instance::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
@@ -313,9 +313,9 @@ impl Engine {
         let newest = {
             let mut state = self.flusher.commit_state.lock();
             if taken == LockOutcome::Abandoned {
-                shared.refresh_if_newer(&mut state);
+                state.refresh_if_newer(shared);
             }
-            state.newest
+            state.newest()
         };
         let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
         if taken == LockOutcome::Unchanged && is_known {
@@ -366,7 +366,7 @@ impl Engine {
         }
         writer.take_over(record.clone());
         if newest.transaction > published.visible() {
-            self.flusher.commit_state.lock().unpublished = Some(snapshot);
+            self.flusher.commit_state.lock().set_unpublished(snapshot);
         }
         Ok(())
     }
@@ -464,7 +464,7 @@ impl Engine {
 
     /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
-        self.flusher.commit_state.lock().durable.transaction
+        self.flusher.commit_state.lock().durable().transaction
     }
 }
 

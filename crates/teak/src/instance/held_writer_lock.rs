@@ -1,6 +1,6 @@
 //! The guard of the writer locks.
 
-use crate::{commit::flush::Flusher, instance::writer::WriterState};
+use crate::{commit::flusher::Flusher, instance::writer::WriterState};
 use crate::{
     io::{ForkGeneration, Pinned},
     read::snapshot::{PinnedSnapshot, Snapshot},

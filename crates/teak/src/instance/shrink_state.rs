@@ -184,7 +184,7 @@ impl Tail {
     }
 
     /// Pages from `boundary` on are moved from now on, if `is_wanted` or if that has begun.
-    pub(crate) fn aim(&mut self, boundary: u64, is_wanted: bool) {
+    pub(crate) fn empty_from(&mut self, boundary: u64, is_wanted: bool) {
         self.boundary = boundary;
         self.is_emptying |= is_wanted;
     }

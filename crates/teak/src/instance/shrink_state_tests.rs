@@ -26,7 +26,7 @@ fn the_file_is_cut_when_two_records_on_the_disk_are_free_of_its_end() {
 #[test]
 fn a_round_that_moves_much_is_followed_by_another_one() {
     let mut tail = Tail::default();
-    tail.aim(500, true);
+    tail.empty_from(500, true);
     assert_eq!(tail.boundary(), Some(500));
     tail.note_moved(1000, 6400);
     assert!(tail.is_emptying());
@@ -39,7 +39,7 @@ fn a_round_that_moves_much_is_followed_by_another_one() {
 #[test]
 fn a_pause_ends_with_written_pages_and_is_longer_after_rounds_of_little_use() {
     let pause = |tail: &mut Tail| {
-        tail.aim(500, true);
+        tail.empty_from(500, true);
         tail.note_moved(0, 6400);
         (1..)
             .find(|_| tail.note_commit(100, 6400))
@@ -53,7 +53,7 @@ fn a_pause_ends_with_written_pages_and_is_longer_after_rounds_of_little_use() {
 #[test]
 fn a_pause_ends_when_a_quarter_of_the_pages_become_free() {
     let mut tail = Tail::default();
-    tail.aim(500, true);
+    tail.empty_from(500, true);
     tail.note_moved(0, 6400);
     assert!(!tail.note_commit(1, 6400));
     assert!(tail.note_commit(1, 4000));
@@ -62,7 +62,7 @@ fn a_pause_ends_when_a_quarter_of_the_pages_become_free() {
 #[test]
 fn after_a_failure_nothing_moves_for_some_commits() {
     let mut tail = Tail::default();
-    tail.aim(500, true);
+    tail.empty_from(500, true);
     tail.rest_until(at(20));
     assert!(!tail.is_at_work(at(19)));
     assert!(tail.is_at_work(at(20)));

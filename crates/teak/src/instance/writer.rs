@@ -2,7 +2,7 @@
 
 use crate::{Extent, TransactionId, alloc::Space, io::Storage, record::Record};
 use crate::{
-    commit::{page_writes::UnwrittenPage, written_extents::WrittenExtents},
+    commit::{disk::UnwrittenPage, written_extents::WrittenExtents},
     instance::{
         arena::Arena,
         dropped_trees::DroppedTrees,

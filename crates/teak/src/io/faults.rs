@@ -36,6 +36,10 @@ const CLAIMED: usize = 1;
 /// In [`Faults::word`]: zeros replace the file somewhere. The other bits count faults.
 const ZEROS: u64 = 1;
 const ONE_FAULT: u64 = 2;
+const _: () = assert!(
+    ONE_FAULT & ZEROS == 0,
+    "counting a fault does not change whether there are zeros"
+);
 
 /// All mapped ranges, for the handler. It must neither wait for a lock that a thread holds nor
 /// allocate. Entries are reused and never freed.

@@ -12,6 +12,10 @@ const OPERATION_MAX: Duration = Duration::from_micros(6);
 /// memory.
 const GROUPS_AFTER_SLOW: u32 = 2;
 const GROUPS_AFTER_ABSENT: u32 = 32;
+const _: () = assert!(
+    GROUPS_AFTER_SLOW < GROUPS_AFTER_ABSENT,
+    "an absent page says more about the disk than a slow group"
+);
 /// If all pages were in memory and the group was slow for another reason, this many slow groups are
 /// skipped before the next examination.
 const SLOW_PASSED: u32 = 64;

@@ -25,6 +25,11 @@ pub(crate) const LINE: usize = 8;
 const MAPPED_AHEAD: usize = 1 << 20;
 
 const _: () = assert!(
+    MAPPED_AHEAD.is_multiple_of(64 << 10) && PIECE_LEN.is_multiple_of(64 << 10),
+    "what is mapped later begins at a system page, whatever its size"
+);
+
+const _: () = assert!(
     PIECE_LEN.is_multiple_of(LINE * size_of::<u64>()),
     "no cache line is in two pieces"
 );

@@ -119,7 +119,7 @@ fn a_compaction_ends_that_has_reached_its_goal_or_has_only_the_tail_to_move() {
 }
 
 #[test]
-fn a_compaction_ends_whose_commits_find_no_room() {
+fn a_compaction_ends_if_its_commits_find_no_room() {
     let mut planner = after_the_tail();
     for _ in 0..SETTLING {
         assert!(!planner.is_done());

@@ -102,11 +102,15 @@ impl WriteTransaction {
         }
         let is_bloated = space.page_count() > goal.begins_above
             && space.page_count() - space.trailing_free() > goal.begins_above;
-        tail.aim(goal.boundary, is_bloated);
+        tail.empty_from(goal.boundary, is_bloated);
         if tail.is_sample_due(used) {
             // Damage is reported when the damaged page is read.
             let is_thin = self.has_thin_table().unwrap_or(false);
-            self.pages.writer.shrink.tail.aim(goal.boundary, is_thin);
+            self.pages
+                .writer
+                .shrink
+                .tail
+                .empty_from(goal.boundary, is_thin);
         }
         let writer = &mut *self.pages.writer;
         if !writer.shrink.tail.is_at_work(id) {

@@ -117,7 +117,7 @@ impl Engine {
         let ([one, other], sequence) = {
             let state = self.flusher.commit_state.lock();
             let spare = state.spare_slots().ok_or(Error::Poisoned)?;
-            (spare, state.newest.sequence)
+            (spare, state.newest().sequence)
         };
         let last = |slot, count| Record {
             slot,
@@ -128,7 +128,7 @@ impl Engine {
             written: Some(Vec::new()),
             ..writer.newest.clone()
         };
-        self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
+        self.flusher.write_close(&[last(one, 1), last(other, 2)])?;
         let (old_bytes, bytes) = (
             self.file.storage.len(),
             page_count * self.file.page_size as u64,

@@ -130,7 +130,7 @@ impl Engine {
         if let Some(newest) = attach.joinable_record(&request, &*storage)? {
             let shared = attach.finish(&storage, newest.page_size as usize);
             let mut recovered = join(&storage, &request, newest)?;
-            shared.join(&mut recovered.state);
+            recovered.state.join(&shared);
             return Ok(Self::new(request, storage, recovered, Some(shared)));
         }
         let mut recovered = recover_database(&storage, &request)?;
@@ -140,7 +140,7 @@ impl Engine {
         }
         admit_others().map_err(Error::io("locking the database file"))?;
         let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
-        shared.join(&mut recovered.state);
+        recovered.state.join(&shared);
         Ok(Self::new(request, storage, recovered, Some(shared)))
     }
 

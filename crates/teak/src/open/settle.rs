@@ -72,7 +72,7 @@ pub(crate) fn recover_database(
         LockedCommitState::new(RecordRef::of(&newest), found.sequences, found.durable_slot);
     if request.is_read_only {
         // Nothing was flushed.
-        state.durable.transaction = found.known_durable;
+        state.distrust_after(found.known_durable);
     }
     let is_changed = found.recovery != Recovery::Clean;
     Ok(RecoveredDatabase {

@@ -3,7 +3,7 @@
 //! on those.
 
 use crate::share::LockOutcome;
-use crate::{commit::state::CommitState, share::attachment::Shared, sync::lock};
+use crate::{commit::state_lock::CommitState, share::attachment::Shared, sync::lock};
 use std::{
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},

@@ -359,6 +359,13 @@ pub(crate) fn no_record() -> Error {
     ))
 }
 
+/// The error for a newest commit that is not the one that the processes have agreed on.
+pub(crate) fn no_such_commit() -> Error {
+    lock_file_error(io::Error::other(
+        "it names a newest commit that no process made; close the database in all processes",
+    ))
+}
+
 /// Stores a record where all processes find it.
 pub(crate) fn publish_record(region: &Region, record: &Record, counts: Option<[u64; 2]>) {
     let bytes = record.encode(record.page_size as usize);

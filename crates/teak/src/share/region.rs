@@ -60,7 +60,7 @@ const _: () = assert!(
     "the records end before the reader table"
 );
 const _: () = assert!(
-    WRITER % 64 == 0
+    WRITER.is_multiple_of(64)
         && FLUSH == WRITER + 64
         && STATE_LOCK == FLUSH + 64
         && WHICH * 8 == STATE_LOCK + 64,

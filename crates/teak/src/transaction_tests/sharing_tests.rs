@@ -133,7 +133,7 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     // As another process's durable commit before it is flushed.
     let record = Record {
         slot: state.spare_slots().unwrap()[0],
-        sequence: state.newest.sequence + 1,
+        sequence: state.newest().sequence + 1,
         transaction: visible.transaction.next(),
         ..visible
     };

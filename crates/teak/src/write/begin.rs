@@ -9,7 +9,7 @@ use crate::{
 use crate::{
     instance::{dropped_trees::DropBacklog, engine::Engine, held_writer_lock::HeldWriterLock},
     observe::events::Event,
-    read::{named_list, slow_readers::SlowReaders, snapshot::Snapshot},
+    read::{named_list, published::no_such_commit, slow_readers::SlowReaders, snapshot::Snapshot},
     write::{
         event_delivery::EventDelivery,
         named_edits::NamedEdits,
@@ -127,19 +127,19 @@ impl WriteStart {
             .iter()
             .for_each(|shared| shared.reclaim_dead_processes());
         let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
+        let newest = base.transaction();
+        if writer.newest.transaction != newest || !pins.contains(newest) {
+            assert!(
+                shared.is_some(),
+                "a writer without other processes continues from the newest commit, which is pinned"
+            );
+            writer.is_stale = true;
+            return Err(no_such_commit());
+        }
         writer.written.forget(durable);
         let pending = writer.space.pending_count();
         let used = writer.space.used_count();
         writer.shrink.high_water.note(used, durable);
-        assert_eq!(
-            writer.newest.transaction,
-            base.transaction(),
-            "the writer continues from the newest commit"
-        );
-        debug_assert!(
-            pins.contains(base.transaction()),
-            "the state that the transaction starts from is pinned"
-        );
         writer.space.reclaim(&pins);
         assert!(
             pending >= writer.space.pending_count(),

@@ -1,6 +1,6 @@
 //! Delivery of the events of a write transaction.
 
-use crate::commit::flush::Flusher;
+use crate::commit::flusher::Flusher;
 use std::sync::Arc;
 
 /// Delivers the events of a write transaction when it is dropped. It is dropped after the writer

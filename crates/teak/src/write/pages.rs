@@ -23,7 +23,7 @@ use crate::{
     planted::planted,
 };
 use crate::{
-    commit::page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
+    commit::disk::{UnwrittenPage, WRITING_PAGES, write_pages},
     instance::{arena::Arena, held_writer_lock::HeldWriterLock},
     io::file_reads::into_extents,
     observe::metrics::WriteWork,

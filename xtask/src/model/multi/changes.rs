@@ -133,7 +133,7 @@ fn bulk_load_unsorted(
     (pairs, memory_bytes): (&[Pair], usize),
 ) -> ModelResult {
     let options = BulkOptions {
-        memory_bytes: memory_bytes,
+        memory_bytes,
         ..BulkOptions::default()
     };
     let slices = pair_slices(pairs);

@@ -1,13 +1,16 @@
 //! Redo of the journal when a database is opened after a crash.
 
 use super::{
-    CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
-    pages_max, word,
+    entry::{
+        CHECKED_FROM, HEAD_LEN, JournalEntry, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of,
+        clear_after, word,
+    },
+    pages_max,
 };
 use crate::{
     Checksum, Error, Extent, PageNumber, Result,
     alloc::{Pins, Space, SpacePages},
-    commit::page_writes::write_pages,
+    commit::disk::write_pages,
     io::{Mapping, Pinned, Storage, file_reads},
     planted::planted,
     record::{Record, SLOT_COUNT},
@@ -363,7 +366,7 @@ pub(crate) fn changed(entry: &[u8], record: &mut [u8], change: fn(&mut [u8])) ->
     let before = record.to_vec();
     let (slot, count) = patch_record(entry, record)?;
     change(record);
-    let mut changed = super::JournalEntry::new(Checksum(word(entry, 24)?));
+    let mut changed = JournalEntry::new(Checksum(word(entry, 24)?));
     changed.put(slot.into(), RECORD, record, Some(&before));
     let parts = pages_of(entry).next()?.parts;
     changed

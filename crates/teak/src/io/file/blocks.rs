@@ -78,6 +78,10 @@ pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool
     refuse_file_len(new_len)?;
     // The system page at the end of the file may have a hole before the end.
     let start = pages_with(&(old_len..old_len)).start;
+    debug_assert!(
+        start <= old_len,
+        "blocks are allocated from the system page on in which the file ends"
+    );
     let allocate = || fallocate(file, FallocateFlags::empty(), start, new_len - start);
     match retry_on_intr(allocate) {
         Ok(()) => Ok(true),
@@ -103,6 +107,10 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
     }
     let zeros = zeros(HUGE_PAGE_LEN as usize);
     while start + HUGE_PAGE_LEN <= new_len {
+        debug_assert!(
+            start.is_multiple_of(HUGE_PAGE_LEN),
+            "one write fills one huge page, from its start"
+        );
         if !matches!(rustix::io::pwritev(file, &zeros, start), Ok(len) if len as u64 == HUGE_PAGE_LEN)
         {
             return;

@@ -39,6 +39,11 @@ const RESERVE_LEN: u64 = if usize::BITS >= 64 {
     512 << 20
 };
 
+const _: () = assert!(
+    RESERVE_LEN.is_multiple_of(64 << 10),
+    "whole system pages are reserved, whatever their size"
+);
+
 /// A file gets more address space than [`RESERVE_LEN`] if this many times its length is more.
 const RESERVE_FACTOR: u64 = 8;
 
@@ -341,6 +346,7 @@ impl Storage for FileStorage {
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
         self.check_writable()?;
         let len = parts.iter().map(|part| part.len() as u64).sum();
+        debug_assert!(len > 0, "a write has bytes");
         let end = end_within(offset, len, self.len())?;
         self.refuse_len(end)?;
         if let Some(small_writes) = &self.small_writes {

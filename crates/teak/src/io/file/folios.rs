@@ -19,6 +19,10 @@ const FIRST_TRY: u16 = 4;
 const TRY_EVERY: u16 = 16;
 /// but no more after this many.
 const LAST_TRY: u16 = 1024;
+const _: () = assert!(
+    FIRST_TRY < TRY_EVERY && TRY_EVERY < LAST_TRY,
+    "a range is tried, tried again, and then left alone"
+);
 /// A split takes 100 us. No flush waits for more splits than this.
 const SPLITS_MAX: usize = 8;
 /// The most ranges that wait for the next flushes. Others are considered when their next try is

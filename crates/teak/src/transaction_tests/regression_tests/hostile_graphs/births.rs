@@ -1,6 +1,7 @@
 //! Pages that are younger than a state that has them, or were written since.
 
 use super::*;
+use crate::{record::durability::Durability, transaction_tests::test_kit::put};
 
 /// A leaf of table `a` says that it was born so many transactions later than it was, and a snapshot has it.
 fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
@@ -174,7 +175,7 @@ fn a_dead_page_older_than_the_states_it_is_kept_for_is_found() {
         txn.commit().unwrap();
     }
     let page = root_of(&engine.begin_read().unwrap(), &engine).page;
-    fill(&engine, records(3, b"last"));
+    put(&engine, Durability::Durable, records(3, b"last")).unwrap();
     engine.close().unwrap();
     drop(engine);
     let mut image = disk.process_crash();

@@ -1,17 +1,14 @@
-//! The background thread that flushes asynchronous and lazy commits.
+//! The background thread. It flushes commits that no thread waits for: asynchronous commits at
+//! once, lazy commits when their bytes or their age reach the limits. The first commit that needs
+//! the thread starts it.
 
-use super::{FLUSHING, Flusher};
 use crate::{
-    Error, Result,
-    commit::state::{FlushDue, LockedCommitState},
+    Error, Result, TransactionId,
+    commit::{flusher::Flusher, group::FlushGoal, state::requests::FlushDue},
     record::durability::Durability,
     sync::lock,
 };
-use std::{
-    io,
-    sync::{Arc, atomic::Ordering},
-    thread,
-};
+use std::{io, sync::Arc};
 
 impl Flusher {
     /// Starts the background thread if commits of this durability need it.
@@ -22,26 +19,21 @@ impl Flusher {
     pub(crate) fn start_for(self: &Arc<Self>, durability: Durability) -> Result<()> {
         match durability {
             Durability::Durable => Ok(()),
-            Durability::Lazy if self.limits.is_never() => Ok(()),
+            Durability::Lazy if self.background.limits().is_never() => Ok(()),
             Durability::Lazy | Durability::Async => self.start(),
         }
     }
 
-    pub(super) fn start(self: &Arc<Self>) -> Result<()> {
-        let mut thread = lock(&self.thread);
-        if thread.is_none() {
-            let flusher = Arc::clone(self);
-            let named = thread::Builder::new().name("teak-flusher".to_owned());
-            let started = named.spawn(move || flusher.run());
-            *thread = Some(started.map_err(Error::io("starting the thread that flushes"))?);
-        }
-        Ok(())
+    fn start(self: &Arc<Self>) -> Result<()> {
+        let started = self.background.start(self, Self::run);
+        started.map_err(Error::io("starting the thread that flushes"))
     }
 
     /// The loop of the background thread: flushes when that is due, until it is stopped.
     fn run(&self) {
+        let limits = self.background.limits();
         let mut state = self.commit_state.lock();
-        while !state.is_stopping {
+        while !state.is_stopping() {
             if state.is_to_give_up() {
                 self.pass_on(state);
                 self.wake_all();
@@ -51,15 +43,14 @@ impl Flusher {
             let wakers = state.take_due_wakers();
             if !wakers.is_empty() || self.has_wakers() {
                 drop(state);
-                self.wakers().extend(wakers);
+                self.wakers.add(wakers);
                 self.wake_all();
                 state = self.commit_state.lock();
                 continue;
             }
-            state = match state.due(self.limits) {
+            state = match state.due(limits) {
                 FlushDue::Now => {
-                    drop(state);
-                    self.flush(|state| state.needs_flush(self.limits));
+                    self.flush(state, FlushGoal::Requests(limits));
                     self.wake_all();
                     self.commit_state.lock()
                 }
@@ -69,37 +60,42 @@ impl Flusher {
         }
     }
 
-    /// Gives up commits that are not durable. If other processes have the database open, the
-    /// commits may still become durable.
-    fn give_up(&self, state: &mut LockedCommitState, error: &io::Error) {
-        if self.shared.is_none() {
-            return self.fail(state, FLUSHING, error);
+    /// Whether the limits for lazy commits are reached.
+    pub(crate) fn is_due(&self) -> bool {
+        self.commit_state.lock().is_due(self.background.limits())
+    }
+
+    /// Requests a flush of the newest commit, and returns that commit.
+    pub(crate) fn request_flush_of_newest(self: &Arc<Self>) -> Result<TransactionId> {
+        self.start()?;
+        let mut state = self.commit_state.lock();
+        let last = state.last();
+        state.want(last);
+        self.commit_state.notify_flusher(&state);
+        Ok(last)
+    }
+
+    /// Has the background thread run the wakers, for a caller that keeps holding a lock.
+    pub(crate) fn wake_all_in_background(self: &Arc<Self>) {
+        // Without a thread they run at the next commit, or when the database is closed.
+        if self.has_wakers() && self.start().is_ok() {
+            self.commit_state.notify_flusher(&self.commit_state.lock());
         }
-        self.is_poisoned.store(true, Ordering::Release);
-        state.fail(FLUSHING, error);
-        let wakers = state.give_up();
-        self.wakers().extend(wakers);
     }
 
     /// Ends the background thread without a final flush. This database does not make durable what
     /// is not durable yet.
     pub(crate) fn stop(&self) {
         let mut state = self.commit_state.lock();
-        state.is_stopping = true;
-        if state.durable.transaction < state.last() && !state.has_failed() {
+        state.stop();
+        if state.durable().transaction < state.last() && !state.has_failed() {
             let error = io::Error::other("the database was closed before it was on the disk");
             self.give_up(&mut state, &error);
         }
         self.commit_state.notify_flusher(&state);
         drop(state);
         self.wake_all();
-        let thread = lock(&self.thread).take();
-        // A waker may close the database on the background thread itself.
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
-        {
-            // The thread does not panic. If it did, there would be no one to report it to.
-            let _ = thread.join();
-        }
+        self.background.join();
         lock(&self.journal).end_write_back();
     }
 }

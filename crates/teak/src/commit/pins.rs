@@ -1,0 +1,71 @@
+//! The base of the next commit, and the states whose pages must stay.
+
+use crate::{
+    Result, TransactionId,
+    alloc::Pins,
+    commit::{flusher::Flusher, state::LockedCommitState},
+    planted::planted,
+    read::{named_list::NamedPins, snapshot::Snapshot},
+};
+use std::sync::Arc;
+
+impl Flusher {
+    /// The state that the next commit builds on: the newest one, whether or not readers see it yet.
+    pub(crate) fn base(&self) -> Result<Arc<Snapshot>> {
+        let unpublished = self.commit_state.lock().unpublished().cloned();
+        unpublished.map_or_else(|| self.published.newest(), Ok)
+    }
+
+    /// Returns [`Flusher::base`], the states whose pages must stay, and the last flushed commit.
+    /// They are read together because all processes share the lock of the commit state.
+    pub(crate) fn beginning(
+        &self,
+        named: &NamedPins,
+    ) -> Result<(Arc<Snapshot>, Pins, TransactionId)> {
+        let state = self.commit_state.lock();
+        let (unpublished, own) = (state.unpublished().cloned(), self.own_pins_in(&state));
+        let flushed = state.flushed().transaction;
+        drop(state);
+        let base = unpublished.map_or_else(|| self.published.newest(), Ok)?;
+        Ok((base, self.pins_with(own, named)?, flushed))
+    }
+
+    /// The newest commit, whether or not readers see it yet.
+    pub(crate) fn newest(&self) -> TransactionId {
+        self.commit_state.lock().last()
+    }
+
+    /// The states whose pages must stay: those that a crash may lead back to, the newest, those
+    /// that readers hold, and named snapshots, including names dropped since a state that a crash
+    /// may lead back to.
+    ///
+    /// # Errors
+    ///
+    /// Fails if this process cannot see what other processes hold.
+    pub(crate) fn pins(&self, named: &NamedPins) -> Result<Pins> {
+        self.pins_with(self.own_pins(), named)
+    }
+
+    fn pins_with(&self, mut pins: Vec<TransactionId>, named: &NamedPins) -> Result<Pins> {
+        let oldest = pins.iter().min().copied();
+        pins.extend(named.dropped(oldest).filter(|_| !planted!(FreeDropped)));
+        let mut live = Arc::clone(named.live());
+        planted!(FreeNamed => live = Arc::default());
+        // After the pins above, since readers may begin with those states too.
+        self.published.add_held(&mut pins, &live)?;
+        // This process may have lost the reader table meanwhile.
+        self.refuse_evicted()?;
+        Ok(Pins::new(live, pins))
+    }
+
+    /// Like [`Flusher::pins`], but without the states that readers hold.
+    pub(crate) fn own_pins(&self) -> Vec<TransactionId> {
+        self.own_pins_in(&self.commit_state.lock())
+    }
+
+    fn own_pins_in(&self, state: &LockedCommitState) -> Vec<TransactionId> {
+        let mut pins: Vec<_> = state.pins().collect();
+        pins.push(self.published.visible());
+        pins
+    }
+}

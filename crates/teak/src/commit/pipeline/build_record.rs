@@ -1,0 +1,102 @@
+//! The record of a commit, and the snapshot of its state.
+
+use crate::{
+    Extent, Result, TransactionId,
+    alloc::SpaceCommit,
+    clock::now_ms,
+    commit::written_extents::union,
+    io::Mapping,
+    planted::planted,
+    read::{named_list, roots::KnownRoots, snapshot::Snapshot},
+    record::{JOURNAL, Record, TABLE_KINDS, durability::Durability},
+    write::transaction::WriteTransaction,
+};
+use std::sync::Arc;
+
+/// Builds the record of this commit, which wrote the pages `taken`.
+pub(super) fn build_record(
+    txn: &mut WriteTransaction,
+    space: SpaceCommit,
+    taken: &[Extent],
+    page_count: u64,
+) -> Record {
+    // A deferred commit gets another slot and sequence when it is written.
+    let (slot, sequence, (flushed, durable), last_target) = {
+        let state = txn.engine.flusher.commit_state.lock();
+        let known = (state.flushed().transaction, state.durable().transaction);
+        let sequence = state.newest().sequence + 1;
+        (state.next_slot(), sequence, known, state.last_target())
+    };
+    let (page_size, transaction) = (txn.engine.file.page_size, txn.id());
+    let written = note_written(txn, taken, flushed, last_target);
+    let fits =
+        |extents: &Vec<Extent>| space.log.len() <= Record::log_room(page_size, extents.len());
+    let mut record = Record {
+        slot,
+        sequence,
+        transaction,
+        durable_transaction: planted!(KnownTooMuch => transaction, else flushed),
+        acknowledged: durable,
+        journal: txn.journal,
+        time_ms: now_ms(),
+        asked_durable: txn.pages.limits.durability != Durability::Lazy,
+        clean_close: planted!(AlwaysClean),
+        page_count,
+        geometry: txn.pages.limits.geometry,
+        catalog_root: txn.catalog.encode(),
+        marks: txn.marks,
+        space_roots: space.roots,
+        written: written.filter(fits),
+        space_log: space.log,
+        ..txn.pages.writer.newest.without_lists()
+    };
+    named_list::note(&mut record, &txn.named.list);
+    let mut roots = txn.tables.open.values().filter_map(|table| table.root);
+    if roots.any(|root| root.is_special()) {
+        record.features.incompatible |= TABLE_KINDS;
+    }
+    if record.journal.is_some() {
+        record.features.incompatible |= JOURNAL;
+    }
+    record
+}
+
+/// Notes the pages that this commit wrote or revived. Returns all extents that may not be on the
+/// disk; `None` if there are too many to list.
+fn note_written(
+    txn: &mut WriteTransaction,
+    taken: &[Extent],
+    flushed: TransactionId,
+    last_target: TransactionId,
+) -> Option<Vec<Extent>> {
+    let transaction = txn.id();
+    let taken = union(taken, txn.named.revived.as_deref().unwrap_or_default());
+    let written = &mut txn.pages.writer.written;
+    written.forget(planted!(VerifyTooLittle => last_target, else flushed));
+    let all = written.with(&taken);
+    written.note(transaction, &taken, last_target);
+    all
+}
+
+/// The state after this commit, with the roots that are known.
+pub(super) fn build_snapshot(
+    txn: &WriteTransaction,
+    record: Record,
+    mapping: Arc<Mapping>,
+    taken: &[Extent],
+) -> Result<Snapshot> {
+    let checked = txn.base.checked.covering(record.page_count);
+    // The pages were sealed just now, so their checksums are known to match.
+    taken.iter().for_each(|extent| checked.note(*extent));
+    let mut roots = match txn.tables.has_other_roots {
+        true => KnownRoots::default(),
+        false => txn.base.known_roots().clone(),
+    };
+    for (handle, table) in &txn.tables.open {
+        roots.change(*handle, table.root);
+    }
+    let comparisons = txn.base.comparisons.clone();
+    let mut snapshot = Snapshot::new(record, mapping, checked, comparisons, roots)?;
+    snapshot.note_counts_of(&txn.pages.writer.space);
+    Ok(snapshot)
+}

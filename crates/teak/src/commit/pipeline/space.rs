@@ -1,0 +1,81 @@
+//! Step 3: the extents of the transaction go into the free-space map.
+
+use crate::{
+    Error, Extent, Result, TransactionId,
+    alloc::{SpaceChange, SpaceCommit, deaths::joined},
+    planted::planted,
+    record::Record,
+    write::{pages::WritePages, transaction::WriteTransaction},
+};
+
+/// The pages that a commit wrote, and those that died in it with their births.
+pub(super) struct CommitExtents {
+    pub(super) taken: Vec<Extent>,
+    pub(super) deaths: Vec<(Extent, TransactionId)>,
+}
+
+impl CommitExtents {
+    /// Gives back pages that were taken and not used.
+    pub(super) fn settle(pages: &mut WritePages) -> Self {
+        let taken = pages.settle();
+        debug_assert!(
+            taken.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0)),
+            "no page is taken twice"
+        );
+        let mut deaths = joined(&pages.deaths);
+        planted!(LoseDeaths => deaths.clear());
+        Self { taken, deaths }
+    }
+}
+
+/// Commits the extents to the free-space map. Nothing has changed if this fails.
+pub(super) fn commit_space(
+    txn: &mut WriteTransaction,
+    extents: &CommitExtents,
+) -> Result<SpaceCommit> {
+    let committed = change_space(txn, extents);
+    if matches!(committed, Err(Error::Full { .. })) {
+        txn.pages.want_space(0);
+    }
+    if matches!(committed, Err(Error::Corrupted { .. })) {
+        // A relocated page may be the damaged one.
+        txn.rest(u64::MAX);
+    }
+    committed
+}
+
+fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<SpaceCommit> {
+    let page_size = txn.engine.file.page_size;
+    let transaction = txn.id();
+    let page_limit = txn.pages.size_limit_pages().min(u64::from(u32::MAX));
+    let taken_count = txn.pages.taken_count();
+    let geometry = txn.pages.limits.geometry;
+    let writer = &mut *txn.pages.writer;
+    match txn.status.is_compacting {
+        true => writer.cut_all_free(geometry),
+        false if txn.pages.supply.has_grown => {}
+        false => writer.cut_long_free(geometry),
+    }
+    writer.shrink.high_water.note_written(taken_count);
+    let written = writer.written.with(&extents.taken);
+    // A checkpoint adds some extents; some may be durable by now.
+    let reserved = written.map_or(0, |extents| extents.len() + 8);
+    let log_room = Record::log_room(page_size, reserved);
+    writer.space.commit(SpaceChange {
+        transaction,
+        taken: &extents.taken,
+        deaths: &extents.deaths,
+        revived: txn.named.revived.as_deref().unwrap_or_default(),
+        log_room,
+        page_limit,
+    })
+}
+
+/// After a failed write: reads the free-space map again, as of the previous record.
+pub(super) fn restore_space(txn: &mut WriteTransaction) {
+    let pins = txn.engine.flusher.pins(&txn.pages.writer.named);
+    match pins.and_then(|pins| txn.pages.writer.pinned(&txn.base).space(&pins)) {
+        Ok(space) => txn.pages.writer.space = space,
+        Err(_) => txn.engine.flusher.poison("reloading the free-space map"),
+    }
+}

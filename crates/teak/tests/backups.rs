@@ -228,7 +228,7 @@ fn what_does_not_begin_like_a_copy_is_not_read_on() {
     let restored = restore(&mut std::io::empty(), &[], &target);
     assert!(matches!(restored, Err(Error::NotADatabase { .. })));
     // One that goes on for ever, one twice in a row, and one that was cut short.
-    let after = "behind the end";
+    let after = "past the end";
     refused(
         restore(&mut full.chain(std::io::repeat(0)), &[], &target),
         after,

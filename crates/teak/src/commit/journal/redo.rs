@@ -2,8 +2,8 @@
 
 use super::{
     entry::{
-        CHECKED_FROM, HEAD_LEN, JournalEntry, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of,
-        clear_after, word,
+        CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
+        word,
     },
     pages_max,
 };
@@ -366,7 +366,7 @@ pub(crate) fn changed(entry: &[u8], record: &mut [u8], change: fn(&mut [u8])) ->
     let before = record.to_vec();
     let (slot, count) = patch_record(entry, record)?;
     change(record);
-    let mut changed = JournalEntry::new(Checksum(word(entry, 24)?));
+    let mut changed = super::entry::JournalEntry::new(Checksum(word(entry, 24)?));
     changed.put(slot.into(), RECORD, record, Some(&before));
     let parts = pages_of(entry).next()?.parts;
     changed

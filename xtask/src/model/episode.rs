@@ -246,16 +246,21 @@ impl ModelEpisode {
         Ok(table)
     }
 
+    /// Goes on with a write transaction that has just begun from the committed state.
+    fn write_with(&mut self, txn: WriteTxn) {
+        self.writing = Some(ModelWriter {
+            txn,
+            tables: self.committed.clone(),
+            savepoints: Vec::new(),
+            snapshots: self.snapshots.clone(),
+            is_recast: false,
+        });
+    }
+
     fn writing(&mut self) -> ModelResult<&mut ModelWriter> {
         if self.writing.is_none() {
             let txn = self.begin()?;
-            self.writing = Some(ModelWriter {
-                txn,
-                tables: self.committed.clone(),
-                savepoints: Vec::new(),
-                snapshots: self.snapshots.clone(),
-                is_recast: false,
-            });
+            self.write_with(txn);
         }
         self.writing
             .as_mut()

@@ -318,13 +318,7 @@ impl ModelEpisode {
         };
         match begun {
             Ok(txn) if is_newest => {
-                self.writing = Some(ModelWriter {
-                    txn,
-                    tables: self.committed.clone(),
-                    savepoints: Vec::new(),
-                    snapshots: self.snapshots.clone(),
-                    is_recast: false,
-                });
+                self.write_with(txn);
                 Ok(())
             }
             result if !is_newest => expect_error("writing on an old state", result, |error| {

@@ -205,7 +205,7 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write_at(&self, read: &ReadTxn) -> Result<WriteTxn> {
         let begun = self.begin_write_at_within(read, None)?;
-        Ok(begun.expect("without a limit there is no end but the turn"))
+        Ok(begun.expect("without a limit the lock is always acquired"))
     }
 
     /// Like [`Database::begin_write_at`], but returns `None` if there is another writer, in this
@@ -245,21 +245,21 @@ impl Database {
     /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let place = database.lock_writer()?;
+    /// let guard = database.lock_writer()?;
     /// assert!(database.try_begin_write()?.is_none());
-    /// let txn = place.begin()?;
+    /// let txn = guard.begin()?;
     /// # drop(txn);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
-    /// releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if the
+    /// state that another process has written cannot be read; [`Error::InvalidArgument`] if the
+    /// database has been closed.
     pub fn lock_writer(&self) -> Result<WriterGuard> {
         let held = ReservedWriterLock::take(self.opening.writable()?, None)?;
-        let held = held.expect("without a limit there is no end but the turn");
+        let held = held.expect("without a limit the lock is always acquired");
         Ok(WriterGuard::new(held))
     }
 
@@ -268,9 +268,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
-    /// releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if the
+    /// state that another process has written cannot be read; [`Error::InvalidArgument`] if the
+    /// database has been closed.
     pub fn try_lock_writer(&self) -> Result<Option<WriterGuard>> {
         let held = ReservedWriterLock::take(self.opening.writable()?, Some(Duration::ZERO))?;
         Ok(held.map(WriterGuard::new))

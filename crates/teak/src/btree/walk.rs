@@ -65,7 +65,10 @@ pub(crate) trait Visitor {
 /// The totals below a page: its own, and the number of records, if that is certain.
 pub(crate) type SubtreeTotals = (Totals, Option<u64>);
 
-const OVERLAP: &str = "its records overlap, or do not lie where the page says that records are";
+const RECORDS_OVERLAP: &str =
+    "its records overlap, or do not lie where the page says that records are";
+const SEPARATORS_OVERLAP: &str =
+    "its separators overlap, or do not lie where the page says that separators are";
 const UNDECLARED_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 const BORN_LATER: &str = "it was born later than the page that refers to it";
 
@@ -355,7 +358,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
             last = Some(key);
         }
         if !leaf::is_laid_out_well(&leaf, header)? {
-            self.report(number, bounds, OVERLAP);
+            self.report(number, bounds, RECORDS_OVERLAP);
         }
         if leaf.count() == 0 {
             self.report(number, bounds, "a leaf of a tree is empty");
@@ -468,6 +471,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
     ) -> Result<Option<u64>, PageDamage> {
         self.totals.inner_pages += 1;
         let inner = Inner::from_header(page, header)?;
+        if !inner.is_laid_out_well()? {
+            self.report(number, bounds, SEPARATORS_OVERLAP);
+        }
         let mut sum = Some(0_u64);
         for index in 0..inner.count() {
             let below = KeyBounds {

@@ -30,6 +30,16 @@ impl Flusher {
     /// takes them for durable.
     pub(crate) fn write_close(&self, records: &[Record]) -> Result<()> {
         let mut state = self.commit_state.lock();
+        assert!(
+            self.shared.is_some() || state.flushed().transaction == state.newest().transaction,
+            "a clean close follows a flush of everything"
+        );
+        assert!(
+            records.iter().all(|record| {
+                record.clean_close && record.durable_transaction == record.transaction
+            }),
+            "the records of a clean close count as durable"
+        );
         for record in records {
             refuse_nonsense(record)?;
             let written = RecordRef::of(record);

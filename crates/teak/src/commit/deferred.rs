@@ -74,8 +74,15 @@ impl DeferredQueue {
             );
         }
         debug_assert!(
-            deferred.pages.is_sorted_by_key(|page| page.number),
-            "pages are written in order"
+            deferred.pages.is_sorted_by(|a, b| a.number < b.number),
+            "each page is deferred once, in the order of the file"
+        );
+        debug_assert!(
+            deferred.pages.iter().all(|page| {
+                page.transaction <= deferred.snapshot.transaction()
+                    && u64::from(page.number.0) < deferred.snapshot.record.page_count
+            }),
+            "deferred pages are those of the last commit and of earlier ones"
         );
         self.queued = Some(deferred);
         self.has_unwritten = true;

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, PageNumber, Result, TransactionId,
+    alloc::FIRST_PAGE,
     io::{Storage, WritableMapping},
     record::{ERASED_LEN, Record, SLOT_COUNT, record_ref::slot_page},
 };
@@ -58,6 +59,18 @@ pub(crate) fn write_pages(
     page_size: usize,
     pages: &[(PageNumber, &[u8])],
 ) -> io::Result<()> {
+    debug_assert!(
+        pages.is_sorted_by(|a, b| a.0 < b.0),
+        "each page is written once, in the order of the file"
+    );
+    debug_assert!(
+        pages.iter().all(|(_, page)| page.len() == page_size),
+        "a page is written whole, and nothing after it"
+    );
+    assert!(
+        pages.first().is_none_or(|(first, _)| first.0 >= FIRST_PAGE),
+        "pages are not written over commit records"
+    );
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
     for stretch in pages.chunk_by(in_a_row) {
         for part in stretch.chunks(WRITE_PARTS_MAX) {
@@ -86,6 +99,10 @@ pub(crate) struct CommitDisk {
 
 impl CommitDisk {
     pub(crate) fn new(storage: Arc<dyn Storage>, page_size: usize) -> Self {
+        assert!(
+            page_size.is_power_of_two() && page_size >= ERASED_LEN,
+            "the page size was checked when a record was read"
+        );
         Self {
             storage,
             page_size,
@@ -114,7 +131,7 @@ impl CommitDisk {
     }
 
     pub(crate) fn write_encoded(&self, slot: u8, record: &[u8]) -> WriteOutcome {
-        debug_assert!(record.len() <= self.page_size, "a record fits its slot");
+        self.assert_record(slot, record);
         self.note_bytes(record.len() as u64);
         self.storage
             .write(self.offset_of(slot), &[IoSlice::new(record)])
@@ -129,6 +146,7 @@ impl CommitDisk {
         slot: u8,
         record: &[u8],
     ) -> WriteOutcome {
+        self.assert_record(slot, record);
         let offset = self.offset_of(slot);
         // SAFETY: the bytes are those of a record slot. Everybody copies them, and nobody borrows
         // them (invariant 3 of `io/mod.rs`).
@@ -139,6 +157,15 @@ impl CommitDisk {
         }
         // The system call reports the error, if there is one.
         self.write_encoded(slot, record)
+    }
+
+    /// Asserts that recovery can read a record that is about to be written.
+    fn assert_record(&self, slot: u8, record: &[u8]) {
+        debug_assert!(record.len() <= self.page_size, "a record fits its slot");
+        debug_assert!(
+            Record::decode(record, slot).is_ok(),
+            "a record that is written can be read from its slot"
+        );
     }
 
     /// Makes the record in a slot unreadable, as far as the disk allows. Errors are ignored: the

@@ -78,6 +78,10 @@ impl Flusher {
     pub(crate) fn take_back(&self, state: &mut LockedCommitState) {
         // If only this process gives up because it closes, the others continue with the commits
         // they have.
+        assert!(
+            state.own_target().is_none(),
+            "commits are taken back when no flush of this process can make them durable"
+        );
         let is_for_all = match &self.shared {
             Some(shared) => shared.region.has_failed() && !shared.is_ousted(),
             None => true,
@@ -100,6 +104,10 @@ impl Flusher {
         if !is_hidden(&&newest) {
             return;
         }
+        assert!(
+            self.shows_durable(state),
+            "a durable commit is not taken back: readers see it"
+        );
         let record = Record {
             slot: newest.slot,
             sequence: newest.sequence + 1,

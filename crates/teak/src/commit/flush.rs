@@ -10,6 +10,7 @@ use crate::{
         flush_target::FlushTarget,
         flusher::Flusher,
         group::{FlushGoal, FlushLocks, ProcessFlushLock},
+        state::LockedCommitState,
         state_lock::CommitStateGuard,
     },
     observe::events::Event,
@@ -103,11 +104,24 @@ impl Flusher {
         // Deferred commits that are being written meanwhile are taken back too.
         let _deferred_write_guard = synced.is_err().then(|| self.deferred_write_lock());
         let mut state = self.commit_state.lock();
+        assert_eq!(
+            state.own_target(),
+            Some(target.commit),
+            "a flush ends with the target that it began with"
+        );
         match synced {
             Ok(method) if self.publish(target) => {
                 let wakers = state.complete_flush(method == SyncMethod::Flush);
                 self.wakers.add(wakers);
+                assert!(
+                    self.shows_durable(&state),
+                    "readers see every durable commit"
+                );
                 if goal.is_open(&state) && state.is_all_durable() {
+                    assert!(
+                        self.shared.is_some(),
+                        "a flush of everything reaches its goal, unless others take part"
+                    );
                     let error = io::Error::other(
                         "the lock file does not know of it any more; somebody has written to that file",
                     );
@@ -133,6 +147,15 @@ impl Flusher {
         outcome
     }
 
+    /// Whether readers see the last durable commit. If other processes have the database open, the
+    /// answer is always yes: another program may have written any numbers to the lock file.
+    pub(super) fn shows_durable(&self, state: &LockedCommitState) -> bool {
+        let is_mistaken = planted!(DurableIsNewest) || planted!(SkipDeferred);
+        self.shared.is_some()
+            || is_mistaken
+            || self.published.visible() >= state.durable().transaction
+    }
+
     /// Makes the durable state visible to readers, unless they see a newer one. Returns `false` if
     /// another process wrote the state and its record is gone.
     fn publish(&self, target: &FlushTarget) -> bool {
@@ -153,7 +176,13 @@ impl Flusher {
                 true
             }
             Some(_) => false,
-            None => true,
+            None => {
+                assert!(
+                    planted!(SkipDeferred),
+                    "a process alone has the snapshot of each commit that readers do not see"
+                );
+                true
+            }
         }
     }
 }

@@ -64,6 +64,10 @@ impl Flusher {
         events: Events,
     ) -> Self {
         let page_size = published.newest_here().record.page_size as usize;
+        assert!(
+            shared.is_some() || published.visible() >= state.durable().transaction,
+            "readers of an opened database see every durable commit"
+        );
         Self {
             commit_state: Arc::new(CommitState::new(state, shared.clone())),
             published,
@@ -114,7 +118,7 @@ impl Flusher {
         lock(&self.journal).take_wanted(least)
     }
 
-    pub(super) fn deferred_write_lock(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn deferred_write_lock(&self) -> MutexGuard<'_, ()> {
         lock(&self.deferred_write_lock)
     }
 

@@ -86,6 +86,10 @@ impl Flusher {
         }
         loop {
             if let Some(outcome) = state.outcome(transaction) {
+                debug_assert!(
+                    outcome.is_err() || self.shows_durable(&state),
+                    "readers see a commit when it is reported as durable"
+                );
                 self.pass_on(state);
                 return outcome;
             }
@@ -136,8 +140,8 @@ impl Flusher {
         self.lead_after_waiting(goal)
     }
 
-    /// Waits for the locks of a flush. Meanwhile another process may have flushed already, or
-    /// failed.
+    /// Waits for the locks of a flush. Meanwhile another process may have flushed already, or a
+    /// write may have failed. No flush begins after that: the newest record may not be in the file.
     fn lead_after_waiting(
         &self,
         goal: FlushGoal,
@@ -149,16 +153,20 @@ impl Flusher {
             // This process now holds the flush lock, so a foreign target in the shared state is out
             // of date.
             state.forget_foreign_target();
-            if state.has_failed() || !goal.is_open(&state) {
-                drop(deferred_write);
-                if state.has_failed() {
-                    self.take_back(&mut state);
-                }
-                self.wakers.add(state.take_due_wakers());
-                let outcome = goal.outcome(&state);
-                self.resign(state, process);
-                return Err(outcome);
+        }
+        if state.has_failed() || !goal.is_open(&state) {
+            assert!(
+                state.has_failed() || process.0.is_some(),
+                "only the leader of its process makes a commit durable"
+            );
+            drop(deferred_write);
+            if state.has_failed() {
+                self.take_back(&mut state);
             }
+            self.wakers.add(state.take_due_wakers());
+            let outcome = goal.outcome(&state);
+            self.resign(state, process);
+            return Err(outcome);
         }
         let locks = FlushLocks {
             deferred_write,

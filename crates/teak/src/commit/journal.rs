@@ -19,7 +19,7 @@
 //! order, they reproduce each of these states byte by byte.
 
 use crate::{
-    Checksum, Extent, PageNumber, TransactionId,
+    Checksum, PageNumber, TransactionId,
     commit::flush_target::FlushTarget,
     io::{Mapping, Pinned, Storage},
     planted::planted,
@@ -36,26 +36,17 @@ pub(crate) mod entry;
 mod redo;
 
 use changes::JournalInput;
-use entry::{JournalEntry, RECORD, checksum_of, clear_after};
+use entry::{JournalEntry, RECORD, checksum_of, clear_after, pages_max};
 pub(crate) use redo::Redo;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use redo::{changed, redone};
 
-/// All entries together may have this many pages for each page of the journal, and no more page
-/// bytes than the limit below. Recovery may have to keep all of them in memory.
-const PAGES_PER_PAGE: usize = 16;
-const REDONE_BYTES_MAX: usize = 64 << 20;
 /// This many dead pages may wait for a flush, for each page of the journal.
 const DEAD_PER_PAGE: f64 = 4.0;
 /// The system is asked to write the pages once this part of the journal is used. Starting earlier
 /// writes more pages twice, because pages written by then may be reused before the flush. Starting
 /// later leaves too little time to finish.
 const WRITTEN_BACK_FROM: f64 = 15.0 / 16.0;
-
-/// The most pages that all entries of a journal may have.
-fn pages_max(journal: Extent, page_size: usize) -> usize {
-    (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
-}
 
 /// The entries that this process has written since the last flush.
 #[derive(Debug, Default)]
@@ -124,6 +115,14 @@ impl Journal {
         assert!(
             offset + len <= extent.end() * page_size as u64,
             "an entry stays within the journal"
+        );
+        assert!(
+            len > 0 && len.is_multiple_of(page_size as u64),
+            "an entry has pages of its own, so that none is written twice"
+        );
+        assert!(
+            next.chain.page_count <= pages_max(extent, page_size),
+            "recovery has room for all entries"
         );
         // A failed write here would also rule out a flush, so disk space is secured first.
         if !matches!(storage.secure(offset, len), Ok(true)) {
@@ -195,6 +194,10 @@ impl Journal {
             }
         }
         let (bytes, checksum) = entry.finish(page_size);
+        debug_assert!(
+            redo::is_redone_to(&bytes, &before.image, target.commit.slot, &image),
+            "recovery gets the record of the target from its entry"
+        );
         let at = before.used;
         let was_less_full = before.fullness(page_size) < WRITTEN_BACK_FROM;
         let chain = Chain {

@@ -27,6 +27,10 @@ impl Flusher {
         let flushed = state.flushed().transaction;
         drop(state);
         let base = unpublished.map_or_else(|| self.published.newest(), Ok)?;
+        debug_assert!(
+            self.shared.is_some() || own.contains(&base.transaction()),
+            "the state that the next commit builds on is pinned"
+        );
         Ok((base, self.pins_with(own, named)?, flushed))
     }
 

@@ -122,10 +122,14 @@ impl WriteTransaction {
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
         flusher.start_for(self.pages.limits.durability)?;
-        match self.outermost_savepoint() {
-            Some(outermost) => self.end_savepoint(outermost),
-            None => Ok(()),
+        if let Some(outermost) = self.outermost_savepoint() {
+            self.end_savepoint(outermost)?;
         }
+        debug_assert!(
+            self.outermost_savepoint().is_none(),
+            "no savepoint outlives its transaction"
+        );
+        Ok(())
     }
 
     /// Does some of the work that earlier commits left, if this one changes something. Returns

@@ -19,6 +19,7 @@
 //! | [`waiters`] | threads and tickets that wait |
 //! | [`failure`] | the first failure |
 //! | [`shared_copy`] | the copy of the records in shared memory |
+//! | [`invariants`] | the checks of the invariants below |
 //!
 //! Invariants, besides those of the parts:
 //!
@@ -30,10 +31,12 @@
 //!    [`LockedCommitState::unlock_shared`].
 //! 5. After a failure nothing becomes durable except the target of a flush that was already running.
 //!
-//! Debug builds assert them after each transition. Where other processes share the records, their
-//! numbers are checked when they are loaded instead: no assertion depends on shared memory.
+//! Each transition of a flush asserts them, and debug builds also after each commit. Where other
+//! processes share the records, their numbers are checked when they are loaded instead: no assertion
+//! depends on shared memory.
 
 mod failure;
+mod invariants;
 pub(crate) mod records;
 pub(crate) mod requests;
 mod shared_copy;
@@ -47,6 +50,7 @@ use crate::{
         flush_target::FlushTarget,
         journal::changes::{CommitChanges, JournalInput, UnflushedChanges},
     },
+    planted::planted,
     read::snapshot::Snapshot,
     record::{FlushLimits, SLOT_COUNT, record_ref::RecordRef},
     share::attachment::Shared,
@@ -65,6 +69,8 @@ struct SharedCopy {
     /// The shared memory has the same records. This holds until something changes here or another
     /// process takes its lock.
     is_current: bool,
+    /// The numbers in shared memory contradict each other.
+    is_refused: bool,
 }
 
 /// The commit state of one open database.
@@ -108,39 +114,13 @@ impl LockedCommitState {
     pub(crate) fn set_shared(&mut self, shared: Option<Arc<Shared>>) {
         self.copy = SharedCopy {
             shared,
-            is_current: false,
+            ..SharedCopy::default()
         };
     }
 
     /// Notes that this process may change the state, so the copy in shared memory is out of date.
     pub(crate) fn note_changed(&mut self) {
         self.copy.is_current = false;
-    }
-
-    /// Asserts the invariants in debug builds, if this process alone has made the state.
-    fn check(&self) {
-        if cfg!(debug_assertions) && self.copy.shared.is_none() {
-            self.assert_invariants();
-        }
-    }
-
-    fn assert_invariants(&self) {
-        self.records.assert_invariants();
-        self.requests.assert_invariants();
-        let newest = self.records.newest.transaction;
-        self.deferred.assert_invariants(newest);
-        assert!(
-            self.has_flush_leader || !self.records.has_own_target(),
-            "a flush has a leader"
-        );
-        // A commit whose record could not be written counts as the newest in the file.
-        if let Some(unpublished) = self.unpublished.as_ref().filter(|_| !self.has_failed()) {
-            let unpublished = unpublished.transaction();
-            assert!(
-                unpublished > self.records.durable.transaction && unpublished >= newest,
-                "only the newest commit is unpublished, and not when it is durable"
-            );
-        }
     }
 }
 
@@ -188,6 +168,14 @@ impl LockedCommitState {
         self.records.may_overwrite(written.slot) && written.sequence > self.records.newest.sequence
     }
 
+    /// Whether the record of deferred commits may be written. It always may, unless another program
+    /// has written to the lock file since they were taken.
+    pub(crate) fn may_write_deferred(&self, written: RecordRef) -> bool {
+        let is_free = self.records.may_overwrite(written.slot);
+        (is_free || self.own_target() == Some(written))
+            && written.sequence > self.records.newest.sequence
+    }
+
     /// The records in the slots.
     pub(crate) fn slots(&self) -> &[RecordRef] {
         &self.records.slots
@@ -211,6 +199,11 @@ impl LockedCommitState {
     /// Whether a thread of this process flushes or is about to.
     pub(crate) fn is_flushing(&self) -> bool {
         self.has_flush_leader
+    }
+
+    /// The target of the running flush of this process.
+    pub(crate) fn own_target(&self) -> Option<RecordRef> {
+        self.records.own_target()
     }
 
     /// Whether there are deferred commits in memory.
@@ -277,25 +270,33 @@ impl LockedCommitState {
 impl LockedCommitState {
     /// Notes a commit whose record is written, or may be.
     pub(crate) fn note_written(&mut self, written: RecordRef) {
+        debug_assert!(
+            !self.is_own() || self.records.may_overwrite(written.slot),
+            "a record is not written over the newest, the flushed or the target record"
+        );
         self.records.note_written(written);
     }
 
     /// Notes the pages that a commit wrote, and the pages that died in it.
     pub(crate) fn note_changes(&mut self, commit: TransactionId, changes: &CommitChanges) {
         let flushed = self.records.flushed.transaction;
+        debug_assert!(
+            !self.is_own() || self.changes.until() < commit || planted!(SkipDeferred),
+            "changes are noted in the order of their commits"
+        );
         self.changes.note(commit, changes, flushed);
     }
 
     /// Notes that readers do not see the newest commit yet.
     pub(crate) fn set_unpublished(&mut self, newest: Arc<Snapshot>) {
         self.unpublished = Some(newest);
-        self.check();
+        self.check_in_debug();
     }
 
     /// Notes that readers see the newest commit.
     pub(crate) fn note_published(&mut self) {
         self.unpublished = None;
-        self.check();
+        self.check_in_debug();
     }
 
     /// Forgets the unpublished commit if it is durable or not the newest any more: another process
@@ -313,9 +314,13 @@ impl LockedCommitState {
 
     /// Notes a deferred commit, which includes the earlier deferred ones.
     pub(crate) fn defer(&mut self, deferred: DeferredCommits) {
+        debug_assert!(
+            !self.has_failed(),
+            "no commit is deferred after a failure: no flush would write it"
+        );
         self.unpublished = Some(Arc::clone(&deferred.snapshot));
         self.deferred.add(deferred);
-        self.check();
+        self.check_in_debug();
     }
 
     /// Requests an immediate flush of all commits up to `transaction`.
@@ -336,6 +341,14 @@ impl LockedCommitState {
 
     /// Notes that the record of deferred commits is written, or may be.
     pub(crate) fn note_deferred_written(&mut self, written: RecordRef) {
+        assert!(
+            self.has_deferred() || self.has_failed(),
+            "taken commits count as unwritten until they are written or given up"
+        );
+        assert!(
+            self.may_write_deferred(written),
+            "deferred commits are written to a slot that nothing else needs"
+        );
         self.records.note_written(written);
         self.deferred.note_written();
     }
@@ -351,14 +364,19 @@ impl LockedCommitState {
 
     pub(crate) fn resign_leader(&mut self) {
         assert!(self.has_flush_leader, "only a leader resigns");
+        assert!(
+            !self.records.has_own_target(),
+            "a leader ends its flush before it resigns"
+        );
         self.has_flush_leader = false;
-        self.check();
+        self.check_in_debug();
     }
 
     /// Begins a flush of all commits up to `commit`, by the flush leader. It ends with
     /// [`Self::complete_flush`] or [`Self::fail_flush`].
     pub(crate) fn begin_flush(&mut self, commit: RecordRef) -> FlushTarget {
         assert!(self.has_flush_leader, "a leader begins a flush");
+        assert!(!self.has_failed(), "no flush begins after a failure");
         let changes = self.changes.take(commit.transaction);
         let may_be_entry = changes.as_ref().is_some_and(JournalInput::has_journal);
         self.records.begin_flush(commit, may_be_entry);
@@ -377,13 +395,20 @@ impl LockedCommitState {
 
     /// Notes that the target is flushed and not journaled.
     pub(crate) fn begin_flush_without_entry(&mut self) {
+        assert!(self.has_flush_leader, "a leader flushes its target");
         self.records.begin_flush_without_entry();
     }
 
     /// Notes that the target is durable. Returns the wakers that are due.
     pub(crate) fn complete_flush(&mut self, is_flushed: bool) -> Vec<Waker> {
+        assert!(self.has_flush_leader, "a leader completes its flush");
+        let before = self.records.durable.transaction;
         self.records.complete_flush(is_flushed);
         let durable = self.records.durable.transaction;
+        assert!(
+            !self.is_own() || durable >= before,
+            "a durable commit stays durable: {durable} after {before}"
+        );
         self.unpublished
             .take_if(|snapshot| snapshot.transaction() <= durable);
         self.check();
@@ -392,12 +417,17 @@ impl LockedCommitState {
 
     /// Notes that the target did not become durable.
     pub(crate) fn fail_flush(&mut self) {
+        assert!(self.has_flush_leader, "a leader ends its flush");
         self.records.fail_flush();
         self.check();
     }
 
     /// Notes that everything written is flushed, of which only the journal made a part durable.
     pub(crate) fn flush_journaled(&mut self) {
+        assert!(
+            !self.is_own() || self.is_all_durable(),
+            "the journal has made durable what is flushed now"
+        );
         self.records.flush_journaled();
         self.check();
     }

@@ -15,7 +15,7 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{
             AtomicU64,
-            Ordering::{Acquire, Release},
+            Ordering::{Acquire, Relaxed, Release},
         },
     },
     task::Waker,
@@ -118,9 +118,14 @@ impl CommitState {
         self.lock_local().has_deferred()
     }
 
-    /// Stops sharing the state with other processes, and calls `end`, under the lock.
+    /// Stops sharing the state with other processes, and then calls `end`.
     pub(crate) fn leave(&self, end: impl FnOnce()) {
-        self.lock_local().leave();
+        let mut state = self.lock_local();
+        assert!(
+            !state.is_flushing(),
+            "a process ends its flushes before it leaves the others"
+        );
+        state.leave();
         end();
     }
 }
@@ -156,6 +161,10 @@ impl CommitState {
     /// Reports that a flush is over, or that there will be none. Returns the threads to wake: one
     /// that begins the next flush, and those whose wait is over.
     pub(crate) fn notify_flushed(&self, state: &mut LockedCommitState) -> Vec<Thread> {
+        debug_assert!(
+            self.durable.load(Relaxed) <= state.durable().transaction.0 || !state.is_own(),
+            "threads that were woken for a durable commit stay right"
+        );
         // Release: see `wait_flushed`.
         self.durable.store(state.durable().transaction.0, Release);
         if state.waiters.has_ticket_threads() {

@@ -8,7 +8,7 @@ use crate::{
     Result, TransactionId,
     commit::{
         deferred::{DeferredCommits, TakenDeferred},
-        disk::{WRITING_RECORD, WriteOutcome, refuse_nonsense},
+        disk::{FailedWrite, WRITING_RECORD, WriteOutcome, refuse_nonsense},
         flusher::Flusher,
         journal::changes::CommitChanges,
         state_lock::CommitStateGuard,
@@ -18,7 +18,7 @@ use crate::{
     read::snapshot::Snapshot,
     record::{durability::Durability, record_ref::RecordRef},
 };
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 /// A commit whose pages are written, before its record is.
 pub(crate) struct Commit {
@@ -50,6 +50,10 @@ impl Flusher {
         debug_assert!(
             !state.has_deferred() || planted!(SkipDeferred),
             "deferred commits are written before later ones"
+        );
+        debug_assert!(
+            self.shared.is_some() || written.transaction > state.last(),
+            "a commit is newer than all before it"
         );
         self.disk.note_bytes(commit.bytes);
         let bytes = record.encode(self.disk.page_size);
@@ -150,12 +154,27 @@ impl Flusher {
         &self,
         taken: &TakenDeferred,
     ) -> (CommitStateGuard<'_>, WriteOutcome) {
+        assert!(
+            self.try_deferred_write_lock().is_none(),
+            "one thread at a time writes deferred commits"
+        );
         let written = self.disk.write_unwritten(taken.unwritten_pages());
+        let record = taken.record();
         let mut state = self.commit_state.lock();
-        let written = written.and_then(|()| self.disk.write_record(&taken.record()));
+        if !state.may_write_deferred(taken.written) || record.check().is_err() {
+            return (state, written.and(Err(no_longer_next())));
+        }
+        let written = written.and_then(|()| self.disk.write_record(&record));
         // The record, or a part of it, may be in the file even after an error. No commit builds on
         // it then.
         state.note_deferred_written(taken.written);
         (state, written)
     }
+}
+
+/// The error if another program has written to the lock file since the slot and the sequence of a
+/// record were chosen.
+fn no_longer_next() -> FailedWrite {
+    let text = "the lock file names a later record; somebody has written to that file";
+    FailedWrite::new(WRITING_RECORD)(io::Error::new(io::ErrorKind::InvalidData, text))
 }

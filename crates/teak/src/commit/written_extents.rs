@@ -74,6 +74,11 @@ impl WrittenExtents {
     pub(crate) fn cut(&mut self, page_count: u64) {
         let end = Extent::new(page_count.min(u64::from(u32::MAX)) as u32, u32::MAX);
         self.forget_dead(&[(end, TransactionId::default())]);
+        let listed = self.generations.iter().flat_map(|g| &g.extents);
+        debug_assert!(
+            listed.flatten().all(|extent| extent.end() <= page_count),
+            "no extent after the end of the file is listed"
+        );
     }
 
     /// Notes the extents that a commit wrote. `last_target` is the newest commit for which a flush
@@ -101,6 +106,11 @@ impl WrittenExtents {
                 extents: Some(taken.to_vec()),
             }),
         }
+        debug_assert!(
+            self.generations
+                .is_sorted_by_key(|generation| generation.until),
+            "the oldest generation comes first"
+        );
     }
 }
 
@@ -140,7 +150,18 @@ pub(crate) fn union(a: &[Extent], b: &[Extent]) -> Vec<Extent> {
         many = behind;
     }
     append(&mut all, many);
+    debug_assert!(
+        Extent::are_apart(&all),
+        "a union is sorted and disjoint: no page is listed twice"
+    );
     all
+}
+
+/// Whether one of the extents, which are sorted and disjoint, has all pages of `extent`.
+pub(crate) fn covers(extents: &[Extent], extent: Extent) -> bool {
+    let count = extents.partition_point(|other| other.start <= extent.start);
+    let last = extents[..count].last();
+    last.is_some_and(|last| extent.end() <= last.end())
 }
 
 /// Appends sorted, disjoint extents. The first ones may overlap or touch the last one in `all`.

@@ -142,7 +142,12 @@ impl Arena {
         let slot = self.slot(number)?;
         if slot & MAPPED != 0 {
             let index = (slot & !MAPPED) as usize;
-            let first = self.mapped[index].pages.start.0;
+            let pages = self.mapped[index].pages;
+            debug_assert!(
+                pages.start <= number && u64::from(number.0) < pages.end(),
+                "a page of a mapped extent stays in it"
+            );
+            let first = pages.start.0;
             let at = (number.0 - first) as usize * self.page_size;
             return Some(PageLocation::Mapped(index, at..at + self.page_size));
         }
@@ -194,7 +199,12 @@ impl Arena {
             let (index, bit) = split(PageNumber(at as u32));
             let len = (BLOCK_PAGES - bit).min((pages.end() - at) as usize);
             let block = self.blocks.get_or_new(index);
-            block.mapped |= u64::MAX >> (BLOCK_PAGES - len) << bit;
+            let mask = u64::MAX >> (BLOCK_PAGES - len) << bit;
+            debug_assert!(
+                (block.mapped | block.resident) & mask == 0,
+                "a page has one place: no two mapped extents overlap"
+            );
+            block.mapped |= mask;
             block.slots[bit..bit + len].fill(slot);
             at += len as u64;
         }
@@ -317,6 +327,10 @@ impl Arena {
     pub(crate) fn set_checksum(&mut self, number: PageNumber, checksum: Checksum) {
         let (index, bit) = split(number);
         let block = self.blocks.get_or_new(index);
+        debug_assert!(
+            block.written >> bit & 1 != 0,
+            "only pages of this transaction get a checksum here"
+        );
         let checksums = block
             .checksums
             .get_or_insert_with(|| Box::new([Checksum::default(); BLOCK_PAGES]));
@@ -326,6 +340,10 @@ impl Arena {
 
     /// Notes that a resident page was written to its final position, and releases its memory.
     pub(crate) fn note_early_write(&mut self, number: PageNumber, checksum: Checksum) {
+        debug_assert!(
+            self.is_resident(number),
+            "a page is built here before it is written early"
+        );
         self.set_checksum(number, checksum);
         self.give_up(number);
     }
@@ -400,6 +418,10 @@ impl Arena {
         let (index, bit) = split(number);
         if let Some(block) = self.blocks.get_mut(index) {
             let rest = block.fresh & !(1 << bit);
+            debug_assert!(
+                !is_fresh || block.written >> bit & 1 != 0,
+                "fresh pages are written pages"
+            );
             block.fresh = rest | u64::from(is_fresh) << bit;
         }
     }

@@ -75,6 +75,10 @@ impl WriterState {
 
     /// Notes a commit, and the sorted extents that died in it.
     pub(crate) fn note_record(&mut self, record: Record, deaths: &[(Extent, TransactionId)]) {
+        debug_assert!(
+            record.has_same_file(&self.newest),
+            "a file keeps its identity and its page size"
+        );
         (self.shrink.truncation_point).note(&record, &self.newest);
         self.newest = record;
         self.asked = RequestedPolicies::default();

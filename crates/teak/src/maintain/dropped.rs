@@ -113,6 +113,10 @@ impl WriteTransaction {
                 Error::InvalidArgument(text.into())
             })?;
             let name = [&self.name_start()[..], &number.to_be_bytes()].concat();
+            debug_assert!(
+                is_reserved(&name),
+                "the rest of a dropped tree has a name that no table can have"
+            );
             self.keep_dropped(Dropped { name, root })?;
         }
         Ok(())

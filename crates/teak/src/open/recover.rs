@@ -217,6 +217,10 @@ impl Candidates {
     /// The chosen commit of a database that was not closed cleanly.
     fn recovered(&self, choice: Choice<'_>) -> RecoveredCommit {
         let (newest, to) = (self.slots.newest(), choice.record.transaction);
+        assert!(
+            to >= acknowledged(&self.slots.records),
+            "a commit that was acknowledged as durable is not rolled back"
+        );
         let from = match self.slots.unreadable.is_empty() {
             true => newest.transaction,
             false => newest.transaction.next(),

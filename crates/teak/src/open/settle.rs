@@ -4,7 +4,9 @@ use crate::{
     Error, Geometry, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpaceRoots},
     io::{Pinned, Storage, random_id},
-    record::{Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT},
+    record::{
+        Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT, is_page_size,
+    },
 };
 use crate::{
     clock::now_ms,
@@ -47,6 +49,10 @@ pub(crate) fn recover_database(
         false => request.formatted.clone(),
     };
     let found = find_and_recover(storage, request, formatted.as_ref())?;
+    assert!(
+        found.newest.reserved_per_page == 0 && is_page_size(found.newest.page_size),
+        "a file whose pages this version cannot read was refused"
+    );
     // Records that continue from here, or are taken back to here, belong to this boot.
     let newest = Record {
         boot_id: request.boot,

@@ -336,6 +336,12 @@ impl<'p> Inner<'p> {
         self.arrays().children + 4 * index
     }
 
+    /// The offset in the page at which the offset of separator `index` is stored.
+    #[cfg(test)]
+    pub(crate) fn separator_field(&self, index: usize) -> usize {
+        self.arrays().offsets + 2 * index
+    }
+
     pub(crate) fn checksum(&self, index: usize) -> Result<Checksum, PageDamage> {
         let arrays = self.arrays();
         let bytes = self.in_array(arrays.checksums + 8 * index, arrays.counts)?;
@@ -431,6 +437,30 @@ impl<'p> Inner<'p> {
         }
         separator.extend_from_slice(stored);
         Ok(separator)
+    }
+
+    /// Whether the stored separators are disjoint and in the heap: changes of the page rely on
+    /// this.
+    pub(crate) fn is_laid_out_well(&self) -> Result<bool, PageDamage> {
+        let offsets = self.arrays().offsets;
+        let mut nodes = Vec::with_capacity(self.count());
+        for index in 1..self.count() {
+            let offset = usize::from(read_u16(self.page, offsets + 2 * index).ok_or(OUTSIDE)?);
+            let (_, stored) = self.stored_separator(index).ok_or(OUTSIDE)?;
+            if offset > 4 {
+                nodes.push(offset..offset + 2 + stored.len());
+            }
+        }
+        nodes.sort_unstable_by_key(|node| node.start);
+        let heap_len = usize::from(Header::read(self.page).heap_len);
+        let mut end = self.page.len().saturating_sub(heap_len);
+        for node in nodes {
+            if node.start < end {
+                return Ok(false);
+            }
+            end = node.end;
+        }
+        Ok(true)
     }
 
     pub(crate) fn child_at(&self, index: usize) -> Result<Child, PageDamage> {

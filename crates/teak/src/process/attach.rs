@@ -111,6 +111,10 @@ impl Attach {
     /// the database file. A process that is alone has locked that file, so no process uses it
     /// without being registered in the lock file.
     pub(crate) fn map_region(&mut self, file_id: (u64, u64), boot: [u8; 16]) -> Result<()> {
+        assert!(
+            self.region.is_none(),
+            "a process enters the table of processes once"
+        );
         let lock_file = self.lock_file();
         let memory = match self.is_alone {
             true => lock_file.make_anew(REGION_LEN),
@@ -223,6 +227,10 @@ impl Attach {
     /// After a failed write or flush, when recovery is needed: keeps writers from beginning, and
     /// waits for those that have begun.
     fn wait_for_writers(&mut self) -> Result<()> {
+        assert!(
+            !self.has_locks,
+            "locks that this process holds already would never become free"
+        );
         self.take(&self.region().writer)?;
         if let Err(error) = self.take(&self.region().flush) {
             self.region().writer.give_back(self.me());

@@ -7,6 +7,7 @@ use crate::{
     codec::Bytes,
     page::{
         header::{Header, arrays_start},
+        inner::Inner,
         leaf::{HAS_REFERENCES, Leaf},
         value::ValueExtent,
     },
@@ -173,6 +174,44 @@ fn a_check_tells_of_records_outside_of_the_heap() {
         told += usize::from(!is_clean(forged));
     }
     assert!(told > 10, "{told}");
+}
+
+/// A separator that lay in the array of counts was read well until a count changed.
+#[test]
+fn a_check_reports_separators_outside_of_the_heap() {
+    let image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let counted = TableOptions::new().counted(true);
+        let table: Table<Bytes, Bytes> = txn.create_table_with("values", counted)?;
+        for i in 0..60_u8 {
+            // Equal beginnings, so that separators are longer than their heads.
+            table.insert(&mut txn, &[&[i / 8; 10][..], &[i; 400]].concat(), b"value")?;
+        }
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let inner = pages(&image, 2)[0];
+    let page = Inner::parse(&image[inner..inner + PAGE]).unwrap();
+    let offset = |index: usize| inner + page.separator_field(index);
+    let stored = |index: &usize| {
+        let at = offset(*index);
+        u16::from_le_bytes([image[at], image[at + 1]]) > 4
+    };
+    let nodes: Vec<usize> = (1..page.count()).filter(stored).collect();
+    assert!(nodes.len() > 2, "{nodes:?}");
+    // The counts end where the offsets begin. A count of four is a separator of four bytes.
+    let counts = page.separator_field(0) - 8 * page.count();
+    let mut forged = image.clone();
+    let at = offset(nodes[0]);
+    forged[at..at + 2].copy_from_slice(&(counts as u16).to_le_bytes());
+    assert!(!is_clean(forged));
+    let mut forged = image.clone();
+    forged[inner + HEAP_LEN..inner + HEAP_LEN + 2].fill(0);
+    assert!(!is_clean(forged));
+    // Two children with one separator.
+    let mut forged = image.clone();
+    forged.copy_within(offset(nodes[1])..offset(nodes[1]) + 2, at);
+    assert!(!is_clean(forged));
 }
 
 #[test]

@@ -12,7 +12,9 @@ use crate::{
     },
 };
 use crate::{
-    instance::engine::Engine, record::durability::Durability, write::transaction::WriteTransaction,
+    instance::engine::Engine,
+    record::durability::Durability,
+    write::{begin::ReservedWriterLock, transaction::WriteTransaction},
 };
 use std::{
     future::Future,
@@ -243,6 +245,19 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
     assert_clean(&killed);
 }
 
+/// Bug: it panicked, because its newest commit was taken back.
+#[test]
+fn a_thread_that_holds_the_writer_lock_while_a_flush_fails_cannot_begin() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 1);
+    disk.wait_begun(1);
+    let reserved = ReservedWriterLock::take(&engine, None).unwrap().unwrap();
+    disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
+    disk.set_open(true);
+    first.join().unwrap().unwrap_err();
+    assert!(matches!(reserved.begin(), Err(Error::Poisoned)));
+}
+
 /// The record of a second commit could not be written while the first was being flushed. That took
 /// the first one's record back, too; then its flush succeeded, and it counted as durable.
 #[test]
@@ -279,6 +294,29 @@ fn a_failed_record_spares_the_commit_that_is_being_flushed() {
         2,
         "one of the calls is the record's, in two ways"
     );
+}
+
+/// A flush leader waited for a thread that wrote deferred commits. When that failed, the leader
+/// flushed nevertheless, and reported the commit as durable whose record was not written.
+#[test]
+fn no_flush_begins_after_a_failure_during_its_leaders_wait() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    let durable = engine.durable();
+    let written = put_one(&engine, Durability::Lazy, 1).unwrap();
+    let deferred_write_guard = engine.flusher.deferred_write_lock();
+    let leader = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || engine.flusher.wait(written))
+    };
+    while !engine.flusher.commit_state.lock().is_flushing() {
+        thread::yield_now();
+    }
+    engine.flusher.poison("writing deferred commits");
+    drop(deferred_write_guard);
+    assert!(leader.join().unwrap().is_err());
+    assert_eq!(disk.begun(), 0);
+    assert_eq!(engine.durable(), durable);
 }
 
 #[test]

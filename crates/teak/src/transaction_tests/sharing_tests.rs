@@ -1,16 +1,17 @@
 //! What a process that shares a database with others may believe about what it knows.
 
 use crate::{
-    instance::{engine::Engine, policies::Sharing},
-    read::published::PUBLISHING,
-    record::{durability::Durability, record_ref::RecordRef},
-    transaction_tests::test_kit::{assert_clean, fill, insert, put, records, settings_with},
-    write::transaction::WriteTransaction,
-};
-use crate::{
+    Error,
     io::{Access, Create},
     record::{Record, SLOT_COUNT},
     testing::SimDisk,
+};
+use crate::{
+    instance::{engine::Engine, policies::Sharing},
+    read::published::PUBLISHING,
+    record::{durability::Durability, record_ref::RecordRef},
+    transaction_tests::test_kit::{assert_clean, fill, get, insert, put, records, settings_with},
+    write::transaction::WriteTransaction,
 };
 use std::{
     fs::OpenOptions,
@@ -319,6 +320,34 @@ fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
         assert!(engine.make_durable(last).is_err());
         assert!(put(&engine, Durability::Durable, records(10, b"three")).is_err());
     }
+}
+
+/// Bug: this process stored its own, older records, and could note a clean close of them.
+#[test]
+fn contradictory_numbers_in_the_lock_file_fail_all_processes_and_are_not_overwritten() {
+    let (_directory, play) = stage();
+    let engine = play(true).unwrap();
+    fill(&engine, records(10, b"one"));
+    let other = play(false).unwrap();
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let token = 1;
+    let _ = region.state.take(token, None, |_| true);
+    let mut forged = region.load_state();
+    // The transaction of the durable commit, which is greater than that of the newest one then.
+    forged[4] = forged[1] + 7;
+    region.store_state(&forged);
+    region.state.give_back(token);
+    assert!(put(&engine, Durability::Durable, records(10, b"two")).is_err());
+    assert_eq!(region.load_state(), forged);
+    let refused = put(&other, Durability::Durable, records(10, b"two"));
+    assert!(matches!(refused, Err(Error::Poisoned)), "{refused:?}");
+    drop(other);
+    drop(engine);
+    let reopened = play(false).unwrap();
+    assert_eq!(
+        get(&reopened, b"a", &records(1, b"").next().unwrap().0),
+        Some(b"one".to_vec())
+    );
 }
 
 /// A process with the lock for flushing believed that another one flushed, and waited for that without an end when something had failed.

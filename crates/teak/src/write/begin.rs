@@ -129,6 +129,9 @@ impl WriteStart {
         let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
         let newest = base.transaction();
         if writer.newest.transaction != newest || !pins.contains(newest) {
+            // A flush may have failed since this thread got the writer lock. Its commit is then
+            // taken back.
+            engine.flusher.refuse_poisoned()?;
             assert!(
                 shared.is_some(),
                 "a writer without other processes continues from the newest commit, which is pinned"

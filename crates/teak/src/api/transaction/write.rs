@@ -623,7 +623,7 @@ impl WriteTxn {
 /// to write, and the newest state stays the newest. See
 /// [`Database::lock_writer`](crate::Database::lock_writer).
 #[derive(Debug)]
-#[must_use = "the place is given up when this is dropped"]
+#[must_use = "the writer lock is released when this is dropped"]
 pub struct WriterGuard(ReservedWriterLock);
 
 impl WriterGuard {
@@ -635,7 +635,9 @@ impl WriterGuard {
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`] or [`Error::Io`]. The lock is released then.
+    /// [`Error::Forked`] in a forked child; [`Error::Poisoned`] if a write or flush has failed since
+    /// the lock was acquired; [`Error::Io`] if releasing dropped pages fails for another reason than
+    /// lack of space. The lock is released then.
     pub fn begin(self) -> Result<WriteTxn> {
         self.0.begin().map(WriteTxn::new)
     }

@@ -71,6 +71,11 @@ impl UnflushedChanges {
         }
     }
 
+    /// The newest commit.
+    pub(crate) fn until(&self) -> TransactionId {
+        self.until
+    }
+
     /// Notes a commit.
     pub(crate) fn note(
         &mut self,

@@ -22,7 +22,10 @@
 //! | 8 | 4 | count of parts that differ |
 //! | 12 | | the parts: start (2) and length (2) in words of 8 bytes, and the bytes |
 
-use crate::{Checksum, record::Record};
+use crate::{
+    Checksum, Extent,
+    record::{Record, SLOT_COUNT},
+};
 
 pub(super) const MAGIC: [u8; 8] = *b"TeakJou\x01";
 pub(super) const CHECKED_FROM: usize = 16;
@@ -34,6 +37,15 @@ const BLOCK_LEN: usize = 128;
 const _: () = assert!(BLOCK_LEN.is_multiple_of(WORD_LEN));
 /// Source number that stands for the previous record.
 pub(crate) const RECORD: u32 = u32::MAX;
+/// All entries together may have this many pages for each page of the journal, and no more page
+/// bytes than the limit below. Recovery may have to keep all of them in memory.
+const PAGES_PER_PAGE: usize = 16;
+const REDONE_BYTES_MAX: usize = 64 << 20;
+
+/// The most pages that all entries of a journal may have.
+pub(super) fn pages_max(journal: Extent, page_size: usize) -> usize {
+    (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
+}
 
 /// Clears what an older record may have left after this record.
 pub(super) fn clear_after(image: &mut [u8]) {
@@ -73,6 +85,16 @@ impl JournalEntry {
         debug_assert!(
             old.is_none_or(|old| old.len() == page.len()),
             "pages have one size"
+        );
+        assert_eq!(
+            self.count == 0,
+            source == RECORD,
+            "an entry begins with its record, and has no other"
+        );
+        assert_eq!(
+            source == RECORD,
+            number < u32::from(SLOT_COUNT),
+            "the record is in a slot, and the pages are not"
         );
         let head = self.bytes.len();
         self.bytes.extend_from_slice(&number.to_le_bytes());

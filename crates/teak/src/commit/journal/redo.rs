@@ -1,11 +1,8 @@
 //! Redo of the journal when a database is opened after a crash.
 
-use super::{
-    entry::{
-        CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
-        word,
-    },
-    pages_max,
+use super::entry::{
+    CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_after,
+    pages_max, word,
 };
 use crate::{
     Checksum, Error, Extent, PageNumber, Result,
@@ -187,6 +184,11 @@ impl Redo {
     ///
     /// The system's error if the write fails.
     pub(crate) fn write_record(&self, storage: &dyn Storage) -> Result<()> {
+        assert_eq!(
+            Record::slot_of(&self.image),
+            self.record.slot,
+            "the record that is written is the one that was decoded"
+        );
         let page_size = self.image.len();
         let offset = u64::from(self.record.slot) * page_size as u64;
         let record =
@@ -277,6 +279,17 @@ pub(super) fn patch_record(entry: &[u8], image: &mut [u8]) -> Option<(u8, usize)
         end += PAGE_HEAD_LEN + page.parts.len();
     }
     (found == count && end == entry.len()).then_some((slot?, count))
+}
+
+/// Whether the redo of an entry turns the record `before` into the record `after` of `slot`.
+pub(super) fn is_redone_to(entry: &[u8], before: &[u8], slot: u8, after: &[u8]) -> bool {
+    let len = half_word(entry, 16).unwrap_or(0) as usize;
+    let Some(entry) = entry.get(..len) else {
+        return false;
+    };
+    let mut image = before.to_vec();
+    let patched = patch_record(entry, &mut image);
+    patched.is_some_and(|(found, _)| found == slot) && image == after
 }
 
 /// One page of an entry.

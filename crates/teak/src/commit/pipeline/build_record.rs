@@ -4,7 +4,7 @@ use crate::{
     Extent, Result, TransactionId,
     alloc::SpaceCommit,
     clock::now_ms,
-    commit::written_extents::union,
+    commit::written_extents::{covers, union},
     io::Mapping,
     planted::planted,
     read::{named_list, roots::KnownRoots, snapshot::Snapshot},
@@ -74,6 +74,10 @@ fn note_written(
     let written = &mut txn.pages.writer.written;
     written.forget(planted!(VerifyTooLittle => last_target, else flushed));
     let all = written.with(&taken);
+    debug_assert!(
+        (all.as_ref()).is_none_or(|all| taken.iter().all(|extent| covers(all, *extent))),
+        "recovery verifies every page that a commit wrote"
+    );
     written.note(transaction, &taken, last_target);
     all
 }

@@ -31,6 +31,10 @@ pub(super) fn pages_to_defer(
         return None;
     }
     let transaction = txn.id();
+    debug_assert!(
+        (txn.pages.writer.unwritten.iter()).all(|page| page.transaction < transaction),
+        "pages that are not in the file are those of earlier commits"
+    );
     let is_left = |page: &&UnwrittenPage| {
         page.transaction > in_file && !contains(&extents.deaths, page.number)
     };

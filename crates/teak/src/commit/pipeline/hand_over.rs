@@ -7,7 +7,7 @@ use super::{
     space::CommitExtents,
 };
 use crate::{
-    Error, Extent, Result,
+    Error, Extent, PageNumber, Result,
     alloc::SpaceCommit,
     btree::PageSource,
     commit::{
@@ -15,14 +15,14 @@ use crate::{
         disk::{UnwrittenPage, WRITING_PAGES, write_pages},
         journal::changes::CommitChanges,
         write_commit::Commit,
-        written_extents::union,
+        written_extents::{covers, union},
     },
     instance::policies::LostNamePolicy,
     io::{Fill, LostName},
     observe::{events::Event, latency::CommitStep},
     planted::planted,
     read::snapshot::Snapshot,
-    record::Record,
+    record::{Record, durability::Durability},
     write::transaction::WriteTransaction,
 };
 use std::{mem, sync::Arc};
@@ -39,12 +39,16 @@ pub(super) fn write_or_defer(
     let mapping = txn.engine.file.storage.mapping();
     let mapping = mapping.map_err(Error::io("mapping the file"))?;
     txn.pages.mark_mapped();
+    let taken = union(&extents.taken, &space.checkpoint_taken);
+    debug_assert!(
+        taken.last().is_none_or(|last| last.end() <= page_count),
+        "the pages of a commit are in its file"
+    );
     let deferred = pages_to_defer(txn, &space, extents);
     if deferred.is_none() {
-        write_every_page(txn, &space)?;
+        write_every_page(txn, &space, &taken)?;
     }
     refuse_lost(txn)?;
-    let taken = union(&extents.taken, &space.checkpoint_taken);
     let record = build_record(txn, space, &taken, page_count);
     let snapshot = Arc::new(build_snapshot(txn, record.clone(), mapping, &taken)?);
     txn.note_step(CommitStep::Write);
@@ -60,7 +64,11 @@ pub(super) fn write_or_defer(
 }
 
 /// Writes deferred commits, and the pages of this commit.
-fn write_every_page(txn: &mut WriteTransaction, space: &SpaceCommit) -> Result<()> {
+fn write_every_page(
+    txn: &mut WriteTransaction,
+    space: &SpaceCommit,
+    taken: &[Extent],
+) -> Result<()> {
     if !planted!(SkipDeferred) {
         txn.engine.flusher.write_deferred()?;
     }
@@ -69,6 +77,11 @@ fn write_every_page(txn: &mut WriteTransaction, space: &SpaceCommit) -> Result<(
     let checkpointed = space.checkpoint_pages.iter();
     pages.extend(checkpointed.map(|(number, page)| (*number, &page[..])));
     pages.sort_unstable_by_key(|(number, _)| *number);
+    let is_taken = |number: PageNumber| covers(taken, Extent::new(number.0, 1));
+    debug_assert!(
+        pages.iter().all(|(number, _)| is_taken(*number)),
+        "a commit writes only pages that it has taken, which no snapshot sees"
+    );
     let file = &txn.engine.file;
     write_pages(&*file.storage, file.page_size, &pages).map_err(Error::io(WRITING_PAGES))
 }
@@ -121,6 +134,10 @@ fn defer(
     pages: Arc<[UnwrittenPage]>,
     changes: &CommitChanges,
 ) -> Result<Arc<[UnwrittenPage]>> {
+    debug_assert!(
+        txn.pages.limits.durability == Durability::Durable && !txn.status.stays,
+        "of deferred commits only what the last one uses is written, when it is durable"
+    );
     let deferred = DeferredCommits {
         snapshot: Arc::clone(snapshot),
         pages: Arc::clone(&pages),
@@ -171,6 +188,10 @@ fn note_commit(
 /// Notes the record for the next writer.
 fn note_record(txn: &mut WriteTransaction, record: Record, extents: &CommitExtents) {
     debug_assert_eq!(record.transaction, txn.id(), "the record is of this commit");
+    debug_assert!(
+        txn.id() > txn.base.transaction(),
+        "a commit is newer than the state that it builds on"
+    );
     txn.pages.writer.note_record(record, &extents.deaths);
     if let Some(pins) = txn.named.pins.take() {
         txn.pages.writer.named = pins;

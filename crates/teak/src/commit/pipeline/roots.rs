@@ -30,6 +30,10 @@ fn changed_roots(txn: &WriteTransaction) -> Vec<(usize, Vec<u8>, TreeRoot)> {
 
 /// Seals the catalog, and writes the list of named snapshots.
 pub(super) fn write_catalog(txn: &mut WriteTransaction) -> Result<()> {
+    debug_assert!(
+        changed_roots(txn).is_empty(),
+        "the catalog is sealed after it has the roots of all changed tables"
+    );
     seal::seal(&mut txn.pages, &mut txn.catalog)?;
     txn.write_named()?;
     assert!(

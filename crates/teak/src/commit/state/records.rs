@@ -48,6 +48,10 @@ impl KnownRecords {
         sequences: [u64; SLOT_COUNT as usize],
         durable_slot: u8,
     ) -> Self {
+        assert!(
+            newest.slot < SLOT_COUNT && durable_slot < SLOT_COUNT,
+            "records that count are in slots: {newest:?}, {durable_slot}"
+        );
         let mut slots = [newest; SLOT_COUNT as usize];
         for (index, (slot, sequence)) in slots.iter_mut().zip(sequences).enumerate() {
             (slot.slot, slot.sequence) = (index as u8, sequence);
@@ -121,6 +125,11 @@ impl KnownRecords {
         own.or(self.foreign_target)
     }
 
+    /// The target of the running flush by this process.
+    pub(super) fn own_target(&self) -> Option<RecordRef> {
+        self.target.map(|target| target.commit)
+    }
+
     pub(super) fn has_own_target(&self) -> bool {
         self.target.is_some()
     }
@@ -164,8 +173,12 @@ impl KnownRecords {
 
     /// Notes that the target is flushed and not journaled.
     pub(super) fn begin_flush_without_entry(&mut self) {
-        let target = self.target.as_mut();
-        target.expect("a flush has a target").may_be_entry = false;
+        let target = self.target.as_mut().expect("a flush has a target");
+        assert!(
+            target.may_be_entry,
+            "a flush begins once, when the journal has not taken its target"
+        );
+        target.may_be_entry = false;
     }
 
     /// Notes that the target is durable, by a flush or by a journal entry.
@@ -204,6 +217,10 @@ impl KnownRecords {
 
     /// Replaces what all processes know by what another process noted.
     pub(super) fn adopt(&mut self, noted: NotedRecords) {
+        debug_assert!(
+            noted.is_consistent(),
+            "numbers of other processes are checked before they are adopted: {noted:?}"
+        );
         (self.newest, self.durable, self.flushed) = (noted.newest, noted.durable, noted.flushed);
         self.foreign_target = noted.target.filter(|_| self.target.is_none());
         self.slots = noted.slots;
@@ -245,6 +262,14 @@ pub(super) struct NotedRecords {
 }
 
 impl NotedRecords {
+    /// Whether the numbers are those of `records`.
+    pub(super) fn is_of(&self, records: &KnownRecords) -> bool {
+        let own = (records.newest, records.durable, records.flushed);
+        (self.newest, self.durable, self.flushed) == own
+            && self.target == records.target()
+            && self.slots == records.slots
+    }
+
     /// Whether invariant 1 holds. If not, another program has written to the lock file.
     pub(super) fn is_consistent(&self) -> bool {
         let durable = self.durable.transaction;

@@ -3,7 +3,8 @@
 //!
 //! One process at a time holds the lock in shared memory. Numbers that another process, or another
 //! program, left there are checked. If they contradict each other, this process keeps its own
-//! records and fails.
+//! records, and all processes fail: its records may be older than the commits of others, so they
+//! are not stored.
 
 use super::{LockedCommitState, records::NotedRecords};
 use crate::{
@@ -63,6 +64,9 @@ impl LockedCommitState {
         if !(self.copy.is_current && taken == LockOutcome::Unchanged) {
             self.adopt_words(&shared.region.load_state());
             self.copy.is_current = true;
+            if self.copy.is_refused {
+                shared.set_failed();
+            }
         }
         if taken == LockOutcome::Abandoned {
             self.refresh_if_newer(shared);
@@ -75,8 +79,14 @@ impl LockedCommitState {
     }
 
     fn store_to(&mut self, shared: &Shared) {
-        if !self.copy.is_current && !shared.is_ousted() {
-            shared.region.store_state(&self.records.to_words());
+        if !self.copy.is_current && !self.copy.is_refused && !shared.is_ousted() {
+            let words = self.records.to_words();
+            debug_assert!(
+                NotedRecords::from_words(&words).is_of(&self.records),
+                "other processes read the records that this one has: {:?}",
+                self.records
+            );
+            shared.region.store_state(&words);
             self.copy.is_current = true;
         }
         shared.release(|region| &region.state);
@@ -85,7 +95,8 @@ impl LockedCommitState {
     /// Takes over what other processes did.
     pub(super) fn adopt_words(&mut self, words: &StateWords) {
         let noted = NotedRecords::from_words(words);
-        if !noted.is_consistent() {
+        self.copy.is_refused = !noted.is_consistent();
+        if self.copy.is_refused {
             self.records.forget_foreign_target();
             let text = "its numbers contradict each other; somebody has written to the lock file";
             let error = io::Error::new(io::ErrorKind::InvalidData, text);

@@ -57,6 +57,10 @@ impl Waiters {
     pub(super) fn take_threads(&mut self, durable: TransactionId, has_failed: bool) -> Vec<Thread> {
         let is_over = |thread: &mut WaitingThread| has_failed || thread.transaction <= durable;
         let over: Vec<_> = self.threads.extract_if(.., is_over).collect();
+        debug_assert!(
+            !has_failed || self.threads.is_empty(),
+            "no thread waits for a flush after a failure"
+        );
         let next = (!self.threads.is_empty()).then(|| self.threads.swap_remove(0));
         let woken = next.into_iter().chain(over);
         woken.map(|waiting| waiting.thread).collect()
@@ -70,7 +74,13 @@ impl Waiters {
         waker: Waker,
     ) -> Option<Waker> {
         match self.tickets.iter_mut().find(|ticket| ticket.id == id) {
-            Some(known) => Some(mem::replace(&mut known.waker, waker)),
+            Some(known) => {
+                debug_assert_eq!(
+                    known.transaction, transaction,
+                    "a ticket waits for one commit"
+                );
+                Some(mem::replace(&mut known.waker, waker))
+            }
             None => {
                 self.tickets.push(WaitingTicket {
                     id,
@@ -85,7 +95,12 @@ impl Waiters {
     /// Removes ticket `id`, and returns its waker.
     pub(crate) fn remove_ticket(&mut self, id: u64) -> Option<Waker> {
         let index = self.tickets.iter().position(|ticket| ticket.id == id)?;
-        Some(self.tickets.swap_remove(index).waker)
+        let removed = self.tickets.swap_remove(index);
+        debug_assert!(
+            self.tickets.iter().all(|ticket| ticket.id != id),
+            "a ticket is in the list at most once"
+        );
+        Some(removed.waker)
     }
 
     /// Takes the wakers of tickets whose commits are durable.
